@@ -19,6 +19,8 @@ export interface SortKey {
 
 /** What all fields of one type have in common. */
 export interface Kind {
+  /** The name of the kind in the OpenAPI document. */
+  is: 'text' | 'name' | 'choice' | 'instant' | 'wholeNumber' | 'user'
   /** The query parameter of a filter; by default the input of the field. */
   parameter?(input: TSchema): TSchema
   /** Returns the value that a parameter selects. @param name of the parameter @throws HttpError 400 */
@@ -30,12 +32,13 @@ export interface Kind {
 
 const trim = (value: string) => value.trim()
 
-export const text: Kind = { read: trim, stored: optionalText }
+export const text: Kind = { is: 'text', read: trim, stored: optionalText }
 /** A text in one line, which is never empty. */
-export const name: Kind = { read: trim, stored: trim }
-export const choice: Kind = { read: (value) => value }
+export const name: Kind = { is: 'name', read: trim, stored: trim }
+export const choice: Kind = { is: 'choice', read: (value) => value }
 
 export const instant: Kind = {
+  is: 'instant',
   parameter: Instant,
   read: parseInstant,
   stored: parseInstant,
@@ -51,6 +54,7 @@ const NUMBER = /^-?\d{1,15}$/
 const isWholeNumber = (value: unknown) => typeof value === 'string' && NUMBER.test(value.trim())
 
 export const wholeNumber: Kind = {
+  is: 'wholeNumber',
   parameter: () =>
     checked<string>(isWholeNumber, { type: 'integer', description: 'A whole number', examples: [3] }),
   read: Number,
@@ -64,6 +68,7 @@ export const wholeNumber: Kind = {
 
 export const badUser = (parameter: string) => badRequest(`${parameter} must be the id of a user, or "me"`)
 export const user: Kind = {
+  is: 'user',
   parameter: () =>
     Type.String({ maxLength: 100, description: 'The id of a user, or "me"', examples: ['me'] }),
   read(given, parameter, callerId) {
@@ -101,8 +106,13 @@ export interface ShownUses {
    * with this name has the people or the names of labels.
    */
   header?: string
-  /** An agent's list of tasks has the field in each line, or in a preview. By default only in the full list. */
-  agents?: 'lines' | 'preview'
+  /**
+   * The lists of agents and of the command line have the field in each line, or agents have it in a preview. By default
+   * only the full list of an agent has it.
+   */
+  lists?: 'lines' | 'preview'
+  /** The option of the command line, by default the name of the field with hyphens. */
+  option?: string
 }
 
 export interface TaskField<Input extends TSchema = TSchema, Value = unknown>

@@ -52,7 +52,7 @@ export const fields = {
     input: Status,
     output: Status,
     defaultValue: 'TODO' as const,
-    agents: 'lines',
+    lists: 'lines',
     filter: { index: 'sorted' },
   }),
   priority: taskField({
@@ -60,7 +60,7 @@ export const fields = {
     input: Priority,
     output: Priority,
     defaultValue: 'MEDIUM' as const,
-    agents: 'lines',
+    lists: 'lines',
     filter: { index: 'sorted' },
   }),
   dueDate: taskField({
@@ -72,7 +72,8 @@ export const fields = {
       '2027-01-31T17:00:00.000Z',
     ),
     defaultValue: null,
-    agents: 'lines',
+    option: 'due',
+    lists: 'lines',
     filter: { bounds: ['dueAfter', 'dueBefore'] },
     sortedWith: 'assignee',
   }),
@@ -84,6 +85,8 @@ export const fields = {
     }),
     defaultValue: null,
     header: 'assignee',
+    option: 'assignee',
+    lists: 'lines',
     filter: { index: 'sorted' },
   }),
   externalId: taskField({
@@ -91,7 +94,7 @@ export const fields = {
     input: Nullable(ExternalId),
     output: OrNull(Type.String(), 'The id of the task in another system, or null', 'JIRA-42'),
     defaultValue: undefined,
-    agents: 'preview',
+    lists: 'preview',
     filter: { index: 'own', parameter: ExternalIdParameter, needsProject: true },
   }),
   remindAt: taskField({
@@ -114,8 +117,16 @@ const values = {
 }
 /** Lists of ids. The empty list is stored as null, so that the rows of plain tasks leave these fields out. */
 const lists = {
-  labelIds: { ...field.ids('label', { by: 'name', creates: true }, maxIds), header: 'labels' },
-  blockedByIds: { ...field.ids('task', 'drop', maxIds), header: 'blockedBy', agents: 'preview' as const },
+  labelIds: {
+    ...field.ids('label', { by: 'name', creates: true }, maxIds),
+    ...{ header: 'labels', option: 'labels', lists: 'lines' as const },
+  },
+  blockedByIds: {
+    ...field.ids('task', 'drop', maxIds),
+    header: 'blockedBy',
+    option: 'blocked-by',
+    lists: 'preview' as const,
+  },
 }
 export type FieldName = keyof typeof fields | keyof typeof lists
 /** All fields that clients can set, except the title and values of custom fields. */
@@ -178,25 +189,54 @@ const extras = {
   ),
 }
 
+/** The fields in optional columns: a task without a value stores nothing. */
+const optionalFields = taskFields.flatMap(([name, { defaultValue }]) =>
+  defaultValue === undefined ? [name] : [],
+)
+
+/** A field as the OpenAPI document describes it to clients. */
+function describedField([
+  name,
+  { kind, reference, defaultValue, filter, option, lists },
+]: (typeof taskFields)[number]) {
+  const hyphens = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+  return {
+    ...{
+      name,
+      kind: kind?.is ?? `${reference!.to}s`,
+      default: defaultValue ?? null,
+      option: option ?? hyphens,
+    },
+    ...(lists === 'lines' && { isInLists: true }),
+    ...(filter?.index && { isFilter: true }),
+    ...(filter?.bounds && { bounds: filter.bounds }),
+  }
+}
+
 export const taskView = view<TaskRow>({
   name: 'Task',
-  schema: Type.Object({
-    id: Id('The task'),
-    projectId: Id('The project that contains the task'),
-    number: Type.Integer({ minimum: 1, description: 'The number in the project: 1, 2, 3 …', examples: [42] }),
-    title: Type.String({ description: 'The title of the task', examples: ['Draw the second plate'] }),
-    ...outputsOf(fields),
-    createdAt: Timestamp('When the task was created'),
-    updatedAt: Timestamp('When the task was last changed'),
-    ...extras,
-  }),
+  schema: Type.Object(
+    {
+      id: Id('The task'),
+      projectId: Id('The project that contains the task'),
+      number: Type.Integer({
+        minimum: 1,
+        description: 'The number in the project: 1, 2, 3 …',
+        examples: [42],
+      }),
+      title: Type.String({ description: 'The title of the task', examples: ['Draw the second plate'] }),
+      ...outputsOf(fields),
+      createdAt: Timestamp('When the task was created'),
+      updatedAt: Timestamp('When the task was last changed'),
+      ...extras,
+    },
+    { 'x-fields': taskFields.map(describedField) },
+  ),
   etagSuffix: ifSet('claimedBy', '', claimTag),
   computed: {
-    labelIds: ifSet('labelIds', []),
-    blockedByIds: ifSet('blockedByIds', []),
+    ...Object.fromEntries(Object.keys(lists).map((name) => [name, ifSet(name as FieldName, [])])),
+    ...Object.fromEntries(optionalFields.map((name) => [name, ifSet(name, null)])),
     fields: ifSet('fields', {}, ({ fields }) => shownValues(fields!)),
-    externalId: ifSet('externalId', null),
-    remindAt: ifSet('remindAt', null),
     claim: ifSet('claimedBy', null, claimOf),
     importedAuthor: ifSet('importedAuthor', null),
   },

@@ -26,12 +26,12 @@ export function sourcesIn(...folders: string[]): Source[] {
 
 export const product = () => sourcesIn('src', 'modules', 'workers', 'drizzle')
 
-const generated = 'clients/typescript/src/api.ts'
+const generated = ['clients/typescript/src/api.ts', 'clients/typescript/src/declarations.ts']
 
 /** The client library and the command line, without generated code. */
 export const clients = () =>
   sourcesIn('clients/typescript/src', 'clients/typescript/scripts', 'clients/cli/src').filter(
-    ({ path }) => path !== generated,
+    ({ path }) => !generated.includes(path),
   )
 
 export function read(path: string): Source {

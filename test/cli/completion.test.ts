@@ -11,7 +11,7 @@ test.each([
   [['tai'], ['tail']],
   [
     ['tasks', '--due'],
-    ['--due-before', '--due-after'],
+    ['--due-after', '--due-before'],
   ],
   [['tasks', '--status', 'IN'], ['IN_PROGRESS']],
   [['completion', 'f'], ['fish']],

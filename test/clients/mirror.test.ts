@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import { NotFoundError } from '../../clients/typescript/src/errors.ts'
+import { Replica } from '../../clients/typescript/src/feed/replica.ts'
 import { upTo } from '../races/pair.ts'
 import { make, register, versionOf } from '../support/client.ts'
 import { openMirrorScene } from './mirror-scene.ts'
@@ -118,4 +119,20 @@ test('a mirror ends without an error when its signal aborts, and with an error i
   await other.ready
   await ada.delete(`/projects/${project}/members/${member.id}`)
   await expect(other.ended).rejects.toBeInstanceOf(NotFoundError)
+})
+
+test('stores no children of a task that moved in, also of an entity that a newer service added', () => {
+  const replica = new Replica({ tasks: [], labels: [], fields: [] })
+  const task = { id: 'a', title: 'Draw', labelIds: [], blockedByIds: [], fields: {}, claim: null }
+  const after = {
+    ...task,
+    subtasks: [],
+    comments: [{ id: 'b' }],
+    links: [],
+    votes: [{ id: 'c' }],
+    estimate: 3,
+  }
+  const event = { type: 'task.moved_in', entity: 'task', entityId: 'a', before: null, after }
+  replica.apply(event as never)
+  expect(replica.task('a') as object).toEqual({ ...task, estimate: 3 })
 })

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { children } from '../../clients/typescript/src/declarations.ts'
 import { etagOf } from '../../clients/typescript/src/etags.ts'
 import { Docket } from '../../clients/typescript/src/docket.ts'
 import { sourcesIn } from '../architecture/source.ts'
@@ -142,7 +143,20 @@ test('every operation has a method, with the route of the OpenAPI document', asy
   const calls = text
     .replaceAll('${tokensOfAccount}', tokens)
     .matchAll(/calls\.\w+\('(\w+)', ['`]([^'`]+)['`]\)/g)
-  const built = new Map([...calls].map(([, name, route]) => [name!, shape(route!)]))
+  const ofChildren = Object.entries(children).flatMap(([plural, noun]) => [
+    [`create${noun}`, `POST /tasks/{}/${plural}`],
+    [`list${plural.charAt(0).toUpperCase()}${plural.slice(1)}`, `GET /tasks/{}/${plural}`],
+    [`update${noun}`, `PATCH /tasks/${plural}/{}`],
+    [`delete${noun}`, `DELETE /tasks/${plural}/{}`],
+  ])
+  for (const plural of Object.keys(children))
+    expect(Object.keys(docket[plural as 'subtasks'])).toEqual(
+      expect.arrayContaining(['create', 'list', 'update', 'delete']),
+    )
+  const built = new Map([
+    ...[...calls].map(([, name, route]): [string, string] => [name!, shape(route!)]),
+    ...(ofChildren as [string, string][]),
+  ])
   const others = words(
     `readLiveness readReadiness callMcp followProjects batchProject claimNextTask undoProject`,
   )

@@ -32,7 +32,7 @@ export const fieldAndCommand: Edit[] = [
     input: Nullable(Type.Integer({ minimum: 1, description: 'A whole number of hours' })),
     output: Type.Union([Type.Integer(), Type.Null()], { examples: [90] }),
     defaultValue: null,
-    agents: 'lines',
+    lists: 'lines',
     filter: { index: 'none', bounds: ['estimateMin', 'estimateMax'] },
     sortedWith: 'status',
   }),`,

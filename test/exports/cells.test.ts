@@ -14,7 +14,8 @@ import { subtasksOf } from '../../modules/imports/readers/csv/values.ts'
 import { cases } from '../support/depth.ts'
 
 const numRuns = { numRuns: cases(200) }
-const name = fc.stringMatching(/^[^\s<>\n\r]([^<>\n\r]{0,20}[^\s<>\n\r])?$/)
+/** A name with `@` could be read as an address. */
+const name = fc.stringMatching(/^[^\s<>@\n\r]([^<>@\n\r]{0,20}[^\s<>@\n\r])?$/)
 const trimmed = fc
   .array(fc.constantFrom('a', '"', '\n', '  ', '2027-01-31T17:00:00.000Z', ' Ada', ': ', '[x] ', 'é', '\r'))
   .map((parts) => parts.join('').trim())

@@ -5,7 +5,7 @@ import { readConfig } from '../../../src/config.ts'
 import { openLog } from '../../../src/log.ts'
 import { openServices } from '../../../src/services.ts'
 import { react } from '../../../workers/reactions.ts'
-import { typesOf } from './types-of.ts'
+import { declarationsOf, typesOf } from './types-of.ts'
 
 /** The document needs no Postgres and no Redis: nothing listens on this port. */
 const nowhere = '127.0.0.1:9'
@@ -17,5 +17,8 @@ const config = readConfig({
 })
 const app = createApp(openServices(config, openLog('fatal'), { commands, react }))
 const response = await app.fetch(new Request('http://localhost/api/docs/json'))
-await writeFile(new URL('../src/api.ts', import.meta.url), await typesOf(await response.text()))
+const document = await response.text()
+const write = (name: string, text: string) => writeFile(new URL(`../src/${name}`, import.meta.url), text)
+await write('api.ts', await typesOf(document))
+await write('declarations.ts', declarationsOf(document))
 process.exit(0)

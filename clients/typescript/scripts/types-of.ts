@@ -36,6 +36,36 @@ export async function typesOf(document: string): Promise<string> {
   return formatted(note + withoutEmptyParts(closed))
 }
 
+interface Property {
+  $ref?: string
+  description?: string
+  enum?: string[]
+  items?: Property
+}
+
+/**
+ * Returns TypeScript source with the fields of tasks, the lists of their children and the orders of lists. `about` is
+ * the description of a field, and `values` are the values of a choice.
+ */
+export function declarationsOf(document: string): string {
+  const { schemas } = JSON.parse(document).components
+  const nameIn = ($ref = '') => $ref.slice($ref.lastIndexOf('/') + 1)
+  const { Task, TaskFields, TaskSort } = schemas
+  const taskFields = Task['x-fields'].map((field: { name: string }) => {
+    const own: Property = Task.properties[field.name]
+    const { description = '', enum: values }: Property = own.$ref ? schemas[nameIn(own.$ref)] : own
+    return { ...field, about: description.replace(/, or null$/, '').replaceAll('`', ''), values }
+  })
+  const children = Object.entries<Property>(TaskFields.properties).flatMap(([name, { items }]) =>
+    name in Task.properties ? [] : [[name, nameIn(items!.$ref)]],
+  )
+  const constants = { taskFields, sorts: TaskSort.enum, children: Object.fromEntries(children) }
+  const lines = Object.entries(constants).map(
+    ([name, value]) => `export const ${name} = ${JSON.stringify(value)} as const\n`,
+  )
+  return formatted(note + lines.join(''))
+}
+
 const isNeeded = ({ text }: { text: string }) => text === 'components' || text === 'operations'
 
 function reduced({ paths, components: { schemas, parameters } }: OpenApi) {

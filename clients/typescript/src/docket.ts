@@ -1,7 +1,7 @@
 import { Calls } from './calls/calls.ts'
 import { ProjectClient } from './project.ts'
 import { openAccount } from './resources/account.ts'
-import { openComments, openSubtasks } from './resources/children.ts'
+import { openChildren } from './resources/children.ts'
 import { openEvents } from './resources/events.ts'
 import { openImports } from './resources/imports.ts'
 import { openServiceAccounts, openTokens, openWebhooks } from './resources/integrations.ts'
@@ -10,6 +10,9 @@ import { openProjects } from './resources/projects.ts'
 import { openSearch, openTasks } from './resources/tasks.ts'
 import { Transport, type TransportOptions } from './transport.ts'
 
+/** The children of tasks: `subtasks` and `comments`. */
+export interface Docket extends Readonly<ReturnType<typeof openChildren>> {}
+
 /** A client of one service, with the rights of one token. */
 export class Docket {
   readonly transport: Transport
@@ -17,8 +20,6 @@ export class Docket {
   readonly projects: ReturnType<typeof openProjects>
   readonly members: ReturnType<typeof openMembers>
   readonly tasks: ReturnType<typeof openTasks>
-  readonly subtasks: ReturnType<typeof openSubtasks>
-  readonly comments: ReturnType<typeof openComments>
   readonly labels: ReturnType<typeof openLabels>
   readonly fields: ReturnType<typeof openFields>
   readonly views: ReturnType<typeof openViews>
@@ -38,8 +39,7 @@ export class Docket {
     this.projects = openProjects(calls)
     this.members = openMembers(calls)
     this.tasks = openTasks(calls)
-    this.subtasks = openSubtasks(calls)
-    this.comments = openComments(calls)
+    Object.assign(this, openChildren(calls))
     this.labels = openLabels(calls)
     this.fields = openFields(calls)
     this.views = openViews(calls)

@@ -1,4 +1,5 @@
 import type { ChangeMessageOrDeleteKeyMessage, CollectionConfig, SyncConfig } from '@tanstack/db'
+import { taskFields } from './declarations.ts'
 import type { BuildBatch } from './batch/batch.ts'
 import type { Docket } from './docket.ts'
 import type { Mirror } from './feed/mirror.ts'
@@ -74,14 +75,15 @@ function changesOf(original: Task, changes: Partial<Task>) {
   return { ...others, fields: { ...Object.fromEntries(removed.map((key) => [key, null])), ...fields } }
 }
 
+const defaults = Object.fromEntries(taskFields.map((field) => [field.name, field.default]))
+
 /** Returns a task for `collection.insert`, with a new id and the default values; the service sets the other fields. */
 export function newTask(given: Partial<Task> & Pick<Task, 'title' | 'projectId'>): Task {
   const now = new Date().toISOString()
   return {
     ...{ id: newId(), number: 0, createdAt: now, updatedAt: now, claim: null, importedAuthor: null },
-    ...{ description: null, status: 'TODO', priority: 'MEDIUM', dueDate: null, assigneeId: null },
-    ...{ externalId: null, remindAt: null, labelIds: [], blockedByIds: [], fields: {} },
-    ...given,
+    ...(structuredClone(defaults) as unknown as Pick<Task, (typeof taskFields)[number]['name']>),
+    ...{ fields: {}, ...given },
   }
 }
 

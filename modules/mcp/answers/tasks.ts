@@ -22,8 +22,9 @@ export interface Task {
   [field: string]: unknown
 }
 
+/** The fields that answers show by their own names: `namesIn` returns the others. */
 const fieldsIn = (detail: Detail) =>
-  taskFields.flatMap(([name, { agents }]) => (agents === detail ? [name] : []))
+  taskFields.flatMap((one) => (one[1].lists === detail && !namedFields.includes(one) ? [one[0]] : []))
 const inLines = ['number', ...fieldsIn('lines')]
 const fieldsByDetail: Record<Exclude<Detail, 'full'>, string[]> = {
   lines: inLines,

@@ -22,7 +22,7 @@ export const add = command({
   async run(cli, { title, project, key, json, ...args }) {
     const docket = await connect(cli)
     const projectId = await findProject(cli, docket, project)
-    const body = await taskBody(cli, docket, args, async () => projectId)
+    const body = await taskBody({ cli, docket, projectOf: async () => projectId }, args)
     const task = await docket.tasks.create(
       { projectId, title, ...body },
       writeOptions(cli, { key }, { projectId }),

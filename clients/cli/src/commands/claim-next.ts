@@ -4,7 +4,7 @@ import { command, json, key, project } from '../command.ts'
 import { exitCodes, usageError } from '../failure.ts'
 import { readCount } from '../numbers.ts'
 import { connect } from '../service/connect.ts'
-import { filterArguments, filtersOf } from '../service/filters.ts'
+import { fieldFilters, filtersOf, labelFilters } from '../service/filters.ts'
 import { findProject } from '../service/find.ts'
 import { printable } from '../terminal/text.ts'
 import { work } from '../worker/work.ts'
@@ -37,7 +37,9 @@ docket sets the task to DONE. Otherwise docket releases the task and exits with 
       description: `How long the claim lasts without an extension; by default ${defaultLeaseSeconds}`,
     },
     wait: { type: 'string', valueHint: 'seconds', description: 'How long to wait for a ready task' },
-    ...filterArguments,
+    priority: fieldFilters.priority!,
+    assignee: fieldFilters.assignee!,
+    ...labelFilters,
     ...key,
     ...json,
   },
@@ -53,7 +55,7 @@ docket sets the task to DONE. Otherwise docket releases the task and exits with 
     if (exec?.trim() === '') throw usageError('--exec needs a command')
     const docket = await connect(cli)
     const projectId = await findProject(cli, docket, project)
-    const filters = await filtersOf(docket, filter, async () => projectId)
+    const filters = await filtersOf({ cli, docket, projectOf: async () => projectId }, filter)
     const task = await claim(docket, projectId, { leaseSeconds, ...filters }, { waitSeconds, key })
     if (!task) {
       await cli.err.line('No task is ready')

@@ -1,8 +1,8 @@
 import { command, json, key, project } from '../command.ts'
 import { usageError } from '../failure.ts'
 import { connect, writeOptions } from '../service/connect.ts'
-import { findProject, findTask } from '../service/find.ts'
-import { labelsIn, taskArguments, taskBody, tasksIn, withoutAbsent } from '../service/task-body.ts'
+import { findLabels, findProject, findTask } from '../service/find.ts'
+import { taskArguments, taskBody, tasksIn, withoutAbsent } from '../service/task-body.ts'
 import { printable } from '../terminal/text.ts'
 
 const labels = { type: 'string', valueHint: 'labels' } as const
@@ -35,14 +35,23 @@ export const edit = command({
     const id = await findTask(cli, docket, text, project)
     let found: Promise<string> | undefined
     const projectOf = () => (found ??= docket.tasks.get(id).then(({ projectId }) => projectId))
+    const find = { cli, docket, projectOf }
+    const labelsIn = (option: 'add-labels' | 'remove-labels') => {
+      const text = args[option]
+      return text === undefined ? undefined : findLabels(docket, text, projectOf)
+    }
+    const blockersIn = (option: 'add-blocked-by' | 'remove-blocked-by') => {
+      const text = args[option]
+      return text === undefined ? undefined : tasksIn(find, text)
+    }
     const body = withoutAbsent({
-      ...(await taskBody(cli, docket, args, projectOf)),
+      ...(await taskBody(find, args)),
       title: args.title,
       projectId: args['move-to'] ? await findProject(cli, docket, args['move-to']) : undefined,
-      addLabelIds: await labelsIn(docket, args['add-labels'], projectOf),
-      removeLabelIds: await labelsIn(docket, args['remove-labels'], projectOf),
-      addBlockedByIds: await tasksIn(cli, docket, args['add-blocked-by'], projectOf),
-      removeBlockedByIds: await tasksIn(cli, docket, args['remove-blocked-by'], projectOf),
+      addLabelIds: await labelsIn('add-labels'),
+      removeLabelIds: await labelsIn('remove-labels'),
+      addBlockedByIds: await blockersIn('add-blocked-by'),
+      removeBlockedByIds: await blockersIn('remove-blocked-by'),
     })
     if (Object.keys(body).length === 0)
       throw usageError('edit needs at least one option that changes the task')

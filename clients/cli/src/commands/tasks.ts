@@ -1,31 +1,27 @@
+import { sorts } from '../../../typescript/src/declarations.ts'
 import type { Docket, Task } from '../../../typescript/src/index.ts'
 import type { Cli } from '../cli.ts'
-import { command, json, project, type Values } from '../command.ts'
+import { command, json, project } from '../command.ts'
 import { usageError } from '../failure.ts'
 import { readLimit } from '../numbers.ts'
 import { collect, connect } from '../service/connect.ts'
-import { filterArguments, filtersOf } from '../service/filters.ts'
+import { fieldFilters, filtersOf, labelFilters } from '../service/filters.ts'
 import { findProject, findTask, findUser, projectIfGiven } from '../service/find.ts'
-import { oneOf, statuses, withoutAbsent } from '../service/task-body.ts'
+import { type Given, oneOf, textIn, withoutAbsent } from '../service/task-body.ts'
 import { printTasks } from '../service/task-table.ts'
 
 const pageLimit = 200
-const date = { type: 'string', valueHint: 'date' } as const
-
 const filters = {
-  status: { type: 'string', valueHint: statuses.join('|'), description: 'With this status' },
-  ...filterArguments,
-  unlabelled: { type: 'boolean', description: 'Without labels' },
-  ready: { type: 'boolean', description: 'Not DONE, not claimed by others, and not blocked' },
+  ...fieldFilters,
+  ...labelFilters,
+  unlabelled: { type: 'boolean', description: 'Tasks without labels' },
+  ready: { type: 'boolean', description: 'Tasks that are not DONE, not claimed by others, and not blocked' },
   'claimed-by': {
     type: 'string',
     valueHint: 'user',
-    description: 'Claimed by this user: me, or a name, email or id; none: not claimed',
+    description: 'Tasks claimed by this user: me, or a name, email or id; none: not claimed',
   },
-  'blocked-by': { type: 'string', valueHint: 'task', description: 'Blocked by this task' },
-  'due-before': { ...date, description: 'Due before this date or time' },
-  'due-after': { ...date, description: 'Due after this date or time' },
-  'external-id': { type: 'string', valueHint: 'text', description: 'With this id of another system' },
+  'blocked-by': { type: 'string', valueHint: 'task', description: 'Tasks blocked by this task' },
 } as const
 
 export const tasks = command({
@@ -41,7 +37,7 @@ export const tasks = command({
     sort: {
       type: 'string',
       valueHint: 'order',
-      description: 'createdAt, -createdAt, dueDate, -dueDate or position',
+      description: sorts.join(', '),
     },
     'as-of': {
       type: 'string',
@@ -70,25 +66,17 @@ export const tasks = command({
   },
 })
 
-const sorts = ['createdAt', '-createdAt', 'dueDate', '-dueDate', 'position'] as const
-
-type Given = Partial<Values<typeof filters>> & { sort: string | undefined; 'as-of': string | undefined }
-
 async function queryOf(cli: Cli, docket: Docket, args: Given, projectId: string | undefined) {
-  const { 'blocked-by': blocker, 'claimed-by': claimer } = args
-  const inProject = async () => projectId ?? findProject(cli, docket)
+  const projectOf = async () => projectId ?? findProject(cli, docket)
+  const [blocker, claimer] = [textIn(args, 'blocked-by'), textIn(args, 'claimed-by')]
   return {
-    ...(await filtersOf(docket, args, inProject)),
-    status: oneOf('status', args.status, statuses),
-    noLabel: args.unlabelled || undefined,
-    ready: args.ready || undefined,
-    claimedBy: !claimer || claimer === 'none' ? claimer : await findUser(docket, claimer, inProject),
+    ...(await filtersOf({ cli, docket, projectOf }, args)),
+    noLabel: args.unlabelled === true || undefined,
+    ready: args.ready === true || undefined,
+    claimedBy: !claimer || claimer === 'none' ? claimer : await findUser(docket, claimer, projectOf),
     blocks: blocker === undefined ? undefined : await findTask(cli, docket, blocker, projectId),
-    dueBefore: args['due-before'],
-    dueAfter: args['due-after'],
-    externalId: args['external-id'],
-    sort: oneOf('sort', args.sort, sorts),
-    asOf: args['as-of'],
+    sort: oneOf('sort', textIn(args, 'sort'), sorts),
+    asOf: textIn(args, 'as-of'),
   }
 }
 

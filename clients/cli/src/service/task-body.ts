@@ -1,33 +1,93 @@
+import { taskFields as fields } from '../../../typescript/src/declarations.ts'
 import type { Docket } from '../../../typescript/src/index.ts'
 import { type Cli, readInput } from '../cli.ts'
-import type { Values } from '../command.ts'
 import { usageError } from '../failure.ts'
 import { fieldValues } from './field-values.ts'
 import { findLabels, findTask, findUser, partsOf } from './find.ts'
 
-export const statuses = ['TODO', 'IN_PROGRESS', 'DONE'] as const
-export const priorities = ['LOW', 'MEDIUM', 'HIGH'] as const
+/** A field of a task, as the OpenAPI document describes it. */
+export interface TaskField {
+  name: string
+  kind: string
+  option: string
+  about: string
+  isInLists?: boolean
+  isFilter?: boolean
+  bounds?: readonly [from: string, to: string]
+  /** The values of a choice. */
+  values?: readonly string[]
+}
+export const taskFields: readonly TaskField[] = fields
 const places = ['first', 'last'] as const
+
+interface FieldKind {
+  hint: string
+  /** Explains a value, after the description of the field. */
+  explained?: string
+  /** Returns the value of the option. @throws Failure 2 or 3 */
+  read(text: string, field: TaskField, find: Find): unknown
+}
+
+/** How options look up what they name. */
+export interface Find {
+  cli: Cli
+  docket: Docket
+  /** Returns the id of the project. */
+  projectOf(): Promise<string>
+}
+
+const asText = (text: string) => text
+const kinds: Record<string, FieldKind> = {
+  text: {
+    hint: 'text',
+    explained: '; - reads standard input',
+    read: (text, _, { cli }) => (text === '-' ? readInput(cli) : text),
+  },
+  name: { hint: 'text', read: asText },
+  choice: { hint: 'choice', read: (text, { option, values = [] }) => oneOf(option, text, values) },
+  instant: {
+    hint: 'date',
+    explained: ': a date, or a time such as 2031-05-01T09:00:00+02:00',
+    read: asText,
+  },
+  wholeNumber: {
+    hint: 'number',
+    read(text, { option }) {
+      if (/^-?\d{1,15}$/.test(text)) return Number(text)
+      throw usageError(`--${option} must be a whole number`)
+    },
+  },
+  user: {
+    hint: 'user',
+    explained: ': me, or the name, email or id of a member',
+    read: (text, _, { docket, projectOf }) => findUser(docket, text, projectOf),
+  },
+  labels: {
+    hint: 'labels',
+    explained: ': names or ids, separated by commas',
+    read: (text, _, { docket, projectOf }) => findLabels(docket, text, projectOf),
+  },
+  tasks: {
+    hint: 'tasks',
+    explained: ': ids or numbers, separated by commas',
+    read: (text, _, find) => tasksIn(find, text),
+  },
+}
+export const kindOf = ({ kind }: TaskField): FieldKind => kinds[kind] ?? { hint: 'text', read: asText }
+export const hintOf = (field: TaskField): string => field.values?.join('|') ?? kindOf(field).hint
 
 /** The options of `add` and `edit`. */
 export const taskArguments = {
-  description: { type: 'string', description: 'The description; - reads standard input' },
-  status: { type: 'string', valueHint: statuses.join('|'), description: 'The status' },
-  priority: { type: 'string', valueHint: priorities.join('|'), description: 'The priority' },
-  due: {
-    type: 'string',
-    valueHint: 'date',
-    description: 'A date, or a time such as 2031-05-01T09:00:00+02:00',
-  },
-  'remind-at': {
-    type: 'string',
-    valueHint: 'time',
-    description: 'When the service records the event task.reminded',
-  },
-  assignee: { type: 'string', valueHint: 'user', description: 'me, or the name, email or id of a member' },
-  labels: { type: 'string', valueHint: 'labels', description: 'Names or ids, separated by commas' },
-  'blocked-by': { type: 'string', valueHint: 'tasks', description: 'The tasks that must be done first' },
-  'external-id': { type: 'string', valueHint: 'text', description: 'The id of the task in another system' },
+  ...Object.fromEntries(
+    taskFields.map((field) => [
+      field.option,
+      {
+        type: 'string',
+        valueHint: hintOf(field),
+        description: field.about + (kindOf(field).explained ?? ''),
+      } as const,
+    ]),
+  ),
   fields: { type: 'string', valueHint: 'key=value,...', description: 'Values of custom fields' },
   before: { type: 'string', valueHint: 'task', description: 'Place the task directly before this task' },
   after: { type: 'string', valueHint: 'task', description: 'Place the task directly after this task' },
@@ -43,32 +103,36 @@ export function oneOf<T extends string>(name: string, text: string | undefined, 
   return found
 }
 
-/** Returns null for an empty text, which clears a field. */
-const orNull = (text: string | undefined) => (text === '' ? null : text)
+/** The values of options. */
+export type Given = Readonly<Record<string, unknown>>
 
-type Given = Partial<Values<typeof taskArguments>>
+export const textIn = (args: Given, option: string): string | undefined => {
+  const value = args[option]
+  return typeof value === 'string' ? value : undefined
+}
 
-/** Returns the fields of a task that the options set. @param projectOf returns the id of the project */
-export async function taskBody(cli: Cli, docket: Docket, args: Given, projectOf: () => Promise<string>) {
-  const task = async (text: string | undefined) =>
-    text === undefined ? undefined : findTask(cli, docket, text, await projectOf())
-  const assignee = orNull(args.assignee)
-  const body = {
-    description: args.description === '-' ? await readInput(cli) : orNull(args.description),
-    status: oneOf('status', args.status, statuses),
-    priority: oneOf('priority', args.priority, priorities),
-    dueDate: orNull(args.due),
-    remindAt: orNull(args['remind-at']),
-    assigneeId: assignee ? await findUser(docket, assignee, projectOf) : assignee,
-    externalId: orNull(args['external-id']),
-    labelIds: await labelsIn(docket, args.labels, projectOf),
-    blockedByIds: await tasksIn(cli, docket, args['blocked-by'], projectOf),
-    fields: args.fields === undefined ? undefined : await fieldValues(docket, await projectOf(), args.fields),
-    before: await task(args.before),
-    after: await task(args.after),
-    place: oneOf('place', args.place, places),
+/** Returns the fields of a task that the options set. An empty text clears a field. */
+export async function taskBody(find: Find, args: Given) {
+  const { cli, docket, projectOf } = find
+  const body: Record<string, unknown> = {}
+  for (const field of taskFields) {
+    const text = textIn(args, field.option)
+    const isList = field.kind === 'labels' || field.kind === 'tasks'
+    if (text !== undefined)
+      body[field.name] = text === '' && !isList ? null : await kindOf(field).read(text, field, find)
   }
-  return withoutAbsent(body)
+  const task = async (option: string) => {
+    const text = textIn(args, option)
+    return text === undefined ? undefined : findTask(cli, docket, text, await projectOf())
+  }
+  const values = textIn(args, 'fields')
+  return withoutAbsent({
+    ...body,
+    fields: values === undefined ? undefined : await fieldValues(docket, await projectOf(), values),
+    before: await task('before'),
+    after: await task('after'),
+    place: oneOf('place', textIn(args, 'place'), places),
+  })
 }
 
 type Present<T> = { [Name in keyof T]?: Exclude<T[Name], undefined> }
@@ -76,16 +140,7 @@ type Present<T> = { [Name in keyof T]?: Exclude<T[Name], undefined> }
 export const withoutAbsent = <T extends object>(body: T): Present<T> =>
   Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined)) as Present<T>
 
-export const labelsIn = async (docket: Docket, text: string | undefined, projectOf: () => Promise<string>) =>
-  text === undefined ? undefined : findLabels(docket, text, projectOf)
-
-export async function tasksIn(
-  cli: Cli,
-  docket: Docket,
-  text: string | undefined,
-  projectOf: () => Promise<string>,
-): Promise<string[] | undefined> {
-  if (text === undefined) return undefined
+export async function tasksIn({ cli, docket, projectOf }: Find, text: string): Promise<string[]> {
   const ids: string[] = []
   for (const one of partsOf(text)) ids.push(await findTask(cli, docket, one, await projectOf()))
   return ids

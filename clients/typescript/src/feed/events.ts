@@ -3,26 +3,18 @@ import type { EventType, Field, Label, Task } from '../schemas.ts'
 
 type Schemas = components['schemas']
 
-interface Rows {
-  project: Schemas['ProjectFields']
-  member: Schemas['MemberFields']
-  task: Schemas['TaskFields']
-  subtask: Schemas['SubtaskFields']
-  comment: Schemas['CommentFields']
-  label: Schemas['LabelFields']
-  field: Schemas['FieldFields']
-  view: Schemas['ViewFields']
-  webhook: Schemas['WebhookFields']
-  service_account: Schemas['ServiceAccountFields']
-  token: Schemas['TokenFields']
-}
+type Pascal<Name extends string> = Name extends `${infer First}_${infer Rest}`
+  ? `${Capitalize<First>}${Pascal<Rest>}`
+  : Capitalize<Name>
+/** The fields of a row in an event, by the entity of the row. */
+type RowOf<Entity extends string> = Schemas[`${Pascal<Entity>}Fields` & keyof Schemas]
 
-type EventOf<Type extends EventType> = Type extends `${infer Entity extends keyof Rows}.${string}`
+type EventOf<Type extends EventType> = Type extends `${infer Entity}.${string}`
   ? Omit<Schemas['Event'], 'type' | 'entity' | 'before' | 'after'> & {
       type: Type
       entity: Entity
-      before: Rows[Entity] | null
-      after: Rows[Entity] | null
+      before: RowOf<Entity> | null
+      after: RowOf<Entity> | null
     }
   : never
 

@@ -1,3 +1,4 @@
+import { taskFields } from '../declarations.ts'
 import type { Field, Label, Task } from '../schemas.ts'
 import type { FeedEvent, Snapshot } from './events.ts'
 import { fieldsAfter, shownFields } from './field-values.ts'
@@ -57,7 +58,7 @@ export class Replica {
     }
     // Several events move a large task in. The task has left the project again before the snapshot.
     if (before && !row) return []
-    const { subtasks: _, comments: __, ...changed } = after
+    const changed = withoutChildren(after)
     const base = before ? row : undefined
     const fields = changed.fields && fieldsAfter(base?.fields, before?.fields, changed.fields)
     this.store({ ...base, ...changed, ...(fields && { fields }) } as Task)
@@ -114,6 +115,15 @@ export class Replica {
     return ids
   }
 }
+
+/** Returns a task without the lists of its children, which `task.moved_in` contains; also without unknown lists. */
+function withoutChildren(after: object): Partial<Task> {
+  const isOwn = ([name, value]: [string, unknown]) => listNames.includes(name) || !Array.isArray(value)
+  return Object.fromEntries(Object.entries(after).filter(isOwn))
+}
+const listNames: string[] = taskFields.flatMap(({ name, default: none }) =>
+  Array.isArray(none) ? [name] : [],
+)
 
 const existing = (ids: string[], rows: ReadonlyMap<string, unknown>): string[] =>
   ids.filter((id) => rows.has(id))

@@ -1,17 +1,30 @@
 import type { Calls } from '../calls/calls.ts'
+import { children } from '../declarations.ts'
 
-export const openSubtasks = (calls: Calls) => ({
-  create: calls.write('createSubtask', 'POST /tasks/{taskId}/subtasks'),
-  list: calls.list('listSubtasks', 'GET /tasks/{taskId}/subtasks'),
-  update: calls.writeById('updateSubtask', 'PATCH /tasks/subtasks/{id}'),
+type Children = typeof children
+type Plural = keyof Children
+
+/** Returns the methods of a list of children of tasks. @param noun the name of the child, such as `Subtask` */
+const openList = <P extends Plural, Noun extends Children[P]>(calls: Calls, plural: P, noun: Noun) => ({
+  create: calls.write(`create${noun}`, `POST /tasks/{taskId}/${plural}`),
+  list: calls.list(`list${capital(plural)}`, `GET /tasks/{taskId}/${plural}`),
+  update: calls.writeById(`update${noun}`, `PATCH /tasks/${plural}/{id}`),
+  delete: calls.byId(`delete${noun}`, `DELETE /tasks/${plural}/{id}`),
+})
+
+const capital = <Name extends string>(name: Name) =>
+  (name.charAt(0).toUpperCase() + name.slice(1)) as Capitalize<Name>
+
+type Lists = { [P in Plural]: ReturnType<typeof openList<P, Children[P]>> }
+
+/** Returns the methods of the children of tasks, by the names of their lists. */
+export function openChildren(calls: Calls) {
+  const lists = Object.entries(children).map(([plural, noun]) => [
+    plural,
+    openList(calls, plural as Plural, noun),
+  ])
+  const all = Object.fromEntries(lists) as Lists
   /** Inverts `completed`. */
-  toggle: calls.byId('toggleSubtask', 'PATCH /tasks/subtasks/{id}/toggle'),
-  delete: calls.byId('deleteSubtask', 'DELETE /tasks/subtasks/{id}'),
-})
-
-export const openComments = (calls: Calls) => ({
-  create: calls.write('createComment', 'POST /tasks/{taskId}/comments'),
-  list: calls.list('listComments', 'GET /tasks/{taskId}/comments'),
-  update: calls.writeById('updateComment', 'PATCH /tasks/comments/{id}'),
-  delete: calls.byId('deleteComment', 'DELETE /tasks/comments/{id}'),
-})
+  const toggle = calls.byId('toggleSubtask', 'PATCH /tasks/subtasks/{id}/toggle')
+  return { ...all, subtasks: { ...all.subtasks, toggle } }
+}
