@@ -20,7 +20,17 @@ test('a copy of the project with a new field, a new command and two new entities
   await copyTree(folder, { ...attachment.files, ...tag.files, ...link.files }, edits)
   const [generate] = /drizzle-kit generate .+/.exec(guide)!
   await inCopy('node_modules/drizzle-kit/bin.cjs', ...generate.split(' ').slice(1))
-  await inCopy('check', '--no-script', 'src', 'modules', 'workers', 'drizzle')
+  await inCopy('clients/typescript/scripts/generate-types.ts')
+  await inCopy(
+    'check',
+    '--no-script',
+    'src',
+    'modules',
+    'workers',
+    'drizzle',
+    'clients/typescript/src',
+    'clients/cli/src',
+  )
   for (const suite of ['field-and-command', 'lifecycle', 'references', 'derived'])
     await inCopy('test', '--no-env-file', '--timeout=120000', `./test/entities/${suite}.ts`)
 }, 300_000)

@@ -2,7 +2,10 @@
 import { expect, test } from 'bun:test'
 import { allPages } from '../http/list-pages.ts'
 import { connect } from '../mcp/mcp-client.ts'
-import { ada, created, service } from './scene.ts'
+import { Docket } from '../../clients/typescript/src/docket.ts'
+import { newTask } from '../../clients/typescript/src/tanstack.ts'
+import { runDocket } from '../cli/scene.ts'
+import { ada, batch, created, rowsAt, service, undo } from './scene.ts'
 
 const { id: projectId } = await created('/projects', { name: 'P' })
 for (const [title, estimate] of Object.entries({ a: 3, b: null, c: 1, d: 20, e: 3 }))
@@ -71,4 +74,61 @@ test('the tools of agents filter by a new field, and show the field and a new ch
   await created(`/tasks/${task.id}/links`, { title: 'Plan', url: 'https://example.com' })
   const { body } = await call('get', { id: task.id })
   expect(body).toMatchObject({ estimate: 8, links: [{ title: 'Plan', url: 'https://example.com' }] })
+})
+
+test('a new field is written by every kind of write, and moves', async () => {
+  const place = { projectId: (await created('/projects', { name: 'Q' })).id, taskId: '' }
+  const path = `/projects/${place.projectId}/tasks/external/X-1`
+  const { id } = (await ada.call('PUT', path, { title: 'h', estimate: 2 })).body
+  const estimate = async (query = '') =>
+    ((await ada.get(`/tasks/${id}${query}`)).body as { estimate?: number }).estimate
+  await batch(place, [{ op: 'task.update', id, was: { estimate: 2 }, estimate: 5 }])
+  expect([await estimate(), await estimate('?asOf=2')]).toEqual([5, 2])
+  await undo(place.projectId, 3)
+  expect(await estimate()).toBe(2)
+  await created(`/tasks/${id}/links`, { title: 'Plan', url: 'https://example.com' })
+  await ada.patch(`/tasks/${id}`, { projectId })
+  expect(await estimate()).toBe(2)
+  expect(titles(await rowsAt(`/tasks/${id}/links`))).toBe('Plan')
+})
+
+const origin = 'http://localhost'
+const send = (url: string, init?: RequestInit) => service.fetch(url.slice(origin.length), init)
+
+test('the client has the default of a new field and the methods of a new child, and mirrors only the field', async () => {
+  expect(newTask({ title: 'i', projectId }) as object).toMatchObject({ estimate: null })
+  const docket = new Docket({ url: origin, token: ada.token!, fetch: send })
+  const task = await docket.tasks.create({ projectId, title: 'i' })
+  const { links } = docket as never as Record<'links', Docket['subtasks']>
+  const link = await links.create({ taskId: task.id, title: 'Plan', ...{ url: 'https://example.com' } })
+  await links.update(link.id, { title: 'Sketch' })
+  expect(titles(await links.list({ taskId: task.id }))).toBe('Sketch')
+  const stop = new AbortController()
+  const other = await docket.projects.create({ name: 'R' })
+  const mirror = docket.project(other.id).mirror({ signal: stop.signal })
+  await mirror.ready
+  await docket.tasks.update(task.id, { projectId: other.id, ...{ estimate: 9 } })
+  await mirror.reach((await docket.tasks.list({ projectId: other.id }).page()).version!)
+  expect(mirror.get(task.id)).toEqual(await docket.tasks.get(task.id))
+  stop.abort()
+})
+
+test('the command line has options for a new field, and a column', async () => {
+  const env = {
+    DOCKET_URL: origin,
+    DOCKET_TOKEN: ada.token!,
+    DOCKET_PROJECT: projectId,
+    HOME: '/nonexistent',
+  }
+  const docket = (...line: string[]) => runDocket(line, { fetch: send, env })
+  const added = JSON.parse((await docket('add', 'j', '--estimate', '40', '--json')).out)
+  expect(added.estimate).toBe(40)
+  await docket('edit', added.id, '--estimate', '41')
+  const { out } = await docket('tasks', '--estimate-min', '40', '--sort', '-estimate')
+  expect(out).toMatch(/ESTIMATE.*\n.*\b41\b/)
+  expect(JSON.parse((await docket('tasks', '--estimate', '41', '--json')).out)).toMatchObject([
+    { estimate: 41 },
+  ])
+  expect((await docket('add', 'k', '--estimate', 'x')).err).toContain('--estimate must be a whole number')
+  expect(JSON.parse((await docket('edit', added.id, '--estimate', '', '--json')).out).estimate).toBeNull()
 })

@@ -68,7 +68,7 @@ export const fieldAndCommand: Edit[] = [
   ),
 ]
 
-const parts = 'src modules workers drizzle docs test package.json tsconfig.json'.split(' ')
+const parts = 'src modules workers drizzle clients docs test package.json tsconfig.json'.split(' ')
 
 export async function copyTree(folder: string, files: Record<string, string>, edits: Edit[]): Promise<void> {
   for (const part of parts) await cp(join(root, part), join(folder, part), { recursive: true })
