@@ -30,7 +30,16 @@ import {
   storeItems,
 } from './report.ts'
 import { readContext, type StepContext } from './specs.ts'
-import { lastOf, orphans, readRecords, type StagedChild, type StagedTask } from './staged.ts'
+import {
+  hasSubItems,
+  lastOf,
+  orphans,
+  readRecords,
+  readSubItems,
+  type StagedChild,
+  type StagedTask,
+  type SubItem,
+} from './staged.ts'
 
 const pageRows = 5_000
 
@@ -74,13 +83,18 @@ export async function importRecords(run: Run): Promise<void> {
   const { sql, running } = run
   const context = await readContext(run)
   if (running.cursor.n === 0 && running.cursor.child === undefined) await reportOrphans(run, context)
+  const isNested = await hasSubItems(sql, running.id)
+  // Only a few tasks are read at once if the tasks before them have many children.
+  let maxTasks = run.batchRows
   await runBatches<PreparedRecord>(run, {
     step: 'records',
     last: await lastOf(sql, running.id, 'task'),
     async prepare(after) {
-      const page = await readRecords(sql, running.id, after, run.batchRows)
+      const page = await readRecords(sql, running.id, after, run.batchRows, maxTasks)
       if (!page) return undefined
       const { tasks, children, end } = page
+      maxTasks = Math.min(run.batchRows, 2 * tasks.length + 1)
+      const subItems = isNested ? await readSubItems(sql, running.id, tasks) : []
       const lists = tasks.map(({ item }) => item.blockedBy ?? [])
       const [blockers, holders] = await Promise.all([
         readBlockers(run, lists),
@@ -90,9 +104,10 @@ export async function importRecords(run: Run): Promise<void> {
       const prepared = tasks.flatMap((task) => {
         const own = children.filter(({ taskN }) => taskN === task.n)
         const taskId = holders.get(task.n)
-        const row = task.isContinued ? [] : [prepareTask(task, own, context, blockers)]
+        const parts = subItems.filter(({ taskN }) => taskN === task.n)
+        const row = task.isContinued ? [] : [prepareTask(task, parts, context, blockers)]
         const ids = { taskId: taskId ?? task.id, isNew: taskId === undefined && running.dryRun }
-        return [...row, ...own.flatMap((child) => prepareChild(child, task, ids, context, existing) ?? [])]
+        return [...row, ...own.map((child) => prepareChild(child, task, ids, context, existing))]
       })
       return { prepared, end }
     },
@@ -128,6 +143,7 @@ function settle(finished: FinishedRow<PreparedRecord>[]): FinishedRow<PreparedRe
 
 async function reportOrphans({ sql, running }: Run, { source }: StepContext): Promise<void> {
   const found = await orphans(sql, running.id)
+  if (found.length === 0) return
   const lines = found.map(({ row, kind, task, count }) => ({
     ...{ row, externalId: externalIdOf(source, { key: task }), outcome: 'rejected' },
     message: `The task ${task} of this ${kind} is not in the file${count > 1 ? `, and of ${count - 1} other rows` : ''}`,
@@ -159,7 +175,7 @@ const problemOf = ({ firstRow, item }: StagedTask): string | undefined =>
 
 function prepareTask(
   staged: StagedTask,
-  children: StagedChild[],
+  subItems: SubItem[],
   context: StepContext,
   blockers: Blockers,
 ): PreparedRecord {
@@ -175,7 +191,7 @@ function prepareTask(
   for (const { key: blocker, reason } of divideBlockers(key, item.blockedBy ?? [], blockers).others)
     notes.addToFoot(`Blocked by: ${blocker}`, `The blocker ${blocker} ${reason}`)
   const addLast = () => {
-    notes.addReported(subItemLines(staged, children, context))
+    notes.addReported(subItemLines(staged, subItems, context))
     addParent(staged, notes)
   }
   const ownId = item.isExported && isId(key) ? key : undefined
@@ -212,13 +228,13 @@ function addParent({ parent, parentTitle, parentHasNoId }: StagedTask, notes: No
   )
 }
 
-function subItemLines(task: StagedTask, children: StagedChild[], context: StepContext): string[] {
+function subItemLines(task: StagedTask, subItems: SubItem[], context: StepContext): string[] {
   const lines = new Texts(maxFoot)
-  for (const { kind, item, key } of children)
+  for (const { kind, item, key } of subItems)
     if (kind === 'leaf') {
       const { line } = subtaskOf(item, context, item.list === task.item.list)
       if (line) lines.add(line)
-    } else if (kind === 'task') {
+    } else {
       const title = cut(item.title.trim(), 100)
       lines.add(`Sub-item: ${item.hasNoId ? title : `${key} ${title}`}`)
     }
@@ -237,8 +253,7 @@ function prepareChild(
   { taskId, isNew }: TaskIds,
   context: StepContext,
   existing: ExistingChildren,
-): PreparedRecord | undefined {
-  if (staged.kind === 'task') return undefined
+): PreparedRecord {
   const { n, row, firstRow } = staged
   const item = itemOf(staged, task, context)
   const { kind } = item
@@ -258,11 +273,7 @@ function prepareChild(
   return { ...prepared, operation }
 }
 
-const itemOf = (
-  staged: Exclude<StagedChild, { kind: 'task' }>,
-  task: StagedTask,
-  context: StepContext,
-): SubtaskItem | CommentItem =>
+const itemOf = (staged: StagedChild, task: StagedTask, context: StepContext): SubtaskItem | CommentItem =>
   staged.kind === 'leaf'
     ? subtaskOf(staged.item, context, staged.item.list === task.item.list).subtask
     : staged.item

@@ -22,13 +22,17 @@ export interface StagedTask extends Staged {
   isContinued: boolean
 }
 
-/** `leaf`: a sub-item that becomes a subtask. `task`: a sub-item that becomes a task; only its names are read. */
-export type StagedChild = Staged & { taskN: number; position: number } & (
+/** A subtask or comment. `leaf`: a sub-item that becomes a subtask. */
+export type StagedChild = Staged & { taskN: number } & (
     | { kind: 'leaf'; item: TaskItem }
-    | { kind: 'task'; item: Pick<TaskItem, 'title' | 'hasNoId'> }
     | { kind: 'subtask'; item: SubtaskItem }
     | { kind: 'comment'; item: CommentItem }
   )
+
+/** A sub-item: a line in the description of its parent has its values or, if it becomes a task, its title. */
+export type SubItem = { taskN: number; key: string } & (
+  { kind: 'leaf'; item: TaskItem } | { kind: 'task'; item: Pick<TaskItem, 'title' | 'hasNoId'> }
+)
 
 /** The most bytes of the items of a page. A single longer item has a page of its own. */
 const pageBytes = 4_000_000
@@ -54,19 +58,26 @@ const firstRow = (sql: Sql) => sql`(
   where e.import_id = i.import_id and e.kind in (i.kind, case when i.kind = 'task' then 'leaf' end) and e.key = i.key
     and e.n < i.n order by e.n limit 1)`
 
-/** Sub-items are before subtasks and comments, so that the first batch of a task has all lines of its description. */
-const position = (sql: Sql) => sql`(case when i.kind in ('leaf', 'task') then 0 else 10000000000 end + i.n)`
+type Position = Omit<ImportCursor, 'step'>
+
+interface RecordPage {
+  tasks: StagedTask[]
+  children: StagedChild[]
+  end: Position
+}
 
 /**
  * Reads the next tasks with their children. Of several tasks with the same key, only the first has the children. If the
  * last task has more children than fit, its next page begins after `end.child`. Returns undefined at the end.
+ * @param maxTasks reads no more tasks, because the children of all these tasks are read
  */
 export async function readRecords(
   sql: Sql,
   importId: string,
-  { n: after, child }: Omit<ImportCursor, 'step'>,
+  { n: after, child }: Position,
   limit: number,
-): Promise<{ tasks: StagedTask[]; children: StagedChild[]; end: Omit<ImportCursor, 'step'> } | undefined> {
+  maxTasks = limit,
+): Promise<RecordPage | undefined> {
   const { page: tasks } = await readPage<StagedTask>(
     sql,
     sql`
@@ -79,24 +90,21 @@ export async function readRecords(
         order by p.n limit 1) p on true
       where i.import_id = ${importId} and i.kind = 'task' and i.n >= ${after} and (i.n > ${after} or ${child !== undefined})
       order by i.n`,
-    limit,
+    maxTasks,
   )
-  const last = tasks.at(-1)
-  if (!last) return undefined
-  const own = tasks.filter((task) => task.firstRow === null)
+  if (tasks.length === 0) return undefined
+  const maxChildren = 2 * limit
   const { page: children, isCut } = await readPage<StagedChild>(
     sql,
     sql`
-      select i.*, t.n::float8 as task_n from unnest(${own.map(({ n }) => n)}::bigint[], ${own.map(({ key }) => key)}::text[]) t(n, key)
+      select i.*, t.n::float8 as task_n from ${firstTasks(sql, tasks)}
       cross join lateral (
-        select i.n, i.row, i.kind, i.key, ${firstRow(sql)} as first_row, ${position(sql)}::float8 as position,
-          case when i.kind = 'task' then jsonb_build_object('title', left(i.item ->> 'title', 200), 'hasNoId', i.item -> 'hasNoId')
-            else i.item end as item
-        from import_items i where i.import_id = ${importId} and i.parent = t.key
-          and i.kind in ('leaf', 'task', 'subtask', 'comment')
-          and (t.n > ${after} or ${position(sql)} > ${child ?? 0})) i
-      order by t.n, i.position`,
-    2 * limit,
+        select i.n, i.row, i.kind, i.key, i.item, ${firstRow(sql)} as first_row from import_items i
+        where i.import_id = ${importId} and i.parent = t.key and i.kind in ('leaf', 'subtask', 'comment')
+          and i.n > case when t.n = ${after} then ${child ?? 0}::int4 else 0 end
+        order by i.n limit ${maxChildren + 1}) i
+      order by t.n, i.n`,
+    maxChildren,
   )
   const cut = isCut ? children.at(-1) : undefined
   const childrenOf = Map.groupBy(children, ({ taskN }) => taskN)
@@ -111,12 +119,46 @@ export async function readRecords(
   return {
     tasks: page,
     children: page.flatMap((task) => childrenOf.get(task.n) ?? []),
-    end: { n, ...(n === cut?.taskN && { child: cut.position }) },
+    end: { n, ...(n === cut?.taskN && { child: cut.n }) },
   }
 }
 
 /** The undo of a batch may have at most 500 events. */
 const maxRows = (limit: number) => 2.5 * limit
+
+const firstTasks = (sql: Sql, tasks: StagedTask[]) => {
+  const first = tasks.filter((task) => task.firstRow === null)
+  return sql`unnest(${first.map(({ n }) => n)}::bigint[], ${first.map(({ key }) => key)}::text[]) t(n, key)`
+}
+
+export async function hasSubItems(sql: Sql, importId: string): Promise<boolean> {
+  const [found] = await sql`
+    select from import_items where import_id = ${importId} and kind in ('leaf', 'task') and parent is not null limit 1`
+  return found !== undefined
+}
+
+/** More lines do not fit into a description. */
+const maxSubItems = 700
+
+/** Reads the sub-items of tasks whose description an import writes. */
+export const readSubItems = async (sql: Sql, importId: string, tasks: StagedTask[]): Promise<SubItem[]> =>
+  (
+    await readPage<SubItem>(
+      sql,
+      sql`
+        select i.*, t.n::float8 as task_n from ${firstTasks(
+          sql,
+          tasks.filter((task) => !task.isContinued),
+        )}
+        cross join lateral (
+          select i.n, i.kind, i.key, case when i.kind = 'leaf' then i.item
+            else jsonb_build_object('title', left(i.item ->> 'title', 200), 'hasNoId', i.item -> 'hasNoId') end as item
+          from import_items i where i.import_id = ${importId} and i.parent = t.key and i.kind in ('leaf', 'task')
+          order by i.n limit ${maxSubItems}) i
+        order by t.n, i.n`,
+      10 * maxSubItems,
+    )
+  ).page
 
 interface Orphan {
   row: number
