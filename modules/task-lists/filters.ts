@@ -1,6 +1,9 @@
+import { getTableName } from 'drizzle-orm'
 import { type TSchema, Type } from '@sinclair/typebox'
 import { canonicalId, isId } from '../../src/id-format.ts'
 import type { Snapshot } from '../../src/log/as-of.ts'
+import { rowSources } from '../../src/log/rows-at.ts'
+import { definitionOf } from '../../src/model/model.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { badRequest } from '../../src/responses/errors.ts'
 import { checked, IdOf } from '../../src/schema/input.ts'
@@ -9,9 +12,27 @@ import { isReady } from '../tasks/ready.ts'
 import { taskFields } from '../tasks/schema.ts'
 import { type Matching, matchesTask } from '../search/tasks.ts'
 import { fieldConditions } from './custom-fields.ts'
-import { existing } from './existing.ts'
 import { columnOf } from './sorts.ts'
 import type { TaskFilter } from './task-filter.ts'
+
+/** SQL for an array of the `ids` that exist in the project of the task `t`, now or at the snapshot. */
+function existing(sql: Sql, entity: 'task' | 'label', ids: string[] | SqlPart, snapshot?: Snapshot): SqlPart {
+  const areFixed = Array.isArray(ids)
+  const isWanted = sql`r.id = any(${areFixed ? sql`${ids}::uuid[]` : ids})`
+  if (!snapshot) {
+    const table = sql(getTableName(definitionOf(entity).table))
+    return sql`array(select r.id from ${table} r where ${isWanted} and r.project_id = t.project_id)`
+  }
+  // The array does not depend on `t`, so that the events after the snapshot are read once and not for each task.
+  const one = areFixed && entity === 'task' ? ids[0] : undefined
+  const rows = rowSources(sql, entity, snapshot, one)
+    .map(
+      (source) => sql`select r.id from ${source} r
+        where r.project_id = ${snapshot.projectId} ${areFixed ? sql`and ${isWanted}` : sql``}`,
+    )
+    .reduce((all, one): SqlPart => sql`${all} union all ${one}`)
+  return sql`array(${rows})`
+}
 
 interface Scope {
   caller: string

@@ -2,26 +2,11 @@ import type { Snapshot } from '../../src/log/as-of.ts'
 import { rowSources } from '../../src/log/rows-at.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { and, conditionsOf, hasFilters } from './filters.ts'
-import {
-  branchesOf,
-  conditionsWithoutIndex,
-  isInBranch,
-  isPlain,
-  isWithin,
-  keyIn,
-  type LastTask,
-  orderOf,
-} from './sorts.ts'
+import { branchesOf, conditionsWithoutIndex, isInBranch, isWithin, keyIn, orderOf } from './sorts.ts'
 import type { TaskFilter } from './task-filter.ts'
 
 /** The most tasks of a project that one page scans if no index covers both the order and the filter of the list. */
 export const maxScannedTasks = 2_000
-
-/** A scan ends after `cap` tasks of each project, and at the task `last`. */
-export interface ScanEnd {
-  cap: number | SqlPart
-  last?: LastTask
-}
 
 interface Selection {
   sources: SqlPart[]
@@ -31,7 +16,10 @@ interface Selection {
   isNarrow: boolean
 }
 
-/** Returns functions that build SQL for the first rows of project `v`. No `scan` if indexes cover the list. */
+/**
+ * Returns a function that builds SQL for the first rows of project `v`. If no index covers the list, it scans at most
+ * `cap` tasks of the project. Then `fits` is true for a matching task, and `ends` for the last task of the scan.
+ */
 export async function openRows(sql: Sql, filter: TaskFilter, by: SqlPart, snapshot?: Snapshot) {
   const sources = rowSources(sql, 'task', snapshot)
   const { indexed, scanned } = hasFilters(filter)
@@ -40,44 +28,28 @@ export async function openRows(sql: Sql, filter: TaskFilter, by: SqlPart, snapsh
   const inOrder = filter.bounds.filter(({ field }) => field === filter.sort.field)
   const within = inOrder.map((one) => isWithin(sql, one))
   const residual = [...conditionsWithoutIndex(sql, filter), ...scanned]
-  if (indexed.length > 0) {
-    // `offset 0` makes Postgres use the index of the condition, not an index in the order of the list.
-    const found = sources.map(
-      (from) => sql`(select t.* from ${filter.projectId ? sql`` : sql`mine v join`} ${from} t
-        ${filter.projectId ? sql`where` : sql`on`} t.project_id = v.id and ${and(sql, indexed)} offset 0)`,
-    )
-    const where = sql`${allOf(sql, [...within, ...residual])} ${isInBranch(sql, filter)}`
-    const selection = { sources: found, where, isNarrow: true }
-    return { page: (rows: number) => mergedRows(sql, filter, selection, by, rows), isNarrow: true }
-  }
-  const selection = { sources, where: allOf(sql, within), isNarrow: false }
-  if (residual.length === 0) return { page: (rows: number) => mergedRows(sql, filter, selection, by, rows) }
-  const scan = (rows: number, { cap, last }: ScanEnd) => sql`
-    select t.* from (select t.*, ${and(sql, residual)} as fits, row_number() over (order by ${by}) = ${cap} ${last ? sql`or t.id = ${last.id}` : sql``} as ends
-      from (${mergedRows(sql, filter, selection, by, cap, last)}) t) t
-    where t.fits or t.ends order by ${by} limit ${rows}`
-  const few = fewFirst(sql, filter, selection, residual)
-  const first = (end: ScanEnd) => (few ? sql`${few} union all (${scan(1, end)}) limit 1` : scan(1, end))
+  const isNarrow = indexed.length > 0
+  // `offset 0` makes Postgres use the index of the condition, not an index in the order of the list.
+  const found = (
+    from: SqlPart,
+  ) => sql`(select t.* from ${filter.projectId ? sql`` : sql`mine v join`} ${from} t
+    ${filter.projectId ? sql`where` : sql`on`} t.project_id = v.id and ${and(sql, indexed)} offset 0)`
+  const selection: Selection = isNarrow
+    ? {
+        sources: sources.map(found),
+        where: sql`${allOf(sql, [...within, ...residual])} ${isInBranch(sql, filter)}`,
+        isNarrow,
+      }
+    : { sources, where: allOf(sql, within), isNarrow }
+  const merged = (rows: number | SqlPart) => mergedRows(sql, filter, selection, by, rows)
+  if (isNarrow || residual.length === 0) return { rows: merged, isNarrow, isScan: false }
   // With a constant, Postgres would read and sort this many rows, although the first rows often fill the page.
-  const cap = sql`(select ${maxScannedTasks}::int)`
-  return { page: (rows: number) => scan(rows, { cap }), scan, first }
-}
-
-/** The list of ready tasks first scans this many tasks, and only then runs a subquery for each status and priority. */
-const fewTasks = 8
-
-/** SQL for the first row of project `v` if it is one of the first tasks, which is cheaper than to read all branches. */
-function fewFirst(
-  sql: Sql,
-  filter: TaskFilter,
-  selection: Selection,
-  residual: SqlPart[],
-): SqlPart | undefined {
-  const others = { ...filter, ready: false }
-  if (!filter.ready || !isPlain(others)) return undefined
-  const { by } = orderOf(sql, others, keyIn(sql, others))
-  return sql`select * from (select t.*, true as fits, false as ends from (${mergedRows(sql, others, selection, by, fewTasks)}) t
-    where ${and(sql, residual)} order by ${by} limit 1) few`
+  const most = sql`(select ${maxScannedTasks}::int)`
+  const rows = (max: number, cap = most) => sql`
+    select t.* from (select t.*, ${and(sql, residual)} as fits, row_number() over (order by ${by}) = ${cap} as ends
+      from (${merged(cap)}) t) t
+    where t.fits or t.ends order by ${by} limit ${max}`
+  return { rows, isNarrow, isScan: true }
 }
 
 /** SQL for the first rows of project `v`. Postgres merges the sorted branches and reads hardly any other rows. */
@@ -87,7 +59,6 @@ function mergedRows(
   selection: Selection,
   by: SqlPart,
   rows: number | SqlPart,
-  last?: LastTask,
 ): SqlPart {
   const {
     sources: [unchanged, changed],
@@ -95,7 +66,7 @@ function mergedRows(
     isNarrow,
   } = selection
   const key = keyIn(sql, filter)
-  const order = orderOf(sql, filter, key, last)
+  const order = orderOf(sql, filter, key)
   const sortKey = filter.sort.key ? sql`, ${key} as sort_key` : sql``
   const branch = (part: SqlPart, from: SqlPart) => sql`
     (select t.* ${sortKey} from ${from} t where ${isNarrow ? sql`true` : sql`t.project_id = v.id`}

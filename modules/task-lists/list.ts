@@ -10,16 +10,15 @@ import { type JoinedRows, openShownRows } from '../../src/log/shown-rows.ts'
 import { ofToken, visibleProject, visibleProjects } from '../../src/reads/visible.ts'
 import { runText, sqlText } from '../../src/postgres/sql-text.ts'
 import { unprepared } from '../../src/postgres/timeouts.ts'
-import { maxId, nilId } from '../../src/id-format.ts'
 import { taskView } from '../tasks/schema.ts'
 import { hasFilters, projectsOf, selectsReferences } from './filters.ts'
-import { byPosition, type LastTask, orderOf } from './sorts.ts'
+import { byPosition, orderOf } from './sorts.ts'
 import type { TaskFilter } from './task-filter.ts'
 import { maxScannedTasks, openRows } from './list-rows.ts'
 
-/** The most tasks that one page of the tasks of many projects scans in each of its two steps: see `manyScanned`. */
+/** The most tasks that one page of the tasks of many projects scans. */
 export const maxScannedTasksOfAll = 20_000
-/** A page that is full after a scan of this many tasks in each step costs one read. */
+/** A page that is full after a scan of this many tasks costs one read. */
 export const firstScannedTasksOfAll = 1_000
 /** A longer scan costs one more read for this many tasks. */
 const tasksPerRead = 500
@@ -103,20 +102,28 @@ async function openSelect(
 ) {
   // The outer query sorts by a column, not by an expression, so that Postgres can merge the sorted branches.
   const { by } = orderOf(sql, filter, sql`t.sort_key`)
-  const { page, scan, first, isNarrow } = await openRows(sql, filter, by, snapshot)
+  const { rows, isNarrow, isScan } = await openRows(sql, filter, by, snapshot)
   const max = filter.limit + 1
+  const mine = sql`mine as materialized (select id from ${visible(sql, filter)})`
   const select = (shown: SqlPart): SqlPart => {
+    const first = sql`order by ${by} limit ${max}`
     if (filter.projectId)
-      return sql`select ${shown} from ${visible(sql, filter)}
-        left join lateral (${page(max)}) t on true order by ${by} limit ${max}`
-    if (isNarrow)
-      return sql`with mine as materialized (select id from ${visible(sql, filter)})
-        select ${shown} from (${page(max)}) t order by ${by} limit ${max}`
-    return scan
-      ? manyScanned(sql, filter, { by, max, shown, scan, first, maxOfAll })
-      : many(sql, filter, { by, max, shown, page })
+      return sql`select ${shown} from ${visible(sql, filter)} left join lateral (${rows(max)}) t on true ${first}`
+    if (isNarrow) return sql`with ${mine} select ${shown} from (${rows(max)}) t ${first}`
+    if (isScan)
+      return sql`with ${mine}, share as materialized (
+          select greatest(1, least(${maxScannedTasks}::int, ${maxOfAll}::int / greatest(1, count(*)))) as cap from mine)
+        select ${shown} from mine v cross join lateral (${rows(max, sql`(select cap from share)`)}) t ${first}`
+    // If a caller has more projects than a page has rows, the query first sorts the projects by their first task. Only
+    // the first projects in this order can have a task on the page, as many projects as the page has rows.
+    return sql`
+      with ${mine}, many as materialized (select count(*) > ${max} as so from mine),
+      near as (select id from mine where not (select so from many)
+        union all (select v.id from mine v cross join lateral (${rows(1)}) t
+          where (select so from many) ${first}))
+      select ${shown} from near v cross join lateral (${rows(max)}) t ${first}`
   }
-  return { select, isScan: scan !== undefined }
+  return { select, isScan }
 }
 
 const isShort = ({ limit, tokenProjects }: TaskFilter) => limit < maxUnmeasuredRows && !tokenProjects
@@ -134,68 +141,6 @@ const longTexts = (sql: Sql) =>
 
 /** `ends`: the scan ended at this row. `fits`: the row matches the filter. */
 type Row = TaskRow & { ends?: boolean; fits?: boolean }
-
-interface Parts {
-  by: SqlPart
-  max: number
-  shown: SqlPart
-}
-type Rows = Awaited<ReturnType<typeof openRows>>
-
-/**
- * If a caller has more projects than a page has rows, the query first sorts the projects by their first task. Only the
- * first projects in this order can have a task on the page, as many projects as the page has rows.
- */
-const many = (sql: Sql, filter: TaskFilter, { by, max, shown, page }: Parts & Pick<Rows, 'page'>) => sql`
-      with mine as materialized (select id from ${visible(sql, filter)}),
-      many as materialized (select count(*) > ${max} as so from mine),
-      near as (select id from mine where not (select so from many)
-        union all (select v.id from mine v cross join lateral (${page(1)}) t
-          where (select so from many) order by ${by} limit ${max}))
-      select ${shown} from near v cross join lateral (${page(max)}) t order by ${by} limit ${max}`
-
-/**
- * The first step chooses the projects of the page by the first task of each project. The second step reads their
- * tasks. The page ends at the first step's last task, because other projects may have tasks after that task.
- */
-function manyScanned(
-  sql: Sql,
-  filter: TaskFilter,
-  {
-    by,
-    max,
-    shown,
-    scan,
-    first,
-    maxOfAll,
-  }: Parts & Required<Pick<Rows, 'scan' | 'first'>> & { maxOfAll: number },
-) {
-  const share = (projects: SqlPart) =>
-    sql`greatest(1, least(${maxScannedTasks}::int, ${maxOfAll}::int / greatest(1, ${projects})))`
-  const firstTask = first({ cap: sql`(select first_cap from many)` })
-  const second = scan(max, { cap: sql`(select cap from many)`, last: lastNear(sql, filter) })
-  const key = filter.sort.key ? sql`t.sort_key` : sql`null::text`
-  const type = sql.unsafe(filter.sort.key?.type ?? 'text')
-  return sql`
-      with mine as materialized (select id from ${visible(sql, filter)}),
-      many as materialized (select count(*) > ${max} as so, ${share(sql`count(*)`)} as first_cap,
-        ${share(sql`least(${max}::int, count(*))`)} as cap from mine),
-      near as materialized (select id, null::uuid as row_id, null::${type} as sort_key, false as is_last
-          from mine where not (select so from many)
-        union all (select v.id, t.id, ${key}, row_number() over (order by ${by}) = ${max}
-          from mine v cross join lateral (${firstTask}) t where (select so from many) order by ${by} limit ${max}))
-      select ${shown} from near v cross join lateral (${second}) t order by ${by} limit ${max}`
-}
-
-/** The last task of the first step. If a page can show tasks of all projects, a key after all tasks. */
-function lastNear(sql: Sql, { sort: { key }, descends }: TaskFilter): LastTask {
-  const ofLast = (column: string, after: string, type: string) =>
-    sql`coalesce((select ${sql.unsafe(column)} from near where is_last), ${after}::text::${sql.unsafe(type)})`
-  return {
-    id: ofLast('row_id', descends ? nilId : maxId, 'uuid'),
-    key: ofLast('sort_key', (descends ? key?.first : key?.last) ?? '', key?.type ?? 'text'),
-  }
-}
 
 function cutAtEnd(rows: Row[], limit: number): ScannedPage {
   const end = rows.findIndex(({ ends }) => ends)

@@ -55,16 +55,10 @@ export const sorts = [...sortNamed].flatMap(([name, { hasUniqueKeys }]) =>
   hasUniqueKeys ? [name] : [name, `-${name}`],
 )
 
-/** SQL for the sort key of the last task that a page may contain. */
-export interface LastTask {
-  id: SqlPart
-  key: SqlPart
-}
-
 /** @param key SQL for the sort key, if the order has one */
-export function orderOf(sql: Sql, filter: TaskFilter, key: SqlPart, last?: LastTask) {
+export function orderOf(sql: Sql, filter: TaskFilter, key: SqlPart) {
   const { sort, descends, after, is } = filter
-  const [than, until, direction] = descends ? [sql`<`, sql`>=`, sql`desc`] : [sql`>`, sql`<=`, sql`asc`]
+  const [than, direction] = descends ? [sql`<`, sql`desc`] : [sql`>`, sql`asc`]
   if (sort.hasUniqueKeys)
     return { by: sql`${key} ${direction}`, after: after ? sql`and ${key} ${than} ${after[0]!}` : sql`` }
   // These columns do not change the order: they make the planner use the index that ends with the same columns.
@@ -73,20 +67,13 @@ export function orderOf(sql: Sql, filter: TaskFilter, key: SqlPart, last?: LastT
     : sql`t.created_at ${direction} ${is.assigneeId ? sql`, t.number ${direction}` : sql``}`
   if (!sort.key) {
     const [id] = after ?? [descends ? maxId : nilId]
-    // The project in this bound keeps the planner from the primary key, which would read the tasks of all projects.
-    const upTo = (end: SqlPart) =>
-      isPlain(filter) ? sql`and (t.project_id, t.id) ${until} (v.id, ${end})` : sql`and t.id ${until} ${end}`
-    return {
-      by: sql`t.id ${direction}, ${index}`,
-      after: sql`and t.id ${than} ${id!} ${last ? upTo(last.id) : sql``}`,
-    }
+    return { by: sql`t.id ${direction}, ${index}`, after: sql`and t.id ${than} ${id!}` }
   }
   const { type, first, last: end } = sort.key
   const [start, id] = after ?? (descends ? [end, maxId] : [first, nilId])
-  const upTo = last ? sql`and (${key}, t.id) ${until} (${last.key}, ${last.id})` : sql``
   return {
     by: sql`${key} ${direction}, t.id ${direction}, ${index}`,
-    after: sql`and (${key}, t.id) ${than} (${start ?? end}::text::${sql.unsafe(type)}, ${id!}::uuid) ${upTo}`,
+    after: sql`and (${key}, t.id) ${than} (${start ?? end}::text::${sql.unsafe(type)}, ${id!}::uuid)`,
   }
 }
 
