@@ -1,10 +1,11 @@
 import type { Query, ReadRequest } from '../../src/commands/query.ts'
 import { AsOfParameter, type Snapshot, pinToVersion } from '../../src/log/as-of.ts'
 import { firstRows, visibleColumns, rowSources } from '../../src/log/rows-at.ts'
+import { personColumns, shownRow, type WithPerson } from '../../src/log/rows-with-person.ts'
 import { isArrivalLogged, loggedRows } from '../../src/log/logged-children.ts'
 import { type EntityDefinition, parentKeys } from '../../src/model/definition.ts'
 import type { ChildOfTask, Entity, Rows } from '../../src/model/entities.ts'
-import { textLengthSql, personIdOf } from '../../src/model/model.ts'
+import { textLengthSql } from '../../src/model/model.ts'
 import { columnsOf } from '../../src/postgres/columns.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { unprepared } from '../../src/postgres/timeouts.ts'
@@ -92,33 +93,27 @@ async function listAsOf<E extends Entity>(
 }
 
 const pageBody = <E extends Entity>(
-  { name, view }: EntityDefinition<E>,
+  entity: EntityDefinition<E>,
   request: Pick<Request, 'url'>,
-  rows: WithPerson<Rows[E]>[],
+  rows: Shown<Rows[E]>[],
   { limit }: Page,
   etag?: string,
 ) => {
-  const shown = (row: WithPerson<Rows[E]>) => {
-    const { personName, personEmail } = row
-    if (personName == null || personEmail == null) return view.of(row)
-    return view.of(row, { id: personIdOf(name, row)!, name: personName, email: personEmail, nameTag: '' })
-  }
+  const shown = (row: Shown<Rows[E]>) => shownRow(entity, row)
   return pageOf(request, cutToLimit(rows, limit), shown, ({ id }) => [id], etag)
 }
 
-/** The account that a row's view shows. Both fields are null after the account is deleted. */
-type WithPerson<R> = R & { personName?: string | null; personEmail?: string | null }
+type Shown<R> = R & WithPerson
 
 /** Returns a function that reads a page of rows and one more row, which shows that another page follows. */
 function openChildPage<E extends Entity>(sql: Sql, entity: EntityDefinition<E>, snapshot?: Snapshot) {
-  const { name, table, parent, person } = entity
-  const nameOf = (key: string) => columnsOf(table).find((column) => column.key === key)!.name
+  const { name, table, parent } = entity
+  const parentColumn = columnsOf(table).find(({ key }) => key === parentKeys[parent!])!.name
   const long = sql`${sql.unsafe(textLengthSql(name, 'octet_length'))}`
-  const parentId = sql.unsafe(`t.${nameOf(parentKeys[parent!])}`)
+  const parentId = sql.unsafe(`t.${parentColumn}`)
   const by = sql`t.id, t.created_at`
-  const names = person ? sql`, u.name as person_name, u.email as person_email` : sql``
+  const { names, people } = personColumns(sql, entity, 't')
   const shown = sql`${visibleColumns(sql, name, 't', snapshot)} ${names}`
-  const people = person ? sql.unsafe(`left join users u on u.id = t.${nameOf(person)}`) : sql``
   const now = rowSources(sql, name)
 
   return (id: string, page: Page, sources = now) => {
@@ -126,7 +121,7 @@ function openChildPage<E extends Entity>(sql: Sql, entity: EntityDefinition<E>, 
     const where = sql`${parentId} = ${id} and t.id > ${startId(page)}`
     const rows = firstRows(sql, sources, { where, by, limit })
     const found = sql`select ${shown} from ${rows} t ${people} order by t.id`
-    return sql<WithPerson<Rows[E]>[]>`${limit <= maxUnmeasuredRows ? found : untilPageFull(sql, found, long)}`
+    return sql<Shown<Rows[E]>[]>`${limit <= maxUnmeasuredRows ? found : untilPageFull(sql, found, long)}`
   }
 }
 

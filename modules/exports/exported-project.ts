@@ -1,3 +1,4 @@
+import { shownRow, type WithPerson } from '../../src/log/rows-with-person.ts'
 import type { FieldRow, LabelRow, ProjectRow } from '../../drizzle/rows.ts'
 import type { Caller } from '../../src/identity/rights.ts'
 import type { Entity } from '../../src/model/entities.ts'
@@ -9,7 +10,7 @@ import { notFound } from '../../src/responses/errors.ts'
 import type { Services } from '../../src/services.ts'
 import { unprepared } from '../../src/postgres/timeouts.ts'
 import type { User } from '../accounts/user.ts'
-import { hasLoggedChildren, type ProjectAt, projectRows, shownRow, type WithPerson } from './rows.ts'
+import { hasLoggedChildren, type ProjectAt, projectRows } from './rows.ts'
 
 /** A project in the snapshot of a transaction. */
 export interface ExportedProject extends ProjectAt {

@@ -2,10 +2,10 @@ import { positionKey, tasks } from '../../drizzle/schema/tasks.ts'
 import type { Snapshot } from '../../src/log/as-of.ts'
 import { arrivalIsLogged, hasLeft, loggedRows } from '../../src/log/logged-children.ts'
 import { rowSources, visibleColumns } from '../../src/log/rows-at.ts'
+import { personColumns, type WithPerson } from '../../src/log/rows-with-person.ts'
 import type { EntityDefinition } from '../../src/model/definition.ts'
 import type { ChildOfTask, Entity } from '../../src/model/entities.ts'
-import { personIdOf } from '../../src/model/model.ts'
-import { columnList, columnsOf } from '../../src/postgres/columns.ts'
+import { columnList } from '../../src/postgres/columns.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { partsInOrder } from '../order/parts.ts'
 
@@ -17,40 +17,14 @@ export interface ProjectAt {
 
 export type StoredChild = WithPerson & { taskId: string }
 
-/** The account that a row's view shows. Both fields are null after the account is deleted. */
-export interface WithPerson {
-  personName?: string | null
-  personEmail?: string | null
-}
-
 const union = (sql: Sql, parts: SqlPart[]): SqlPart =>
   parts.reduce((all, one): SqlPart => sql`${all} union all ${one}`)
-
-function withPerson<E extends Entity>(sql: Sql, { table, person }: EntityDefinition<E>, alias: string) {
-  const { name } = columnsOf(table).find(({ key }) => key === person) ?? {}
-  return {
-    names: name ? sql`, u.name as person_name, u.email as person_email` : sql``,
-    people: name ? sql.unsafe(`left join users u on u.id = ${alias}.${name}`) : sql``,
-  }
-}
-
-/** Returns the row as its view shows it. */
-export function shownRow<E extends Entity>({ name, view }: EntityDefinition<E>, row: WithPerson): object {
-  const { personName, personEmail } = row
-  if (personName == null || personEmail == null) return view.of(row as never)
-  return view.of(row as never, {
-    id: personIdOf(name, row)!,
-    name: personName,
-    email: personEmail,
-    nameTag: '',
-  })
-}
 
 /** SQL for the project, or its rows of an entity, oldest first. */
 export function projectRows<E extends Entity>(sql: Sql, definition: EntityDefinition<E>, at: ProjectAt) {
   const { name } = definition
   const { projectId, snapshot } = at
-  const { names, people } = withPerson(sql, definition, 't')
+  const { names, people } = personColumns(sql, definition, 't')
   const isOwn = name === 'project' ? sql`t.id = ${projectId}` : sql`t.project_id = ${projectId}`
   const rows = rowSources(sql, name, snapshot).map((from) => sql`(select t.* from ${from} t where ${isOwn})`)
   return sql`select ${visibleColumns(sql, name, 't', snapshot)} ${names} from (${union(sql, rows)}) t ${people} order by t.id`
@@ -97,7 +71,7 @@ export async function authorsOf(sql: Sql, projectId: string, ids: string[]) {
 export function childRows(sql: Sql, definition: EntityDefinition<ChildOfTask>, at: ProjectAt): SqlPart {
   const { name } = definition
   const { snapshot } = at
-  const { names, people } = withPerson(sql, definition, 'c')
+  const { names, people } = personColumns(sql, definition, 'c')
   const ofTask = (from: SqlPart, isRead: SqlPart): SqlPart =>
     sql`(select c.* from ${from} c where c.task_id = k.id and ${isRead})`
   const sources = rowSources(sql, name, snapshot, snapshot && sql`k.id`)
