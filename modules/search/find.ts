@@ -1,15 +1,25 @@
+import { inIterations } from '../../src/admission/own-iteration.ts'
 import { canonicalId, isId, nilId } from '../../src/id-format.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { errorCode } from '../../src/postgres/errors.ts'
 import { unprepared } from '../../src/postgres/timeouts.ts'
-import type { HitKey, HitType, SearchRequest } from './schema.ts'
+import { visibleProject } from '../../src/reads/visible.ts'
+import {
+  compareHits,
+  compareTimes,
+  type Hit,
+  type HitKey,
+  type HitType,
+  type SearchRequest,
+} from './schema.ts'
 import { comparableWords, conditionsOf, indexQuery, termQuery } from './text/query.ts'
+import { readSnippet } from './text/snippet.ts'
 import type { Scope } from './up-to-date.ts'
 
 /** The hits of a search are the newest documents that match: at most this many. */
 export const maxHits = 200
 /** Similar titles are searched among this many of the newest documents. */
-export const maxTitles = 20_000
+const maxTitles = 20_000
 /** More words of a search are not compared with titles. */
 const maxComparedWords = 4
 const minSimilarity = 0.3
@@ -18,7 +28,7 @@ const minRead = 4_000
 /** Postgres plans a statement with more projects too slowly. */
 const maxMerged = 1_000
 
-export interface FoundDocument extends HitKey {
+interface FoundDocument extends HitKey {
   kind: HitType
   /** The words of a title that are similar to the words of the search. */
   similar?: string[]
@@ -46,7 +56,7 @@ export const findNamed = (
  * occurs in many. If the square root of 200 times all documents does not suffice, the word is so rare that the index
  * of words costs less.
  */
-export async function findMatching(sql: Sql, scope: Scope, wanted: Wanted): Promise<FoundDocument[]> {
+async function findMatching(sql: Sql, scope: Scope, wanted: Wanted): Promise<FoundDocument[]> {
   const { whole, allInTitle, someInTitle } = conditionsOf(wanted.query)
   const count = Math.ceil(Math.max(minRead, Math.sqrt(maxHits * scope.documents)))
   const isWanted = sql`kind = any(${wanted.types}::text[]) and ts_match_vq(doc, ${whole}::tsquery)`
@@ -88,7 +98,7 @@ const newestOf = (sql: Sql, { projectIds }: Scope, wanted: Wanted, count: number
 const undefinedFunction = '42883'
 
 /** Returns titles with words that are similar to the words of the search. A smaller rank means more similar. */
-export async function findSimilar(sql: Sql, scope: Scope, wanted: Wanted): Promise<FoundDocument[]> {
+async function findSimilar(sql: Sql, scope: Scope, wanted: Wanted): Promise<FoundDocument[]> {
   const words = comparableWords(wanted.query).slice(0, maxComparedWords)
   if (words.length === 0) return []
   const excluded = wanted.query.excluded.map((term) => termQuery(term)).join(' | ')
@@ -113,4 +123,72 @@ export async function findSimilar(sql: Sql, scope: Scope, wanted: Wanted): Promi
       throw error
     },
   )
+}
+
+interface HitPage {
+  hits: Hit[]
+  /** The last document of the page, if there is a next page, and the newest of all documents found. */
+  next?: HitKey[]
+}
+
+/** Returns one page of the hits, ranked. A page is shorter than `limit` if rows disappeared while the search ran. */
+export async function readHits(
+  sql: Sql,
+  userId: string,
+  scope: Scope,
+  wanted: SearchRequest,
+): Promise<HitPage> {
+  const { after, limit, query } = wanted
+  const [named, matching] = await Promise.all([
+    findNamed(sql, scope.projectIds, wanted),
+    query.terms.length > 0 ? findMatching(sql, scope, wanted) : [],
+  ])
+  const exact = [...new Map([...matching, ...named].map((one) => [one.id, one])).values()]
+  const found = exact.length > 0 ? exact : await findSimilar(sql, scope, wanted)
+  const ranked = found.toSorted(compareHits).filter((one) => !after || compareHits(one, after) > 0)
+  const shown = ranked.slice(0, limit)
+  const rows = await readLiveRows(sql, userId, scope, shown)
+  const work = shown.flatMap((one) => (rows.has(one.id) ? [readHit(rows.get(one.id)!, one, wanted)] : []))
+  const hits = await inIterations(work, userId)
+  if (ranked.length <= limit) return { hits }
+  return { hits, next: [shown.at(-1)!, wanted.newest ?? found.toSorted(compareTimes)[0]!] }
+}
+
+/** The fields that a hit shows of its row. `text` is the description or the comment. */
+type LiveRow = Omit<Hit, 'snippet' | 'fuzzy'> & { text: string | null }
+
+/** Reads the rows of documents, as far as they exist now and the user may see their projects now. */
+async function readLiveRows(
+  sql: Sql,
+  userId: string,
+  { projectIds }: Scope,
+  found: FoundDocument[],
+): Promise<Map<string, LiveRow>> {
+  if (found.length === 0) return new Map()
+  const ids = (kind: string) => sql`${found.filter((one) => one.kind === kind).map(({ id }) => id)}::uuid[]`
+  // Without the offset, Postgres could read all tasks of a project to find the tasks of comments.
+  const rows = await unprepared(sql<LiveRow[]>`
+    select r.* from (
+      select 'task' as type, t.id, t.project_id, t.id as task_id, t.title, t.description as text
+        from tasks t where t.id = any(${ids('task')})
+      union all select 'comment', c.id, t.project_id, t.id, t.title, c.text
+        from comments c join tasks t on t.id = c.task_id where c.id = any(${ids('comment')})
+      union all select 'project', p.id, p.id, null, p.name, p.description
+        from projects p where p.id = any(${ids('project')}) offset 0) r
+    cross join lateral ${visibleProject(sql, sql`r.project_id`, sql`${userId}`)} v
+    where r.project_id = any(${projectIds}::uuid[])`)
+  return new Map(rows.map((row) => [row.id, row]))
+}
+
+function* readHit(
+  { text, ...row }: LiveRow,
+  { similar }: FoundDocument,
+  { query }: SearchRequest,
+): Generator<undefined, Hit> {
+  const terms = similar
+    ? similar.map((word) => ({ lexemes: [word], isPrefix: false, isDense: false }))
+    : query.terms
+  const ofText = text !== null && !similar ? yield* readSnippet(text, terms) : undefined
+  const snippet = ofText && ofText.matches.length > 0 ? ofText : yield* readSnippet(row.title, terms)
+  return { ...row, snippet, ...(similar && { fuzzy: true as const }) }
 }

@@ -1,6 +1,6 @@
 import type { Database } from '../../src/postgres/database.ts'
 import type { Services } from '../../src/services.ts'
-import { fillNext } from './fill.ts'
+import { fillNext } from './documents.ts'
 import { indexEvents, isBehind, maxProjects, type Progress, readProgress } from './indexing.ts'
 
 /** A search indexes all missing events if they are not more. Otherwise it indexes for a limited time. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fillNext } from '../../modules/search/fill.ts'
+import { fillNext } from '../../modules/search/documents.ts'
 import { indexEvents, isBehind, maxProjects, readProgress } from '../../modules/search/indexing.ts'
 import { nilId } from '../../src/id-format.ts'
 import { newId } from '../../src/ids.ts'
