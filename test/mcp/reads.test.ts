@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { invite, make } from '../support/client.ts'
 import { openScene } from '../support/scene.ts'
 import { connect } from './mcp-client.ts'
-import { maxAnswerTokens, tokensIn } from './token-count.ts'
+import { maxAnswerCharacters } from './token-count.ts'
 
 const { service, ada, bea } = await openScene(['Ada', 'Bea'])
 const { call } = await connect(service, ada.token)
@@ -20,12 +20,12 @@ interface Pages {
   [list: string]: unknown
 }
 
-/** Returns the answers of all pages, each of which has at most the allowed tokens. */
+/** Returns the answers of all pages, each of which has at most the allowed characters. */
 async function pagesOf(name: string, args: object): Promise<Pages[]> {
   const pages: Pages[] = []
   do {
     const { text, body, isError } = await call<Pages>(name, { ...args, next: pages.at(-1)?.next })
-    expect([isError, tokensIn(text) <= maxAnswerTokens]).toEqual([false, true])
+    expect([isError, text.length <= maxAnswerCharacters]).toEqual([false, true])
     pages.push(body)
   } while (pages.at(-1)!.next)
   return pages

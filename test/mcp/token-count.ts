@@ -1,5 +1,5 @@
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
 
-export const maxAnswerTokens = 6_000
+export const maxAnswerCharacters = 20_000
 export const maxDefinitionTokens = 3_000
 export const tokensIn = (text: string): number => countTokens(text)

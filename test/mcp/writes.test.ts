@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { invite, make, versionOf } from '../support/client.ts'
 import { openScene } from '../support/scene.ts'
 import { connect } from './mcp-client.ts'
-import { maxAnswerTokens, tokensIn } from './token-count.ts'
+import { maxAnswerCharacters } from './token-count.ts'
 
 const { service, ada, bea } = await openScene(['Ada', 'Bea'])
 const { call } = await connect(service, ada.token)
@@ -92,7 +92,7 @@ test('applies and undoes 500 operations, and returns the ids in pages', async ()
     })
     for (const row of body.rows) ids.add(row.id)
     next = body.next
-    expect(tokensIn(text)).toBeLessThanOrEqual(maxAnswerTokens)
+    expect(text.length).toBeLessThanOrEqual(maxAnswerCharacters)
     expect(body.batch).toBe(3)
   } while (next)
   expect([ids.size, await versionOf(ada, id)]).toEqual([500, 502])
@@ -164,12 +164,12 @@ test('two agents claim different tasks; an agent waits for a task, extends its c
   expect((await waiting).body.task.id).toBe(task.id)
 })
 
-test('answers with a task that has long texts have at most 6,000 tokens', async () => {
+test('answers with a task that has long texts have at most 20,000 characters', async () => {
   const { id } = await newProject()
   const keys = Array.from({ length: 10 }, (_, n) => `text_${n}`)
   for (const name of keys) await make(ada, `/projects/${id}/fields`, { key: name, name, type: 'text' })
   const fields = Object.fromEntries(keys.map((key) => [key, '漢字 wheel '.repeat(190)]))
-  const task = { projectId: id, title: '漢'.repeat(500), description: '漢字 '.repeat(5_000), fields }
+  const task = { projectId: id, title: '漢'.repeat(500), description: '"漢字\u0001 '.repeat(2_500), fields }
   const { id: taskId } = await make(ada, '/tasks', task)
   for (const [tool, args] of [
     ['claim_next', { project: id, leaseSeconds: 60 }],
@@ -177,6 +177,6 @@ test('answers with a task that has long texts have at most 6,000 tokens', async 
     ['find', { project: id, fields: 'full' }],
   ] as const) {
     const { isError, text } = await call(tool, args)
-    expect([isError, tokensIn(text) <= maxAnswerTokens]).toEqual([false, true])
+    expect([isError, text.length <= maxAnswerCharacters]).toEqual([false, true])
   }
 })

@@ -1,7 +1,7 @@
 import { cursorOf, read, withQuery } from '../requests.ts'
 import type { Call } from '../tool.ts'
 import { openNames } from './names.ts'
-import { TokenBudget } from './token-budget.ts'
+import { Budget } from './budget.ts'
 import { type Detail, shownTask, type Task } from './tasks.ts'
 
 interface Search {
@@ -18,7 +18,7 @@ const pageRows: Record<Detail, number> = { lines: 100, preview: 50, full: 20 }
 
 interface Found {
   rows: object[]
-  budget: TokenBudget
+  budget: Budget
 }
 
 /**
@@ -29,7 +29,7 @@ export async function findTasks(call: Call, search: Search): Promise<object> {
   const readPage = openReadPage(call, search)
   const { detail, limit = Infinity } = search
   const rowsOfPage = Math.min(pageRows[detail], limit)
-  let found: Found = { rows: [], budget: new TokenBudget({}) }
+  let found: Found = { rows: [], budget: new Budget({}) }
   let { cursor } = search
   let first: FoundPage | undefined
   for (let [pages, isFull] = [0, false]; !isFull && pages < maxPages; pages++) {
@@ -77,7 +77,7 @@ function factsIn(headers: Headers): FoundPage['facts'] {
 
 /** Adds the rows that fit into the answer. `fitting` is the index of the first row that does not fit. */
 function withPage(found: Found, page: FoundPage, limit: number): Found & { fitting: number } {
-  const [rows, budget] = [[...found.rows], new TokenBudget(found.budget)]
+  const [rows, budget] = [[...found.rows], new Budget(found.budget)]
   for (const [index, row] of page.rows.entries()) {
     if (rows.length === limit || !budget.add(row)) return { rows, budget, fitting: index }
     rows.push(row)

@@ -2,7 +2,7 @@ import { writeCursor } from '../../../src/reads/pages.ts'
 import { cursorOf, read, withQuery } from '../requests.ts'
 import type { Call } from '../tool.ts'
 import { type Position, readPosition, writePosition } from './position.ts'
-import { TokenBudget } from './token-budget.ts'
+import { Budget } from './budget.ts'
 
 /** A row as the answer shows it. `cutAt`: the row contains a text only up to this character. */
 interface Shown {
@@ -38,7 +38,7 @@ export async function withSections(
   const start = readPosition(next, 1 + sections.length)
   const { row: answer, cutAt } = start.part === 0 ? head(start.from) : { row: {} }
   if (cutAt) return { ...answer, next: writePosition({ part: 0, from: cutAt }) }
-  const budget = new TokenBudget(answer)
+  const budget = new Budget(answer)
   const lists: Record<string, object[]> = {}
   for (let part = Math.max(1, start.part); part <= sections.length; part++) {
     const section = sections[part - 1] as AnySection
@@ -55,7 +55,7 @@ type RowPosition = Omit<Position, 'part'>
 async function readSection(
   call: Call,
   section: AnySection,
-  budget: TokenBudget,
+  budget: Budget,
   start: RowPosition,
 ): Promise<{ rows: object[]; rest?: RowPosition }> {
   const { path, show, limit, cursorAfter = ({ id }) => writeCursor([id]) } = section

@@ -1,6 +1,5 @@
 import { headerOf, namedFields, taskFields } from '../../tasks/schema.ts'
-import { cut, shortened } from './token-budget.ts'
-import { partOf } from './tokens.ts'
+import { cut, shortened } from './budget.ts'
 import type { Names } from './names.ts'
 
 export const details = ['lines', 'preview', 'full'] as const
@@ -31,16 +30,13 @@ const fieldsByDetail: Record<Exclude<Detail, 'full'>, string[]> = {
   preview: [...inLines, ...fieldsIn('preview'), 'fields', 'updatedAt'],
 }
 
-/** The most tokens of all custom fields of a task, whose values may have 20,000 characters. */
-const maxFieldTokens = 1_000
+/** The most characters of all custom fields of a task, each of which may have 20,000 characters. */
+const maxFieldCharacters = 3_000
 
 /** Returns the values of custom fields. Long texts are cut. */
 export function shortFields(fields: Record<string, unknown> = {}): Record<string, unknown> {
-  const maxTokens = maxFieldTokens / Object.keys(fields).length
-  const short = (value: unknown) => {
-    const part = typeof value === 'string' ? partOf(value, 0, maxTokens) : value
-    return part === value ? value : `${part}…`
-  }
+  const max = Math.floor(maxFieldCharacters / Object.keys(fields).length)
+  const short = (value: unknown) => (typeof value === 'string' ? shortened(value, max) : value)
   return Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, short(value)]))
 }
 

@@ -3,7 +3,7 @@ import { Input } from '../../../src/schema/input.ts'
 import { maxSeq, maxWaitSeconds } from '../../events/parameters.ts'
 import { type Event, hasNames, shownEvent } from '../answers/events.ts'
 import { openNames } from '../answers/names.ts'
-import { TokenBudget } from '../answers/token-budget.ts'
+import { Budget } from '../answers/budget.ts'
 import { projectIdOf } from '../names/name-lookup.ts'
 import { cursorOf, read, withQuery } from '../requests.ts'
 import type { Call, Tool } from '../tool.ts'
@@ -41,7 +41,7 @@ export const changes: Tool = {
     const projectId = await projectIdOf(call, project)
     const path = `/projects/${projectId}/events`
     const page = await read<Event[]>(call, withQuery(path, { after: start, wait, types, limit: pageEvents }))
-    const budget = new TokenBudget({})
+    const budget = new Budget({})
     const names = page.body.some(hasNames) ? await openNames(call)(projectId) : new Map()
     const rows = page.body.map((event) => shownEvent(event, names))
     const end = rows.findIndex((row) => !budget.add(row))

@@ -1,4 +1,4 @@
-import { TokenBudget } from '../answers/token-budget.ts'
+import { Budget } from '../answers/budget.ts'
 
 export interface Result {
   id: string
@@ -18,7 +18,7 @@ interface Page {
 export function pageOfRows(operations: object[], results: Result[], start: number): Page {
   const ids = new Map<string, string>()
   const rows: Page['rows'] = []
-  const budget = new TokenBudget({})
+  const budget = new Budget({})
   for (let n = start; n < results.length; n++) {
     const { as } = operations[n] as { as?: string }
     const { id, number } = results[n]!

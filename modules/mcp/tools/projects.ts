@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { Input } from '../../../src/schema/input.ts'
 import { Next } from '../answers/position.ts'
-import { cut } from '../answers/token-budget.ts'
+import { cut } from '../answers/budget.ts'
 import { type Section, withSections } from '../answers/sections.ts'
 import { withoutEmpty } from '../answers/tasks.ts'
 import { projectIdOf } from '../names/name-lookup.ts'
