@@ -14,7 +14,7 @@ const known = byWord<Status>({
   IN_PROGRESS: `doing,inprogress,progress,wip,workinprogress,indevelopment,indev,started,active,ongoing,underway,working,workingonit,
     review,inreview,codereview,underreview,readyforreview,testing,intesting,intest,inqa,qa,readyfortesting,readyforqa,encurso,enprogreso,enrevisión,inarbeit,
     inbearbeitung,inprüfung,encours,enrevue,emandamento,emprogresso,emrevisão,wtoku,wtrakcie`,
-  DONE: `done,closed,complete,completed,finished,resolved,archive,archived,released,shipped,deployed,accepted,verified,listo,hecho,finalizado,finalizada,terminado,cerrado,
+  DONE: `done,closed,complete,completed,finished,resolved,archive,archived,released,shipped,deployed,accepted,verified,fixed,listo,hecho,finalizado,finalizada,terminado,cerrado,
     fertig,erledigt,abgeschlossen,geschlossen,terminé,terminée,fini,fermé,concluído,concluída,feito,fechado,gotowe,zrobione,
     zakończone`,
 })

@@ -152,6 +152,13 @@ test('reads issues of GitLab, stories of Shortcut and tasks of Planner', async (
   ])
 })
 
+test('reads a file in German, a date after its weekday, and nobody as no assignee', async () => {
+  const file = csv('Titel;Fällig;Zuständig;Priorität', 'Zeichnen;Mi 31.12.2024;Unassigned;Höchste')
+  expect((await importFile('csv', file)).tasks).toMatchObject([
+    { title: 'Zeichnen', dueDate: '2024-12-31T00:00:00.000Z', priority: 'HIGH', description: null },
+  ])
+})
+
 test.each([
   ['1 - Critical', 'HIGH'],
   ['P2 (Medium)', 'MEDIUM'],

@@ -5,6 +5,7 @@ import { type KnownColumns, plain, targetNamed } from '../csv/columns.ts'
 import { csvReader, type SourceRows } from '../csv/csv-reader.ts'
 import type { Dates } from '../csv/dates.ts'
 import type { Row } from '../csv/rows.ts'
+import { jiraName } from './jira-languages.ts'
 
 /** The columns of our own export. The number is not imported. */
 const own: KnownColumns = {
@@ -15,6 +16,8 @@ const isOwn = (names: string[]) => csvColumns.every((name) => names.includes(nam
 
 /** Reads any CSV file. Files with the columns of our own export need no mapping. */
 export const readCsv = csvReader({
+  // In English, `Principal` is no parent.
+  translate: (name) => (name === 'principal' ? name : jiraName(name)),
   columnsFor: (names) => (isOwn(names) ? own : undefined),
   read: ({ names, dates }) =>
     isOwn(names) ? { listSeparator: /\n/, finish: finishOwn } : isClickUp(names) ? clickUp(dates) : {},
@@ -29,18 +32,10 @@ function finishOwn({ task }: Draft, row: Row): void {
   task.externalId ??= `docket:${task.key}`
 }
 
-/** Microsoft Planner writes the columns Task ID and Task Name too. */
+/** Microsoft Planner writes the columns Task ID and Task Name too, and buckets. */
 function isClickUp(names: string[]): boolean {
   const known = new Set(names.map(plain))
-  const others = [
-    'task content',
-    'task custom id',
-    'parent id',
-    'space name',
-    'time estimated',
-    'date created',
-  ]
-  return known.has('task id') && known.has('task name') && others.some((name) => known.has(name))
+  return known.has('task id') && known.has('task name') && !known.has('bucket name')
 }
 
 /** ClickUp writes `null` in empty cells, line ends as `\n`, and URGENT, HIGH, NORMAL and LOW as numbers. */

@@ -8,7 +8,7 @@ import { customField } from '../csv/columns.ts'
  * Polish of the columns that the import reads, as `plain` returns them. Versions of Jira use different words.
  */
 const names = byWord({
-  summary: 'resumen,zusammenfassung,résumé,resumo,podsumowanie,temat,tytuł',
+  summary: 'resumen,zusammenfassung,résumé,resumo,podsumowanie,temat,tytuł,título,titel,titre',
   'issue key': `clave de incidencia,clave de la incidencia,clave,vorgangsschlüssel,schlüssel,clé de ticket,clé du ticket,
     clé de la demande,clé de demande,clé,chave da item,chave do item,chave da pendência,chave do ticket,chave,
     klucz zgłoszenia,klucz`,
@@ -20,7 +20,7 @@ const names = byWord({
   'status category': `categoría de estado,categoría del estado,statuskategorie,catégorie d état,catégorie de statut,
     catégorie du statut,categoria do status,categoria de status,kategoria statusu,kategoria stanu`,
   priority: 'prioridad,priorität,priorité,prioridade,priorytet',
-  assignee: `persona asignada,asignado a,asignado,zugewiesene person,bearbeiter,zugewiesen an,personne assignée,responsable,
+  assignee: `persona asignada,asignado a,asignado,zugewiesene person,bearbeiter,zugewiesen an,zuständig,personne assignée,responsable,
     attribué à,assigné à,responsável,atribuído a,osoba przypisana,przypisana osoba,przypisano do,przypisany,wykonawca`,
   'assignee id': `id de la persona asignada,id der zugewiesenen person,id de la personne assignée,id du responsable,
     id do responsável,id osoby przypisanej,id przypisanej osoby`,

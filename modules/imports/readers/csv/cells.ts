@@ -71,9 +71,12 @@ const date =
     else if (starts.length > 0) addNote(draft, column.header, text)
   }
 
+const nobody = /^\s*(unassigned|not assigned|nobody|no one|none|n\/a|-)\s*$/i
+
 /** ClickUp writes `[Ada,Bob]`, others `Ada;Bob`. */
 const assignees: CellReader = (draft, cell) => {
   const { text, listSeparator } = cell
+  if (!listSeparator && nobody.test(text)) return
   const inBrackets = listSeparator ? undefined : bracketedList(text)
   const [first = text, ...others] = inBrackets ?? listOf(text, listSeparator ?? /[;\n]/)
   person('assignee')(draft, { ...cell, text: first })

@@ -67,7 +67,8 @@ export function instantOf(
 }
 
 const maxCharacters = 80
-const numbers = /^(\d{1,4})([-/.])(\d{1,2})\2(\d{1,4})$/
+/** A weekday may be before the numbers. */
+const numbers = /^(?:\p{L}{2,10}\.?,? )?(\d{1,4})([-/.])(\d{1,2})\2(\d{1,4})$/u
 const dayFirst =
   /^(?:\p{L}{2,10},? )?(\d{1,2})(?:st|nd|rd|th)?[ /.-]+(?:de )?(\p{L}{3,10})\.?,?[ /.-]+(?:de )?(\d{2,4})$/iu
 const monthFirst = /^(?:\p{L}{2,10},? )?(\p{L}{3,10})\.? (\d{1,2})(?:st|nd|rd|th)?,? (\d{4})$/iu

@@ -10,7 +10,7 @@ type Priority = NonNullable<TaskItem['priority']>
 
 /** In English, Spanish, German, French, Portuguese and Polish. */
 const priorities = byWord<Priority>({
-  HIGH: `high,highest,urgent,important,critical,blocker,very high,immediate,p0,p1,alta,más alta,muy alta,crítica,urgente,hoch,
+  HIGH: `high,highest,urgent,important,critical,blocker,very high,immediate,show-stopper,showstopper,p0,p1,alta,más alta,muy alta,crítica,urgente,hoch,
     höchste,sehr hoch,kritisch,dringend,haute,la plus haute,très haute,élevée,très élevée,la plus élevée,critique,mais alta,
     altíssima,muito alta,wysoki,wysoka,najwyższy,najwyższa,krytyczny,pilny`,
   MEDIUM: 'medium,normal,moderate,major,p2,media,mittel,moyenne,normale,média,médio,średni,średnia,normalny',
