@@ -33,7 +33,7 @@ export const FieldValuesOutput = Type.Unsafe<Record<string, FieldValue>>({
   examples: [{ estimate: 3 }],
 })
 
-export const isDate = (value: unknown) =>
+const isDate = (value: unknown) =>
   typeof value === 'string' && /^[0-9]{4}-[0-9]{2}-[0-9]{2}$/.test(value) && parseInstant(value) !== null
 const partOf = (value: unknown, name: 'date' | 'choice') =>
   isObject(value) ? (value as Record<string, unknown>)[name] : undefined
@@ -50,7 +50,7 @@ type OptionField = Pick<FieldRow, 'type' | 'options'>
 interface FieldType {
   /** True for a value in the stored form. Other values belong to deleted fields and removed options. */
   fits(value: unknown, field: FieldRow): boolean
-  accepts(value: unknown, field: FieldRow): boolean
+  accepts(value: unknown, field: OptionField): boolean
   store?(value: string, field: OptionField): StoredValue
   expected: string
 }
@@ -79,14 +79,17 @@ const types: Record<FieldRow['type'], FieldType> = {
 
 export const unknownFieldKey = (key: string) =>
   badRequest(`fields.${key.slice(0, 100)} must be the key of a field of the project`)
-export const invalidValue = (key: string, type: FieldRow['type'], value?: unknown) =>
-  badRequest(`fields.${key} must be ${types[type].expected}${unstorableIn(value)}`)
+const invalidValue = (name: string, type: FieldRow['type'], value?: unknown) =>
+  badRequest(`${name} must be ${types[type].expected}${unstorableIn(value)}`)
 export const valuesTooLong = () =>
   badRequest(`fields must have at most ${maxValueCharacters} characters as JSON`)
 
-/** The form in which a task stores an accepted value. */
-export const inStoredForm = (field: OptionField, value: FieldValue): StoredValue =>
-  types[field.type].store?.(value as string, field) ?? value
+/** Returns the form in which a task stores a value. @param name of the value in errors @throws HttpError 400 */
+export function storedForm(field: OptionField, value: unknown, name: string): StoredValue {
+  const { accepts, store } = types[field.type]
+  if (!accepts(value, field)) throw invalidValue(name, field.type, value)
+  return store?.(value as string, field) ?? (value as FieldValue)
+}
 
 /** True if responses show the value. The same as `fitsSql`. */
 export const fitsField = (field: FieldRow, value: unknown): boolean => types[field.type].fits(value, field)
@@ -109,10 +112,8 @@ export const shownFields = (stored: StoredValues): Record<string, FieldValue> =>
 
 /** Returns the value in the stored form; undefined for an empty text. @throws HttpError 400 */
 function storedValue(field: FieldRow, given: unknown): StoredValue | undefined {
-  const { key, type } = field
   const value = typeof given === 'string' ? given.trim() : given
-  if (!types[type].accepts(value, field)) throw invalidValue(key, type, value)
-  const stored = inStoredForm(field, value as FieldValue)
+  const stored = storedForm(field, value, `fields.${field.key}`)
   // JSON has no -0.
   return stored === '' ? undefined : stored === 0 ? 0 : stored
 }

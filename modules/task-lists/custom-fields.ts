@@ -3,8 +3,7 @@ import type { Snapshot } from '../../src/log/as-of.ts'
 import { rowSources } from '../../src/log/rows-at.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { badRequest } from '../../src/responses/errors.ts'
-import { unstorableIn } from '../../src/schema/text.ts'
-import { inStoredForm, isDate, optionNamed } from '../fields/values.ts'
+import { storedForm } from '../fields/values.ts'
 
 export const fieldPrefix = 'field.'
 
@@ -21,9 +20,6 @@ const NAME = /^field\.([a-z][a-z0-9_]{0,39})(?:\.(min|max))?$/
 export const unknownFieldParameter = (name: string) =>
   badRequest(`${name.slice(0, 100)} must name a field of the project`)
 export const notOrdered = (name: string) => badRequest(`${name} must name a field of the type number or date`)
-export const badValue = (name: string, expected: string, text?: string) =>
-  badRequest(`${name} must be ${expected}${unstorableIn(text)}`)
-
 export function readFieldParameters(query: Record<string, unknown>): FieldParameter[] {
   const found: FieldParameter[] = []
   for (const name in query) {
@@ -39,27 +35,18 @@ type Field = Pick<FieldRow, 'key' | 'type' | 'options'>
 
 const NUMBER = /^-?\d{1,400}(\.\d{1,400})?(e[+-]?\d{1,3})?$/i
 
-const types: Record<Field['type'], { fits(text: string, field: Field): boolean; expected: string }> = {
-  text: { fits: (text) => !text.includes('\0') && text.isWellFormed(), expected: 'a text' },
-  number: { fits: (text) => NUMBER.test(text) && Number.isFinite(Number(text)), expected: 'a number' },
-  boolean: { fits: (text) => text === 'true' || text === 'false', expected: 'true or false' },
-  date: { fits: isDate, expected: 'a date: YYYY-MM-DD' },
-  choice: {
-    fits: (text, { options }) => optionNamed(options, text) !== undefined,
-    expected: 'one of the options of the field',
-  },
+/** Returns the value that the text means for a type of fields, or the text itself. */
+function valueIn(text: string, type: Field['type']): string | number | boolean {
+  if (type === 'number') return NUMBER.test(text) ? Number(text) : text
+  return type === 'boolean' && (text === 'true' || text === 'false') ? text === 'true' : text
 }
 
 /** Returns the value of the parameter as JSON in the stored form. @throws HttpError 400 if the field is unknown or has another type */
-export function fieldValue({ name, bound, text: given }: FieldParameter, field: Field | undefined): string {
+export function fieldValue({ name, bound, text }: FieldParameter, field: Field | undefined): string {
   if (!field) throw unknownFieldParameter(name)
   const { type } = field
-  const text = given.trim()
   if (bound && type !== 'number' && type !== 'date') throw notOrdered(name)
-  const { fits, expected } = types[type]
-  if (!fits(text, field)) throw badValue(name, expected, text)
-  if (type === 'boolean') return text
-  return type === 'number' ? String(Number(text)) : JSON.stringify(inStoredForm(field, text))
+  return JSON.stringify(storedForm(field, valueIn(text.trim(), type), name))
 }
 
 /** SQL for each parameter `field.*`. @throws HttpError 400 if a field is unknown or has another type */

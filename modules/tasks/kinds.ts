@@ -111,7 +111,7 @@ export interface ShownUses {
    * only the full list of an agent has it.
    */
   lists?: 'lines' | 'preview'
-  /** The option of the command line, by default the name of the field with hyphens. */
+  /** The option of the command line, by default the header with hyphens. */
   option?: string
 }
 

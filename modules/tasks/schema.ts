@@ -85,7 +85,6 @@ export const fields = {
     }),
     defaultValue: null,
     header: 'assignee',
-    option: 'assignee',
     lists: 'lines',
     filter: { index: 'sorted' },
   }),
@@ -119,13 +118,11 @@ const values = {
 const lists = {
   labelIds: {
     ...field.ids('label', { by: 'name', creates: true }, maxIds),
-    ...{ header: 'labels', option: 'labels', lists: 'lines' as const },
+    ...{ header: 'labels', lists: 'lines' as const },
   },
   blockedByIds: {
     ...field.ids('task', 'drop', maxIds),
-    header: 'blockedBy',
-    option: 'blocked-by',
-    lists: 'preview' as const,
+    ...{ header: 'blockedBy', lists: 'preview' as const },
   },
 }
 export type FieldName = keyof typeof fields | keyof typeof lists
@@ -195,18 +192,12 @@ const optionalFields = taskFields.flatMap(([name, { defaultValue }]) =>
 )
 
 /** A field as the OpenAPI document describes it to clients. */
-function describedField([
-  name,
-  { kind, reference, defaultValue, filter, option, lists },
-]: (typeof taskFields)[number]) {
-  const hyphens = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+function describedField([name, field]: (typeof taskFields)[number]) {
+  const { kind, reference, defaultValue, filter, lists } = field
+  const hyphens = headerOf(name, field).replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
   return {
-    ...{
-      name,
-      kind: kind?.is ?? `${reference!.to}s`,
-      default: defaultValue ?? null,
-      option: option ?? hyphens,
-    },
+    ...{ name, kind: kind?.is ?? `${reference!.to}s`, default: defaultValue ?? null },
+    option: field.option ?? hyphens,
     ...(lists === 'lines' && { isInLists: true }),
     ...(filter?.index && { isFilter: true }),
     ...(filter?.bounds && { bounds: filter.bounds }),

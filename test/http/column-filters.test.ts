@@ -160,7 +160,7 @@ test('rejects an invalid filter with 400 and names the parameter', async () => {
     ['field.start', ['', '2027-02-30', '2027-01-01T00:00:00Z'], /^field.start must be a date/],
     ['field.start.max', ['tomorrow'], /^field.start.max must be a date/],
     ['field.size', ['', 'XL', 's'], /^field.size must be one of the options/],
-    ['field.note', ['%00'], /^field.note must be a text, but contains U\+0000$/],
+    ['field.note', ['%00'], /^field.note must be a text of at most 2000 characters, but contains U\+0000$/],
     ['field.note.min', ['a'], /^field.note.min must name a field of the type number or date$/],
     ['field.other', ['1'], /^field.other must name a field of the project$/],
     ['field.estimate.most', ['1'], /^field.estimate.most must name a field/],
