@@ -99,10 +99,12 @@ function homePage(metricsPort: number, guides: string[]): string {
   return fillTemplate(ownPage('layout.html'), { title: 'Docket', content })
 }
 
-/** Links to other pages of `docs` become URLs of this service. */
+/** Links to other pages of `docs` become relative URLs, and links to files that the service does not serve become text. */
 function guidePage(name: string): string {
   const markdown = readFileSync(new URL(`${name}.md`, guidesFolder), 'utf8')
-  const linked = markdown.replace(/\]\(([\w-]+)\.md(#[\w-]+)?\)/g, `](${guidesUrl}/$1$2)`)
+  const linked = markdown
+    .replace(/\]\(([\w-]+)\.md(#[\w-]+)?\)/g, ']($1$2)')
+    .replace(/!?\[([^\]]*)\]\(\.\.\/[^)]*\)/g, '$1')
   const text = marked.parse(linked, { async: false }).replaceAll('<pre>', '<pre tabindex="0">')
   const content = `<nav><a href="{basePath}/">Docket</a> · <a href="{basePath}${docsPath}">API documentation</a></nav><main>${text}</main>`
   return fillTemplate(ownPage('layout.html'), { title: `Docket: ${name.replaceAll('-', ' ')}`, content })

@@ -156,3 +156,29 @@ test('an invalid BASE_PATH ends the start with a message that names the setting'
     ...['/docket', '/docket', '', '/a/b'],
   ])
 })
+
+test.each(['', '/docket'])(
+  'every link of every guide below "%s" leads to a page of the service',
+  async (prefix) => {
+    const headers = prefixed(prefix)
+    const get = (path: string) => proxied.fetch(path.slice(prefix.length), { headers })
+    const start = `http://docket.example${prefix}/`
+    const missing: string[] = []
+    const met = new Set([start])
+    for (const page of met) {
+      const { pathname } = new URL(page)
+      const response = await get(pathname)
+      if (response.status !== 200) missing.push(page)
+      if (!response.headers.get('content-type')?.startsWith('text/html')) continue
+      for (const [, link = ''] of (await response.text()).matchAll(/<[^>]* (?:href|src)="([^"]*)"/g)) {
+        const url = new URL(link, page)
+        url.hash = ''
+        if (url.origin !== new URL(start).origin) continue
+        met.add(url.href)
+        if (!url.pathname.startsWith(`${prefix}/`)) missing.push(`${link} in ${page}`)
+      }
+    }
+    expect(missing).toEqual([])
+    expect([...met].filter((page) => page.includes('/guides/')).length).toBeGreaterThan(15)
+  },
+)
