@@ -11,15 +11,10 @@ import { SearchText } from '../search/schema.ts'
 import { readSearchText, searchTextErrors } from '../search/text/query.ts'
 import { badUser, parameterOf } from '../tasks/kinds.ts'
 import { fieldParameters, taskFields } from '../tasks/schema.ts'
-import { fieldPrefix, readFieldParameters } from './custom-fields.ts'
+import { type FieldParameter, fieldPrefix, readFieldParameters } from './custom-fields.ts'
 import { badBlocks, badClaimedBy, filters } from './filters.ts'
 import { byPosition, sortNamed, sorts } from './sorts.ts'
 import type { Bounds, TaskFilter } from './task-filter.ts'
-
-/** The fields that a filter selects within the indexes of the list. */
-const sortedFields = taskFields.filter(([, { filter }]) => filter?.index === 'sorted')
-
-const readers = Object.entries(filters).flatMap(([name, { read }]) => (read ? [[name, read] as const] : []))
 
 const parameters: Record<string, TSchema> = {
   projectId: IdOf('project'),
@@ -62,6 +57,28 @@ export const badListQuery = () => [
   ...searchTextErrors(),
 ]
 
+type Read = (found: Pick<TaskFilter, 'is' | 'bounds' | 'others'>, text: string, callerId: string) => void
+
+/** The functions that read filters, by the name of the parameter. */
+const readers = new Map<string, Read>(Object.keys(parameters).map((name) => [name, () => {}]))
+for (const [name, { kind, filter }] of taskFields) {
+  if (filter?.index === 'sorted')
+    readers.set(
+      name,
+      ({ is }, text, callerId) => void (is[name] = kind!.read(text, name, callerId) as string),
+    )
+  for (const [n, parameter] of (filter?.bounds ?? []).entries())
+    readers.set(parameter, ({ bounds }, text) => {
+      const known = bounds.find(({ field }) => field === name)
+      const bound: Bounds = known ?? { field: name, key: kind!.key!, from: undefined, to: undefined }
+      bound[n === 0 ? 'from' : 'to'] = String(kind!.read(text, parameter, ''))
+      if (!known) bounds.push(bound)
+    })
+}
+for (const [name, { read }] of Object.entries(filters))
+  if (read)
+    readers.set(name, ({ others }, text, callerId) => void others.push({ name, value: read(text, callerId) }))
+
 type Query = Record<string, string | undefined>
 
 /** Without `sort`, tasks are sorted by a field that has bounds, else by creation. */
@@ -69,48 +86,38 @@ export function readTaskFilter(
   query: Query,
   { userId, token }: Pick<Caller, 'userId' | 'token'>,
 ): TaskFilter {
-  for (const name in query)
-    if (!Object.hasOwn(parameters, name) && !name.startsWith(fieldPrefix))
-      throw unknownField(name, Object.keys(parameters))
   if (query.q !== undefined && query.asOf !== undefined) throw searchOfPast()
+  const found: Parameters<Read>[0] = { is: {}, bounds: [], others: [] }
+  let custom: FieldParameter[] | undefined
+  for (const name in query) {
+    const read = readers.get(name)
+    const text = query[name]
+    if (text === undefined) continue
+    if (read) read(found, text, userId)
+    else if (name.startsWith(fieldPrefix)) custom ??= readFieldParameters(query)
+    else throw unknownField(name, Object.keys(parameters))
+  }
+  const { is, bounds, others } = found
   const projectId = query.projectId && canonicalId(query.projectId)
-  const is: TaskFilter['is'] = {}
-  for (const [name, { kind }] of sortedFields)
-    if (query[name] !== undefined) is[name] = kind!.read(query[name], name, userId) as string
-  const bounds = boundsIn(query)
   const sortName = query.sort ?? bounds.find(({ field }) => sortNamed.has(field))?.field ?? 'createdAt'
   const descends = sortName.startsWith('-')
   const sort = sortNamed.get(descends ? sortName.slice(1) : sortName)!
   if (sort === byPosition && projectId === undefined) throw positionNeedsProject()
-  const others = othersIn(query, userId)
-  const custom = readFieldParameters(query)
-  const name = custom[0]?.name ?? others.find((one) => filters[one.name]!.needsProject)?.name
-  if (name && projectId === undefined) throw needsProject(name)
+  const needing = custom?.[0]?.name ?? others.find(({ name }) => filters[name]!.needsProject)?.name
+  if (needing && projectId === undefined) throw needsProject(needing)
   return {
-    ...{ caller: userId, projectId, tokenProjects: token?.projects ?? null },
-    ...{ sort, descends, is, bounds, others, ready: query.ready !== undefined },
-    ...(custom.length > 0 && { fields: custom }),
-    ...(query.q !== undefined && { q: readSearchText(query.q) }),
+    caller: userId,
+    projectId,
+    tokenProjects: token?.projects ?? null,
+    sort,
+    descends,
+    is,
+    bounds,
+    others,
+    ready: query.ready !== undefined,
+    fields: custom,
+    q: query.q === undefined ? undefined : readSearchText(query.q),
     limit: readLimit(query.limit, 50, 200),
     after: query.cursor === undefined ? null : readCursor(query.cursor, sort.parts),
   }
 }
-
-function boundsIn(query: Query): Bounds[] {
-  const found: Bounds[] = []
-  for (const [field, { kind, filter }] of taskFields) {
-    if (!filter?.bounds) continue
-    const [from, to] = filter.bounds.map((name) => {
-      const text = query[name]
-      return text === undefined ? undefined : String(kind!.read(text, name, ''))
-    })
-    if (from !== undefined || to !== undefined) found.push({ field, key: kind!.key!, from, to })
-  }
-  return found
-}
-
-const othersIn = (query: Query, callerId: string): TaskFilter['others'] =>
-  readers.flatMap(([name, read]) => {
-    const text = query[name]
-    return text === undefined ? [] : [{ name, value: read(text, callerId) }]
-  })

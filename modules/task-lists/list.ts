@@ -104,11 +104,11 @@ async function openSelect(
   const { by } = orderOf(sql, filter, sql`t.sort_key`)
   const { rows, isNarrow, isScan } = await openRows(sql, filter, by, snapshot)
   const max = filter.limit + 1
-  const mine = sql`mine as materialized (select id from ${visible(sql, filter)})`
   const select = (shown: SqlPart): SqlPart => {
     const first = sql`order by ${by} limit ${max}`
     if (filter.projectId)
       return sql`select ${shown} from ${visible(sql, filter)} left join lateral (${rows(max)}) t on true ${first}`
+    const mine = sql`mine as materialized (select id from ${visible(sql, filter)})`
     if (isNarrow) return sql`with ${mine} select ${shown} from (${rows(max)}) t ${first}`
     if (isScan)
       return sql`with ${mine}, share as materialized (

@@ -101,14 +101,14 @@ export function branchesOf(sql: Sql, filter: TaskFilter): SqlPart[] {
 }
 
 /** SQL for the values of fields that the indexes of an order contain. */
-export const isInBranch = (sql: Sql, { is, sort }: Pick<TaskFilter, 'is' | 'sort'>): SqlPart =>
-  sort.indexed.reduce(
-    (all, name): SqlPart => {
-      const value = is[name]
-      return value === undefined ? all : sql`${all} and ${sql.unsafe(columnOf(name))} = ${value}`
-    },
-    sql``,
-  )
+export function isInBranch(sql: Sql, { is, sort }: Pick<TaskFilter, 'is' | 'sort'>): SqlPart {
+  let all = sql``
+  for (const name of sort.indexed) {
+    const value = is[name]
+    if (value !== undefined) all = sql`${all} ${sql.unsafe(`and ${columnOf(name)} =`)} ${value}`
+  }
+  return all
+}
 
 /** SQL for the conditions of the usual filters that the indexes of the order do not contain. */
 export function conditionsWithoutIndex(sql: Sql, { is, bounds, sort }: TaskFilter): SqlPart[] {

@@ -46,6 +46,6 @@ export interface TaskFilter {
   /** The list contains only tasks that the caller could do now. */
   ready: boolean
   /** Filters by custom fields. */
-  fields?: FieldParameter[]
-  q?: SearchQuery
+  fields: FieldParameter[] | undefined
+  q: SearchQuery | undefined
 }

@@ -13,13 +13,14 @@ export type Editable = Omit<TaskRow, 'id' | 'projectId' | 'number' | 'createdAt'
 
 const defaults: Omit<Editable, 'title'> = defaultsOf(fields)
 
-/** Not fields of a row, or set by the rule itself. */
-const handledElsewhere = new Set(['id', 'projectId', 'before', 'after', 'place'])
-
-/** The functions that return the stored form of an input, by the name of the field. */
-const storedForms = new Map([
+type ToStored = (value: never) => unknown
+/** The function that returns the stored form of an input. Null for inputs that are no fields, or that the rule sets. */
+const storedForms = new Map<string, ToStored | null>([
+  ...['id', 'projectId', 'before', 'after', 'place'].map((key): [string, null] => [key, null]),
   ['title', name.stored!],
-  ...taskFields.flatMap(([key, { kind }]) => (kind?.stored ? [[key, kind.stored] as const] : [])),
+  ...taskFields.flatMap(([key, { kind }]): [string, ToStored][] =>
+    kind?.stored ? [[key, kind.stored]] : [],
+  ),
 ])
 
 /** @param stored the stored values of fields, to which the input's values are added. @throws HttpError 400 */
@@ -31,9 +32,9 @@ export function fieldsOf(
   const wanted: Partial<Editable> = {}
   for (const key in input) {
     const value = input[key as keyof typeof input]
-    if (value === undefined || handledElsewhere.has(key)) continue
-    const toStored = value === null ? undefined : storedForms.get(key)
-    wanted[key as 'title'] = (toStored ? toStored(value as never) : value) as string
+    const toStored = storedForms.get(key)
+    if (value === undefined || toStored === null) continue
+    wanted[key as 'title'] = (toStored && value !== null ? toStored(value as never) : value) as string
   }
   if (input.fields) wanted.fields = changedValues(state, stored, input.fields)
   return wanted
