@@ -1,13 +1,8 @@
-import { headerOf, taskFields } from '../tasks/schema.ts'
-
-/** The columns of a task in a CSV file. Columns of its children and of custom fields follow. */
-export const taskColumns: string[] = [
-  ...['id', 'number', 'title'],
-  ...taskFields.map(([name, field]) => headerOf(name, field)),
-  ...['createdAt', 'updatedAt', 'author', 'importedAuthor'],
-]
-/** The columns that an import of a CSV file of Docket reads. */
-export const csvColumns: string[] = [...taskColumns, 'subtasks', 'comments']
+/** The columns of a file of the first release, by which an import recognizes a file. They keep their places. */
+export const csvColumns: string[] =
+  'id number title description status priority dueDate remindAt assignee labels externalId blockedBy createdAt updatedAt author importedAuthor subtasks comments'.split(
+    ' ',
+  )
 export const fieldPrefix = 'field.'
 
 /** Spreadsheets run a cell that begins with one of these characters as a formula. */

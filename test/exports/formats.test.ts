@@ -78,8 +78,8 @@ test('a csv file has a byte order mark, columns for fields, quoted cells and no 
   const person = `Bea <${bea.email}>`
   const comment = `${remark.createdAt} ${person}\n  One ""line""\n  \n  and another`
   expect(bytes.text.replace('\ufeff', '').split('\r\n')).toEqual([
-    'id,number,title,description,status,priority,dueDate,assignee,externalId,remindAt,labels,blockedBy,createdAt,updatedAt,author,importedAuthor,subtasks,comments,field.size',
-    `${draw.id},2,Draw,"In ink,\nwith ""all"" wheels",TODO,MEDIUM,,${person},'@7,,"'=bug, ""new""",${oil.id},${createdAt},${createdAt},${person},,"[ ] Sharpen","${comment}",`,
+    'id,number,title,description,status,priority,dueDate,remindAt,assignee,labels,externalId,blockedBy,createdAt,updatedAt,author,importedAuthor,subtasks,comments,field.size',
+    `${draw.id},2,Draw,"In ink,\nwith ""all"" wheels",TODO,MEDIUM,,,${person},"'=bug, ""new""",'@7,${oil.id},${createdAt},${createdAt},${person},,"[ ] Sharpen","${comment}",`,
     `${oil.id},1,'=Oil,,TODO,MEDIUM,,,,,,,${oil.createdAt},${oil.updatedAt},Ada <${ada.email}>,,"","",-5`,
     '',
   ])

@@ -3,7 +3,7 @@ import type { ChildOfTask } from '../../../src/model/entities.ts'
 import { model } from '../../../src/model/model.ts'
 import { headerOf, namedFields, taskFields } from '../../tasks/schema.ts'
 import type { ProjectParts } from '../exported-project.ts'
-import { type CellPerson, taskColumns, escapeFormula, fieldPrefix, linesCell, personCell } from '../cells.ts'
+import { type CellPerson, csvColumns, escapeFormula, fieldPrefix, linesCell, personCell } from '../cells.ts'
 import { type ExportedTask, type Format, namedIn, type Writer } from './format.ts'
 
 const byteOrderMark = '\ufeff'
@@ -18,7 +18,11 @@ function cell(value: unknown): string {
   return typeof value === 'string' ? quoted(escapeFormula(value)) : String(value)
 }
 
-const columns = taskFields.map((one) => (namedFields.includes(one) ? headerOf(...one) : one[0]))
+const headers = taskFields.map((one) => headerOf(...one))
+/** The columns of a task. Those of its children and of custom fields follow. */
+const columns = [...csvColumns.slice(0, -2), ...headers.filter((header) => !csvColumns.includes(header))]
+/** The fields whose ids have a column with another name. */
+const renamed = taskFields.filter((one) => headerOf(...one) !== one[0] && !namedFields.includes(one))
 
 /** Ids and names are one per line. */
 const fieldCell = (value: unknown) =>
@@ -28,16 +32,11 @@ const fieldCell = (value: unknown) =>
       ? personCell(value as CellPerson)
       : value
 
-/** The cells of a task, in the order of `taskColumns`. */
-function cellsOf({ shown, author }: ExportedTask, parts: ProjectParts): unknown[] {
-  const { id, number, title, createdAt, updatedAt, importedAuthor } = shown
-  const values: Record<string, unknown> = { ...shown, ...namedIn(shown, parts) }
+function cellsOf({ shown, author }: ExportedTask, parts: ProjectParts): string {
   const known = author && (parts.people.get(author.id) ?? author)
-  return [
-    ...[id, number, title],
-    ...columns.map((name) => fieldCell(values[name])),
-    ...[createdAt, updatedAt, known && personCell(known), importedAuthor],
-  ]
+  const values: Record<string, unknown> = { ...shown, ...namedIn(shown, parts), author: known }
+  for (const [name, field] of renamed) values[headerOf(name, field)] = shown[name]
+  return columns.map((header) => cell(fieldCell(values[header]))).join()
 }
 
 const fieldCells = (fields: FieldRow[], { shown }: ExportedTask): string =>
@@ -58,11 +57,11 @@ export const csv: Format = {
     return {
       begin: () =>
         byteOrderMark +
-        [...taskColumns, ...lists, ...fields.map(({ key }) => fieldPrefix + key)].join() +
+        [...columns, ...lists, ...fields.map(({ key }) => fieldPrefix + key)].join() +
         lineEnd,
       task(task) {
         rest = fieldCells(fields, task) + lineEnd
-        return cellsOf(task, parts).map(cell).join()
+        return cellsOf(task, parts)
       },
       beginChildren() {
         separator = ''
