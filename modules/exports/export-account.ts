@@ -8,17 +8,16 @@ import type { Services } from '../../src/services.ts'
 import { accountById } from '../accounts/queries.ts'
 import { accountView } from '../accounts/user.ts'
 import { tokensOf } from '../tokens/queries.ts'
-import { type Entry, tarOf } from './archive.ts'
-import { encoded, unzipped, zipped } from './bytes.ts'
-import { charge, exportCost } from './charge.ts'
+import { encoded, unzipped, zipped, type Chunks } from './bytes.ts'
+import { charge, exportCost, type ExportsInProgress, nextWaitMs } from './in-progress.ts'
 import { fileHeaders, type FileInfo, respondWithFile } from './file-response.ts'
 import { docket } from './formats/docket.ts'
-import { type ExportsInProgress, nextWaitMs } from './in-progress.ts'
 import { accountDownload, fileName } from './schema.ts'
 import { maxTasksOf, openExportedProject, readParts } from './exported-project.ts'
 import { Spool } from './spool.ts'
 import { openTransactionAtPlace } from './transaction.ts'
 import { projectTexts } from './write-project.ts'
+import { createTarPacker } from 'modern-tar'
 
 const archive: FileInfo = { name: 'docket.tar.gz', contentType: 'application/gzip', isCompressed: true }
 
@@ -135,5 +134,37 @@ async function spoolProject(
     throw error
   } finally {
     await close()
+  }
+}
+
+interface Entry {
+  name: string
+  size: number
+  chunks: Chunks
+}
+
+/** Yields a tar archive. An entry is created only after the client has received the previous entries. */
+async function* tarOf(entries: AsyncGenerator<Entry, void, void>): Chunks {
+  const { readable, controller } = createTarPacker()
+  const write = async () => {
+    for await (const { name, size, chunks } of entries) {
+      const body = controller.add({ name, size, mtime: new Date() }).getWriter()
+      for await (const chunk of chunks) await body.write(chunk as Uint8Array)
+      await body.close()
+    }
+    controller.finalize()
+  }
+  const written = write().catch((error: unknown) => controller.error(error as Error))
+  const reader = readable.getReader()
+  try {
+    for (;;) {
+      const { value, done } = await reader.read()
+      if (done) break
+      yield value
+    }
+  } finally {
+    // Ends `write`, which closes the current entry.
+    await reader.cancel().catch(() => {})
+    await written
   }
 }

@@ -1,17 +1,19 @@
 import { shownRow } from '../../src/log/rows-with-person.ts'
 import type { TaskRow } from '../../drizzle/rows.ts'
 import type { EntityDefinition } from '../../src/model/definition.ts'
-import type { ChildOfTask } from '../../src/model/entities.ts'
+import type { ChildOfTask, Entity } from '../../src/model/entities.ts'
 import { model } from '../../src/model/model.ts'
 import type { FindPerson } from '../../src/reads/people.ts'
 import { openOldestSeq } from '../../src/reads/retention.ts'
 import { readEventPage } from '../events/pages.ts'
 import { eventView } from '../events/schema.ts'
-import type { ExportedTask, Format, Writer } from './formats/format.ts'
-import { childRows, type StoredChild, taskRows } from './rows.ts'
-import { shownTasks } from './shown-tasks.ts'
+import type { ExportedTask, Format, Writer, ShownTask } from './formats/format.ts'
+import { childRows, type StoredChild, taskRows, authorsOf, existingTasks } from './rows.ts'
 import type { ProjectParts, ExportedProject } from './exported-project.ts'
 import { CursorRows } from './transaction.ts'
+import { hideDeletedReferences, referencedTasks } from '../../src/model/references.ts'
+import { showClaims } from '../claims/shown.ts'
+import { taskView } from '../tasks/schema.ts'
 
 /** Rows are collected into texts of at least this length. */
 const textCharacters = 65_536
@@ -96,4 +98,35 @@ async function* eventTexts({ sql, projectId, version }: ExportedProject, textOf:
     yield events.map((event) => textOf(eventView.of(event))).join('')
     after = upTo
   }
+}
+
+/** Returns tasks as their view shows them, without references to deleted rows. */
+async function shownTasks(
+  exported: ExportedProject,
+  { all, ids }: ProjectParts,
+  rows: TaskRow[],
+  hasAuthors: boolean,
+  findPerson: FindPerson,
+): Promise<ExportedTask[]> {
+  const { sql, projectId, isPast } = exported
+  const [existing, authors] = await Promise.all([
+    existingTasks(sql, exported, [...new Set(rows.flatMap((row) => referencedTasks('task', row)))]),
+    hasAuthors
+      ? authorsOf(
+          sql,
+          projectId,
+          rows.map(({ id }) => id),
+        )
+      : undefined,
+  ])
+  const has = (entity: Entity, id: string) => (entity === 'task' ? existing : ids(entity)).has(id)
+  const state = { has, all: all as never, row: () => undefined }
+  const { holderOf } = await showClaims(findPerson, rows, isPast)
+  return rows.map((row) => {
+    const shown = hideDeletedReferences(state, 'task', row)
+    return {
+      shown: taskView.of(shown, holderOf?.(row)) as ShownTask,
+      author: authors?.get(row.id) ?? null,
+    }
+  })
 }

@@ -3,9 +3,8 @@ import { createMcpHandler, ProtocolError, ProtocolErrorCode, Server } from '@mod
 import packageJson from '../../package.json' with { type: 'json' }
 import type { Log } from '../../src/log.ts'
 import { unknownName } from '../../src/responses/errors.ts'
-import { type Handle, openCall } from './call.ts'
 import { runTool } from './run-tool.ts'
-import type { Tool } from './tool.ts'
+import { type Tool, type ApiResponse, type Call, type RequestOptions, ToolError } from './tool.ts'
 import { apply } from './tools/apply.ts'
 import { changes } from './tools/changes.ts'
 import { claimNext } from './tools/claim-next.ts'
@@ -15,6 +14,7 @@ import { get } from './tools/get.ts'
 import { history } from './tools/history.ts'
 import { projects } from './tools/projects.ts'
 import { undo } from './tools/undo.ts'
+import { fingerprintBy } from '../../src/http/idempotency.ts'
 
 const identity = { name: 'docket', version: packageJson.version }
 const instructions =
@@ -100,4 +100,38 @@ function findTool(name: string, scope: Tool['scope']): Tool {
     ? `The tool ${name} needs an API token with the scope write`
     : `${unknownName(name.slice(0, 100))}; the tools are ${names.join(', ')}`
   throw new ProtocolError(ProtocolErrorCode.InvalidParams, reason)
+}
+
+export type Handle = (request: Request) => Promise<Response>
+
+/** Opens a call. Its requests have the token and the trace headers of the client's request. */
+function openCall(send: Handle, { headers }: Request, signal: AbortSignal): Call {
+  const names = ['authorization', 'traceparent']
+  const forwarded = names.flatMap((name) => (headers.has(name) ? [[name, headers.get(name)!]] : []))
+  return {
+    signal,
+    async request<T>(method: string, path: string, { body, content, headers: more }: RequestOptions = {}) {
+      signal.throwIfAborted()
+      // `Request` removes the segments `.` and `..` from a URL, so such an id would select another route.
+      if (/\/\.{1,2}(?=[/?]|$)/.test(path))
+        throw new ToolError(404, 'No row has this id', 'Find the id with find')
+      const text = body === undefined ? undefined : JSON.stringify(body)
+      const bodyHeaders = text !== undefined && {
+        'content-type': 'application/json',
+        'content-length': String(new TextEncoder().encode(text).length),
+      }
+      const request = new Request(`http://docket/api/v1${path}`, {
+        ...{ method, body: text, signal },
+        headers: { ...Object.fromEntries(forwarded), ...bodyHeaders, ...more },
+      })
+      if (content !== undefined) fingerprintBy(request, content)
+      return responseOf<T>(await send(request))
+    },
+  }
+}
+
+async function responseOf<T>(response: Response): Promise<ApiResponse<T>> {
+  const text = await response.text()
+  const body = text === '' ? undefined : JSON.parse(text)
+  return { status: response.status, headers: response.headers, body }
 }

@@ -1,7 +1,7 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
 import { isLive, noClaim } from '../../src/model/claims.ts'
-import { created, type EventDraft, updated } from '../../src/model/events.ts'
+import { created, type EventDraft, updated, diff } from '../../src/model/events.ts'
 import { isPlainInput } from '../../src/model/model.ts'
 import { editReferences } from '../../src/model/references.ts'
 import { preconditionFailed, requireMatch } from '../../src/responses/if-match.ts'
@@ -13,13 +13,13 @@ import { label } from '../labels/entity.ts'
 import { place, placeErrors, placeOfMovedTask, precededBy, requireNoSpot } from '../order/place.ts'
 import { blockerErrors, tooManyBlockers } from './blockers.ts'
 import { tooManyDependents } from './dependents.ts'
-import { remindAtPassed } from '../reminders/times.ts'
+import { remindAtPassed, timesOf } from '../reminders/times.ts'
 import { task } from './entity.ts'
-import { changeTask } from './changes.ts'
 import { externalIds, externalIdTaken } from './external-ids.ts'
-import { fieldsOf, newTask, notAssignable } from './fields.ts'
+import { fieldsOf, newTask, notAssignable, type Editable, requireAssignable } from './fields.ts'
 import { move, tooManyToMove } from './move.ts'
 import { CreateTask, taskView, UnassignTasks, UpdateTask, UpsertTask } from './schema.ts'
+import type { Decision } from '../../src/log/rule.ts'
 
 export const createTask = command('task.create', {
   about:
@@ -139,4 +139,21 @@ function withoutUser(state: ProjectState, context: RuleContext, task: TaskRow, u
     changes.push(updated(state, context, type, changes[0]?.after ?? task, { ...noClaim, updatedAt }))
   }
   return changes
+}
+
+/** Changes a task within its project. Without a changed value there is no event. @throws HttpError 400 */
+function changeTask(
+  state: ProjectState,
+  context: RuleContext,
+  task: TaskRow,
+  wanted: Partial<Editable>,
+): Decision<TaskRow> {
+  requireAssignable(state, wanted.assigneeId)
+  const fields = diff<Partial<Editable>>(task, wanted)
+  if (!fields) return { changes: [], answer: task }
+  const ended = fields.status === 'DONE' && task.claimedBy ? noClaim : undefined
+  const times = timesOf(fields, context.now, task)
+  const changed = { ...fields, ...ended, ...times, updatedAt: context.now }
+  const change = updated(state, context, 'task.updated', task, changed)
+  return { changes: [change], answer: change.after }
 }

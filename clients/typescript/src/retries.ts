@@ -1,5 +1,4 @@
 import { ConnectionError, DocketError } from './errors.ts'
-import { onAbort } from './on-abort.ts'
 
 /** 0: no response. */
 export const retriedStatuses = [0, 429, 502, 503, 504]
@@ -96,4 +95,23 @@ export function untilAborted<T>(work: () => Promise<T>, signal: AbortSignal): Pr
     const forget = onAbort(signal, () => reject(signal.reason))
     work().then(resolve, reject).finally(forget)
   })
+}
+
+const callbacksOf = new WeakMap<AbortSignal, Set<() => void>>()
+
+/**
+ * Calls `callback` when the signal aborts. Returns a function that prevents this. All callbacks of a signal share one
+ * listener, because Node warns of a leak when a signal has more than 10.
+ */
+function onAbort(signal: AbortSignal, callback: () => void): () => void {
+  const callbacks = callbacksOf.get(signal) ?? listenTo(signal)
+  callbacks.add(callback)
+  return () => void callbacks.delete(callback)
+}
+
+function listenTo(signal: AbortSignal): Set<() => void> {
+  const callbacks = new Set<() => void>()
+  callbacksOf.set(signal, callbacks)
+  signal.addEventListener('abort', () => callbacks.forEach((one) => one()), { once: true })
+  return callbacks
 }

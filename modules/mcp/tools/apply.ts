@@ -8,7 +8,7 @@ import { operationsText, withFlags } from './operations.ts'
 import { openWithIds } from '../names/references.ts'
 import { type ApiResponse, type Call, type Tool, ToolError } from '../tool.ts'
 import { isReplayed, read, write } from '../requests.ts'
-import { pageOfRows, type Result } from './created-rows.ts'
+import { Budget } from '../answers/budget.ts'
 
 const operations = `A list of 1 to ${maxOperations} operations: all are done, or none. Each is {op, …fields}. as: a name of the row; later operations use #name as its id. was: {field: value} rejects the call if the row has other values. fields: {key: value} of custom fields. In place of the id of a user, label, custom field or view, its name is allowed. * required, [] list; null clears.
 ${operationsText()}`
@@ -105,3 +105,39 @@ async function throwWithVersion(
   const advice = `The project now has version ${version}. Read changes with after: ${after}, decide again, and call with ifVersion: ${version} and the same key`
   throw new ToolError(412, error.message, advice, { version })
 }
+
+interface Result {
+  id: string
+  number?: number
+}
+
+interface Page {
+  /** The ids of rows by the `as` of their operations. */
+  ids?: Record<string, string>
+  /** The new rows without `as` and without an id from the caller. */
+  rows?: (Result & { operation: number })[]
+  /** The index of the next page's first operation. */
+  next?: string
+}
+
+/** Returns the ids of new rows, from the operation `start` on. `next` is set if not all ids fit into the answer. */
+function pageOfRows(operations: object[], results: Result[], start: number): Page {
+  const ids = new Map<string, string>()
+  const rows: Page['rows'] = []
+  const budget = new Budget({})
+  for (let n = start; n < results.length; n++) {
+    const { as } = operations[n] as { as?: string }
+    const { id, number } = results[n]!
+    if (as === undefined && Object.values(operations[n]!).includes(id)) continue
+    const row = { operation: n, id, number }
+    if (!budget.add(as === undefined ? row : { [as]: id })) return { ...pageOf(ids, rows), next: String(n) }
+    if (as === undefined) rows.push(row)
+    else ids.set(as, id)
+  }
+  return pageOf(ids, rows)
+}
+
+const pageOf = (ids: Map<string, string>, rows: NonNullable<Page['rows']>): Page => ({
+  ...(ids.size > 0 && { ids: Object.fromEntries(ids) }),
+  ...(rows.length > 0 && { rows }),
+})

@@ -1,6 +1,5 @@
 import type { CallOptions, Query, Transport, WriteOptions } from '../transport.ts'
 import { List } from './list.ts'
-import { fillRoute } from './route.ts'
 import type { Arguments, BodyOf, FormOf, IdsIn, OperationName, QueryOf, ResultOf, RowOf } from './types.ts'
 
 type Input = Record<string, unknown>
@@ -121,4 +120,22 @@ function nextCursor(link: string | null, parameter: string): string | undefined 
   return target === undefined
     ? undefined
     : (new URL(target, 'http://docket').searchParams.get(parameter) ?? undefined)
+}
+
+/**
+ * Replaces the names in braces of a route, such as `GET /projects/{projectId}/labels`, by values of `ids` or `input`.
+ * `rest` is the input without these names. @throws TypeError if an id is missing, or is not a text
+ */
+function fillRoute(route: string, input: Record<string, unknown> = {}, ids: Record<string, string> = {}) {
+  const [method = '', template = ''] = route.split(' ')
+  const rest = { ...input }
+  const path = template.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const value = ids[name] ?? input[name]
+    delete rest[name]
+    // URLs treat the segments `.` and `..` as folders.
+    if (typeof value !== 'string' || /^\.{0,2}$/.test(value))
+      throw new TypeError(`${name} must be an id, not ${JSON.stringify(value)}`)
+    return encodeURIComponent(value)
+  })
+  return { method, path, rest }
 }

@@ -1,8 +1,6 @@
 import { taskFields } from '../declarations.ts'
 import type { Field, Label, Task } from '../schemas.ts'
 import type { FeedEvent, Snapshot } from './events.ts'
-import { fieldsAfter, shownFields } from './field-values.ts'
-import { References } from './references.ts'
 
 /** The most ids of deleted rows that a replica stores. If an undo restores another row, a new snapshot is necessary. */
 const maxRemoved = 10_000
@@ -127,3 +125,55 @@ const listNames: string[] = taskFields.flatMap(({ name, default: none }) =>
 
 const existing = (ids: string[], rows: ReadonlyMap<string, unknown>): string[] =>
   ids.filter((id) => rows.has(id))
+
+type Referring = Pick<Task, 'id' | 'labelIds' | 'blockedByIds'>
+
+/** An index of tasks by the ids of their labels and blockers. */
+class References {
+  private readonly taskIdsById = new Map<string, Set<string>>()
+
+  /** Returns the ids of the tasks with this label or blocker. */
+  to(id: string): Iterable<string> {
+    return this.taskIdsById.get(id) ?? []
+  }
+
+  /** Replaces the references of a task. */
+  replace(before: Referring | undefined, after: Referring | undefined): void {
+    for (const id of idsIn(before)) {
+      const taskIds = this.taskIdsById.get(id)
+      taskIds?.delete(before!.id)
+      if (taskIds?.size === 0) this.taskIdsById.delete(id)
+    }
+    for (const id of idsIn(after)) {
+      const taskIds = this.taskIdsById.get(id) ?? new Set()
+      this.taskIdsById.set(id, taskIds.add(after!.id))
+    }
+  }
+}
+
+const idsIn = (task: Referring | undefined) => (task ? [...task.labelIds, ...task.blockedByIds] : [])
+
+type Values = Task['fields']
+
+/**
+ * Returns the values of custom fields after an event. `after` of the event also contains hidden values, such as the values
+ * of deleted fields. So a value that the event has not changed is omitted if it is not in `present`.
+ */
+function fieldsAfter(present: Values = {}, before: Values = {}, after: Values): Values {
+  const isShown = ([key, value]: [string, unknown]) => before[key] !== value || key in present
+  return Object.fromEntries(Object.entries(after).filter(isShown))
+}
+
+/** Returns the values that the service shows: the project has a field with this key that accepts the value. */
+function shownFields(values: Values, fields: Iterable<Field>): Values {
+  if (Object.keys(values).length === 0) return values
+  const byKey = new Map([...fields].map((field) => [field.key, field]))
+  return Object.fromEntries(Object.entries(values).filter(([key, value]) => fits(byKey.get(key), value)))
+}
+
+function fits(field: Field | undefined, value: unknown): boolean {
+  if (!field) return false
+  if (field.type === 'choice') return field.options!.includes(String(value))
+  if (field.type === 'date') return /^\d{4}-\d\d-\d\d$/.test(String(value))
+  return typeof value === (field.type === 'text' ? 'string' : field.type)
+}

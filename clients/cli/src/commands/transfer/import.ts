@@ -4,10 +4,8 @@ import { connect, writeOptions } from '../../service/connect.ts'
 import { findProject } from '../../service/find.ts'
 import { oneOf } from '../../service/task-body.ts'
 import { sizeText, withStatus } from '../../terminal/progress.ts'
-import { readImported } from '../../transfer/file.ts'
-import { readMapping } from '../../transfer/mapping.ts'
+import { readImported, readMapping, guessedSource, sources } from '../../transfer/source.ts'
 import { printImport, shownLines } from '../../transfer/print-import.ts'
-import { guessedSource, sources } from '../../transfer/source.ts'
 import { importEnded } from '../../transfer/wait.ts'
 
 export const importFile = command({
