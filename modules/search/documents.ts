@@ -22,8 +22,8 @@ interface Row extends Source, DocumentText {
 const rowsAtOnce = 500
 
 /**
- * Writes the documents of rows as they are now, unless the table has the document of a newer event. The event of a move
- * counts for the comments and subtasks of the task too.
+ * Writes the documents of rows as they are now, unless the table has the document of a newer event. An event that moves or
+ * deletes a task counts for the comments and subtasks of the task too.
  */
 export async function indexRows(sql: Sql, sources: Source[]): Promise<void> {
   for (let n = 0; n < sources.length; n += rowsAtOnce)
@@ -64,17 +64,6 @@ async function writeDocuments(sql: Sql, rows: Row[]): Promise<void> {
     where project_id in (select id from live) order by id
     on conflict (id) do update set project_id = excluded.project_id, task_id = excluded.task_id, at = excluded.at,
       event_id = excluded.event_id, title = excluded.title, doc = excluded.doc where d.event_id < excluded.event_id`
-}
-
-/** Removes the documents of the comments and subtasks of deleted tasks. Keeps those that a later event restored. */
-export async function removeChildren(sql: Sql, deletions: Pick<Source, 'id' | 'eventId'>[]): Promise<void> {
-  for (let count = rowsAtOnce; count === rowsAtOnce && deletions.length > 0;)
-    ({ count } = await sql`
-      with found as materialized (
-        select d.id, t.event_id from unnest(${deletions.map(({ id }) => id)}::uuid[], ${deletions.map(({ eventId }) => eventId)}::uuid[])
-          t(id, event_id) join search_documents d on d.task_id = t.id and d.id <> t.id and d.event_id < t.event_id
-        order by d.id limit ${rowsAtOnce} for update of d)
-      update search_documents d set doc = null, title = null, at = now(), event_id = f.event_id from found f where d.id = f.id`)
 }
 
 /**

@@ -1,12 +1,11 @@
 import type { FillCursor } from '../../drizzle/schema/search.ts'
 import { nilId } from '../../src/id-format.ts'
 import type { Sql } from '../../src/postgres/database.ts'
-import { indexRows, removeChildren, type Source } from './documents.ts'
+import { indexRows, type Source } from './documents.ts'
 
-/** The most projects and events of one step. A project that is far behind gets the places that others do not need. */
+/** The most projects and events of one step. The projects of a step have equal shares of the events. */
 export const maxProjects = 100
 const maxEvents = 2_000
-const minEventsOfProject = 10
 /** A new project with more events is filled from its rows, others are indexed from the beginning of the log. */
 const maxEventsOfLog = 20_000
 
@@ -38,9 +37,8 @@ export const isBehind = ({ seq, version, eventId, lastEventId }: Progress, targe
 interface Event extends Source {
   seq: number
   isChange: boolean
-  /** True if the comments and subtasks of the task move too. */
-  isMove: boolean
-  isDeletion: boolean
+  /** True if the event moves or deletes a task, and so the comments and subtasks of the task too. */
+  isOfChildren: boolean
 }
 
 /**
@@ -56,19 +54,13 @@ export async function indexEvents(sql: Sql, projects: Progress[]): Promise<void>
     return seq === 0 ? first?.seq === 1 : first?.seq === seq && [first.eventId, nilId].includes(eventId)
   }
   const known = projects.filter(isKnown)
-  const own = known.flatMap(({ projectId, seq }) =>
+  const changes = known.flatMap(({ projectId, seq }) =>
     events.get(projectId)!.filter((event) => event.seq > seq && event.isChange),
   )
-  const children = await readChildren(
-    sql,
-    own.filter(({ isMove }) => isMove),
-  )
-  const changes = [...own, ...children].sort((a, b) => (a.eventId < b.eventId ? -1 : 1))
-  await indexRows(sql, [...new Map(changes.map((one) => [one.id, one])).values()])
-  await removeChildren(
-    sql,
-    own.filter(({ isDeletion }) => isDeletion),
-  )
+  const ofChildren = changes.filter(({ isOfChildren }) => isOfChildren)
+  const children = ofChildren.length > 0 ? await readChildren(sql, ofChildren) : []
+  const inOrder = [...changes, ...children].sort((a, b) => (a.eventId < b.eventId ? -1 : 1))
+  await indexRows(sql, [...new Map(inOrder.map((one) => [one.id, one])).values()])
   await moveCursors(
     sql,
     known.map(({ projectId }) => events.get(projectId)!.at(-1)!),
@@ -80,39 +72,30 @@ export async function indexEvents(sql: Sql, projects: Progress[]): Promise<void>
 }
 
 /** Returns the events of the cursors and the next events. The keys of `before` are the changed fields. */
-async function readEvents(sql: Sql, projects: Progress[]): Promise<Event[]> {
-  let left = maxEvents
-  const sorted = projects.toSorted((a, b) => a.version - a.seq - (b.version - b.seq))
-  const ends = sorted.map(({ seq, version }, n) => {
-    const share = Math.floor(left / (sorted.length - n))
-    const count = Math.max(minEventsOfProject, Math.min(version - seq, share))
-    left -= count
-    return seq + count
-  })
-  return sql<Event[]>`
-    select e.project_id, e.seq::float8 as seq, e.id as event_id, entity as kind, entity_id as id, task_id,
-      entity in ('task', 'comment', 'subtask', 'project') and (before is null or after is null or type = 'task.moved_in'
-        or before ?| '{title,description,text,name}') as is_change,
-      type in ('task.moved_in', 'task.moved_out') as is_move,
-      entity = 'task' and after is null and type <> 'task.moved_out' as is_deletion
-    from unnest(${sorted.map(({ projectId }) => projectId)}::uuid[], ${sorted.map(({ seq }) => seq)}::bigint[], ${ends}::bigint[])
-      p(id, first, last)
-    cross join lateral (select * from events e where e.project_id = p.id and e.seq >= p.first and e.seq <= p.last) e
-    order by e.project_id, e.seq`
-}
+const readEvents = (sql: Sql, projects: Progress[]): Promise<Event[]> => sql<Event[]>`
+  select e.project_id, e.seq::float8 as seq, e.id as event_id, entity as kind, entity_id as id, task_id,
+    entity in ('task', 'comment', 'subtask', 'project') and (before is null or after is null or type = 'task.moved_in'
+      or before ?| '{title,description,text,name}') as is_change,
+    entity = 'task' and (after is null or type = 'task.moved_in') as is_of_children
+  from unnest(${projects.map(({ projectId }) => projectId)}::uuid[], ${projects.map(({ seq }) => seq)}::bigint[]) p(id, first)
+  cross join lateral (select * from events e where e.project_id = p.id and e.seq between p.first
+    and p.first + ${Math.floor(maxEvents / Math.max(1, projects.length))}::int4) e
+  order by e.project_id, e.seq`
 
-/** Returns the comments and subtasks of moved tasks, and the documents of those that no longer exist. */
-const readChildren = async (sql: Sql, moves: Event[]): Promise<Source[]> =>
-  moves.length === 0
-    ? []
-    : sql<Source[]>`
-      select c.kind, c.id, c.task_id, m.project_id, m.event_id
-      from unnest(${moves.map(({ id }) => id)}::uuid[], ${moves.map(({ projectId }) => projectId)}::uuid[],
-        ${moves.map(({ eventId }) => eventId)}::uuid[]) m(task_id, project_id, event_id)
-      cross join lateral (
-        select 'comment' as kind, id, task_id from comments c where c.task_id = m.task_id
-        union all select 'subtask', id, task_id from subtasks s where s.task_id = m.task_id
-        union all select kind, id, task_id from search_documents d where d.task_id = m.task_id and d.id <> m.task_id) c`
+/** Returns the comments and subtasks of moved and deleted tasks, and the documents of those that no longer exist. */
+async function readChildren(sql: Sql, events: Event[]): Promise<Source[]> {
+  // Waits for fills that have read the comments and subtasks before, so that their documents are found.
+  await sql`select from search_cursors where fill is not null
+    and project_id = any(${events.map(({ projectId }) => projectId)}::uuid[]) order by project_id for key share`
+  return sql<Source[]>`
+    select c.kind, c.id, c.task_id, e.project_id, e.event_id
+    from unnest(${events.map(({ id }) => id)}::uuid[], ${events.map(({ projectId }) => projectId)}::uuid[],
+      ${events.map(({ eventId }) => eventId)}::uuid[]) e(task_id, project_id, event_id)
+    cross join lateral (
+      select 'comment' as kind, id, task_id from comments c where c.task_id = e.task_id
+      union all select 'subtask', id, task_id from subtasks s where s.task_id = e.task_id
+      union all select kind, id, task_id from search_documents d where d.task_id = e.task_id and d.id <> e.task_id) c`
+}
 
 /** All processes lock the cursors in the order of ids. */
 const moveCursors = (sql: Sql, to: Event[]) => sql`

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { nilId } from '../../src/id-format.ts'
 import { newId } from '../../src/ids.ts'
 import { openLog } from '../../src/log.ts'
 import { missingExtensions, warnAboutExtensions } from '../../src/postgres/extensions.ts'
@@ -167,6 +168,33 @@ test('an older event replaces neither the document of a newer event, nor that of
   for (const { id } of [changed, deleted]) await ada.patch(`/tasks/${id}`, { title: 'Draw the older plate' })
   expect(await searchIds(ada, 'wheel')).toEqual([changed.id])
   expect(await searchIds(ada, 'older')).toEqual([])
+})
+
+test('a fill that has read a comment writes no document after the deletion of its task', async () => {
+  const { service, sql, ada, projectId, create, isIndexed } = await open()
+  const { id } = await create('Draw the plate')
+  await make(ada, `/tasks/${id}/comments`, { text: 'In brass' })
+  expect(await searchIds(ada, 'brass')).toHaveLength(1)
+  await sql`delete from search_documents where project_id = ${projectId}`
+  // The fill waits for this row after it has read the task and the comment.
+  const release = await holdTransaction(
+    sql,
+    (tx) => tx`insert into search_documents (id, project_id, kind, at, event_id, doc)
+      values (${projectId}, ${projectId}, 'project', now(), ${nilId}, '')`,
+  )
+  expect(await runAdmin(service, 'search', 'refill', projectId)).toMatchObject({ code: 0 })
+  service.startWorkers()
+  const isBlocked = (text: string) => async () =>
+    (
+      await sql`select from pg_stat_activity where wait_event_type = 'Lock' and query like ${text}
+      and datname = current_database()`
+    ).length > 0
+  await eventually('the fill', isBlocked('%insert into search_documents%'))
+  await ada.delete(`/tasks/${id}`)
+  await eventually('the indexing of the deletion', isBlocked('%from search_cursors%'))
+  await release()
+  await eventually('the end of the fill', async () => (await indexedOf(ada)) === 'all')
+  expect(await isIndexed()).toBeTrue()
 })
 
 test('a worker indexes without a search, also changes from before its start and without Redis', async () => {
