@@ -13,7 +13,7 @@ import {
   type SearchRequest,
 } from './schema.ts'
 import { comparableWords, conditionsOf, indexQuery, termQuery } from './text/query.ts'
-import { readSnippet } from './text/snippet.ts'
+import { snippetOf } from './text/snippet.ts'
 import type { Scope } from './up-to-date.ts'
 
 /** The hits of a search are the newest documents that match: at most this many. */
@@ -148,7 +148,7 @@ export async function readHits(
   const ranked = found.toSorted(compareHits).filter((one) => !after || compareHits(one, after) > 0)
   const shown = ranked.slice(0, limit)
   const rows = await readLiveRows(sql, userId, scope, shown)
-  const work = shown.flatMap((one) => (rows.has(one.id) ? [readHit(rows.get(one.id)!, one, wanted)] : []))
+  const work = shown.flatMap((one) => (rows.has(one.id) ? [() => hitOf(rows.get(one.id)!, one, wanted)] : []))
   const hits = await inIterations(work, userId)
   if (ranked.length <= limit) return { hits }
   return { hits, next: [shown.at(-1)!, wanted.newest ?? found.toSorted(compareTimes)[0]!] }
@@ -180,15 +180,11 @@ async function readLiveRows(
   return new Map(rows.map((row) => [row.id, row]))
 }
 
-function* readHit(
-  { text, ...row }: LiveRow,
-  { similar }: FoundDocument,
-  { query }: SearchRequest,
-): Generator<undefined, Hit> {
+function hitOf({ text, ...row }: LiveRow, { similar }: FoundDocument, { query }: SearchRequest): Hit {
   const terms = similar
     ? similar.map((word) => ({ lexemes: [word], isPrefix: false, isDense: false }))
     : query.terms
-  const ofText = text !== null && !similar ? yield* readSnippet(text, terms) : undefined
-  const snippet = ofText && ofText.matches.length > 0 ? ofText : yield* readSnippet(row.title, terms)
+  const ofText = text !== null && !similar ? snippetOf(text, terms) : undefined
+  const snippet = ofText && ofText.matches.length > 0 ? ofText : snippetOf(row.title, terms)
   return { ...row, snippet, ...(similar && { fuzzy: true as const }) }
 }

@@ -16,26 +16,19 @@ export function ownIteration(account: string): Promise<void> {
   })
 }
 
-/** The longest work in one iteration, as far as its steps are shorter. */
+/** After so much work the account waits for its next iteration. */
 const maxMs = 5
 
-/** Returns the results of several pieces of work. Each `yield` lets the account wait for its own next iteration. */
-export async function inIterations<Result>(
-  work: Iterator<undefined, Result>[],
-  account: string,
-): Promise<Result[]> {
+/** Returns the results of several pieces of work. Between two pieces the event loop can serve other requests. */
+export async function inIterations<Result>(work: (() => Result)[], account: string): Promise<Result[]> {
   const results: Result[] = []
   let end = performance.now() + maxMs
-  for (const piece of work)
-    for (;;) {
-      const step = piece.next()
-      if (step.done) results.push(step.value)
-      if (performance.now() > end) {
-        await ownIteration(account)
-        end = performance.now() + maxMs
-      }
-      if (step.done) break
-    }
+  for (const piece of work) {
+    results.push(piece())
+    if (performance.now() <= end) continue
+    await ownIteration(account)
+    end = performance.now() + maxMs
+  }
   return results
 }
 

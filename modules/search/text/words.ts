@@ -11,49 +11,24 @@ export interface Word {
 
 const maxWordUnits = 200
 
-const notAscii = /[^\0-\x7f]/
-
-/** Returns the texts of `wordsOf`. Most texts are ASCII, which takes a third of the time. */
-export function wordTextsOf(text: string): string[] {
-  if (notAscii.test(text)) return wordsOf(text).map((word) => word.text)
-  return (text.toLowerCase().match(/[0-9a-z]+/g) ?? []).map(cut)
-}
-
 /** Returns the words of a text in order. Documents, searches and snippets all use these words. */
-export const wordsOf = (text: string): Word[] => new WordReader(text).readTo(text.length)
-
-/** Reads the words of a text piece by piece, so that a long text needs not be read as a whole. */
-export class WordReader {
-  private readonly run = new Run()
-  private at = 0
-
-  constructor(private readonly text: string) {}
-
-  get isComplete(): boolean {
-    return this.at >= this.text.length
-  }
-
-  /** Returns the words before an offset. A word that may continue behind the offset is not among them. */
-  readTo(offset: number): Word[] {
-    const { run, text } = this
-    let { at } = this
-    while (at < offset && at < text.length) {
-      const code = text.charCodeAt(at)
-      if (code > 127) at = addFolded(run, text, at)
-      else if (isAlphanumeric[code]) {
-        const start = at
-        do at++
-        while (isAlphanumeric[text.charCodeAt(at)])
-        run.add(text.slice(start, at).toLowerCase(), start, at)
-      } else {
-        run.close()
-        at++
-      }
+export function wordsOf(text: string): Word[] {
+  const run = new Run()
+  for (let at = 0; at < text.length;) {
+    const code = text.charCodeAt(at)
+    if (code > 127) at = addFolded(run, text, at)
+    else if (isAlphanumeric[code]) {
+      const start = at
+      do at++
+      while (isAlphanumeric[text.charCodeAt(at)])
+      run.add(text.slice(start, at).toLowerCase(), start, at)
+    } else {
+      run.close()
+      at++
     }
-    this.at = at
-    if (this.isComplete) run.close()
-    return run.words
   }
+  run.close()
+  return run.words
 }
 
 const isAlphanumeric = Array.from({ length: 128 }, (_, code) => /[0-9A-Za-z]/.test(String.fromCharCode(code)))
