@@ -10,7 +10,7 @@ import type { Services } from '../../src/services.ts'
 import { timedEtag } from '../../src/responses/timed-etag.ts'
 import { showClaims, type ShownClaims } from '../claims/shown.ts'
 import { openTaskSearch } from '../search/tasks.ts'
-import { taskView } from '../tasks/schema.ts'
+import { taskView, userFields } from '../tasks/schema.ts'
 import { dependsOnTime } from './filters.ts'
 import { asOfNeedsProject, badListQuery, ListTasksQuery, readTaskFilter } from './list-query.ts'
 import { maxScannedTasks } from './list-rows.ts'
@@ -83,7 +83,7 @@ const openList =
       return build().then((page) => respondWithBody(request, page, project?.version))
     if (dependsOnTime(filter)) return build().then((page) => respondByDigest(request, page, project.version))
     // The response for `me` depends on the caller.
-    const suffix = query.assigneeId === 'me' ? `.${caller.userId}` : ''
+    const suffix = userFields.some((name) => query[name] === 'me') ? `.${caller.userId}` : ''
     const etag = etagAt(project, suffix)
     const { version, renaming } = project
     return serve(request, pathAndQuery(request) + suffix, etag, () => build(etag), version, renaming)

@@ -148,7 +148,7 @@ function changeTask(
   task: TaskRow,
   wanted: Partial<Editable>,
 ): Decision<TaskRow> {
-  requireAssignable(state, wanted.assigneeId)
+  requireAssignable(state, wanted)
   const fields = diff<Partial<Editable>>(task, wanted)
   if (!fields) return { changes: [], answer: task }
   const ended = fields.status === 'DONE' && task.claimedBy ? noClaim : undefined

@@ -7,7 +7,7 @@ import { defaultsOf } from '../../src/model/fields.ts'
 import { badRequest } from '../../src/responses/errors.ts'
 import { timesOf } from '../reminders/times.ts'
 import { name } from './kinds.ts'
-import { fields, taskFields, type TaskInput } from './schema.ts'
+import { type FieldName, fields, taskFields, type TaskInput, userFields } from './schema.ts'
 
 export type Editable = Omit<TaskRow, 'id' | 'projectId' | 'number' | 'createdAt' | 'updatedAt' | 'eventId'>
 
@@ -40,10 +40,15 @@ export function fieldsOf(
   return wanted
 }
 
-export const notAssignable = () => badRequest('assigneeId must be the owner or a member of the project')
+export const notAssignable = (name = 'assigneeId') =>
+  badRequest(`${name} must be the owner or a member of the project`)
 
-export function requireAssignable(state: ProjectState, userId: string | null | undefined): void {
-  if (typeof userId === 'string' && !state.roleOf(userId)) throw notAssignable()
+/** @throws HttpError 400 if a user of the task is not in the project */
+export function requireAssignable(state: ProjectState, values: { [Name in FieldName]?: unknown }): void {
+  for (const name of userFields) {
+    const userId = values[name]
+    if (typeof userId === 'string' && !state.roleOf(userId)) throw notAssignable(name)
+  }
 }
 
 /** The row of a new task. @throws HttpError 400 */
@@ -53,7 +58,7 @@ export function newTask(
   id: string,
   input: Omit<TaskInput, 'id' | 'projectId'>,
 ) {
-  requireAssignable(state, input.assigneeId)
+  requireAssignable(state, input)
   const fields = fieldsOf(input, state)
   const { dueDate, remindAt } = fields
   const row = {

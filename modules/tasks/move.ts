@@ -12,9 +12,9 @@ import { conflict } from '../../src/responses/errors.ts'
 import { timesOf } from '../reminders/times.ts'
 import { releaseDependents } from './dependents.ts'
 import { fieldsOf, requireAssignable } from './fields.ts'
-import type { TaskChange } from './schema.ts'
+import { type TaskChange, userFields } from './schema.ts'
 
-/** The task becomes unassigned if the assignee is not a member of the target project. */
+/** The task loses its assignee, and other users in its fields, who are not members of the target project. */
 export function move(
   source: ProjectState,
   target: ProjectState,
@@ -29,7 +29,7 @@ export function move(
   const newIds = { newEventId: () => context.newId() }
   const { row, copies, after } = moveReferences(source, target, task, input, context)
   const wanted = fieldsOf(editReferences(after, 'task', row, input), after, row.fields)
-  requireAssignable(target, wanted.assigneeId)
+  requireAssignable(target, wanted)
   const { eventId: _, ...kept } = task.claimedBy ? { ...task, ...noClaim } : task
   const { projectId, lastNumber } = target
   const moved = {
@@ -37,7 +37,8 @@ export function move(
     ...{ projectId, number: lastNumber + 1, updatedAt: context.now },
     ...(task.position != null && { position: null }),
   }
-  if (moved.assigneeId && !target.roleOf(moved.assigneeId)) moved.assigneeId = null
+  for (const name of userFields as 'assigneeId'[])
+    if (moved[name] && !target.roleOf(moved[name])) moved[name] = null
   const [first, ...more] = splitForEvents(movingChildren)
   const released = releaseDependents(source, newIds, context.now, task.id)
   const departure = deleted(source, newIds, 'task.moved_out', task)

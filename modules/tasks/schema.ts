@@ -132,6 +132,8 @@ export const taskFields = Object.entries({ ...fields, ...lists }) as [FieldName,
 export const namedFields = taskFields.filter(
   ([, { kind, reference }]) => kind === kinds.user || reference?.to === 'label',
 )
+/** The fields with the id of a user. */
+export const userFields = taskFields.flatMap(([name, { kind }]) => (kind === kinds.user ? [name] : []))
 /** The parameters of lists that filter by a field of a task. */
 export const fieldParameters = taskFields.flatMap(([name, field]) =>
   [...(field.filter?.index ? [name] : []), ...(field.filter?.bounds ?? [])].map(

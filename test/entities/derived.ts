@@ -5,6 +5,7 @@ import { connect } from '../mcp/mcp-client.ts'
 import { Docket } from '../../clients/typescript/src/docket.ts'
 import { newTask } from '../../clients/typescript/src/tanstack.ts'
 import { runDocket } from '../cli/scene.ts'
+import { invite, register } from '../support/client.ts'
 import { ada, batch, created, rowsAt, service, undo } from './scene.ts'
 
 const { id: projectId } = await created('/projects', { name: 'P' })
@@ -131,4 +132,30 @@ test('the command line has options for a new field, and a column', async () => {
   ])
   expect((await docket('add', 'k', '--estimate', 'x')).err).toContain('--estimate must be a whole number')
   expect(JSON.parse((await docket('edit', added.id, '--estimate', '', '--json')).out).estimate).toBeNull()
+})
+
+test('a field with a user must name a member, is filtered by me for each caller, and is shown by name', async () => {
+  const { id } = await created('/projects', { name: 'S' })
+  const [bea, carl] = [await register(service.client, 'Bea'), await register(service.client, 'Carl')]
+  await invite(ada, id, bea, 'EDITOR')
+  const message = 'reviewerId must be the owner or a member of the project'
+  const refused = await ada.post('/tasks', { projectId: id, title: 'x', reviewerId: carl.id })
+  expect([refused.status, refused.body.message]).toEqual([400, message])
+  const task = await created('/tasks', { projectId: id, title: 'k', reviewerId: bea.id })
+  const path = `/tasks?projectId=${id}&reviewerId=me`
+  for (const _ of [1, 2]) {
+    expect(titles((await bea.get(path)).body)).toBe('k')
+    expect(titles((await ada.get(path)).body)).toBe('')
+  }
+  const { call } = await connect(service, ada.token)
+  const { body } = await call<{ tasks: object[] }>('find', { project: id, reviewerId: 'Bea' })
+  expect(body.tasks).toMatchObject([{ title: 'k', reviewer: 'Bea' }])
+  const { text } = await ada.get(`/projects/${id}/export?format=docket`)
+  expect(text).toContain(`"reviewer":{"id":"${bea.id}","name":"Bea"`)
+  const env = { DOCKET_URL: origin, DOCKET_TOKEN: ada.token!, DOCKET_PROJECT: id, HOME: '/nonexistent' }
+  expect((await runDocket(['tasks', '--reviewer', 'Bea'], { fetch: send, env })).out).toMatch(
+    /REVIEWER.*\n.*Bea/,
+  )
+  await ada.patch(`/tasks/${task.id}`, { projectId })
+  expect((await ada.get(`/tasks/${task.id}`)).body).toMatchObject({ reviewerId: null })
 })

@@ -12,12 +12,12 @@ export interface Edit {
 const below = (path: string, find: string, put: string): Edit => ({ path, find, put: `${find}\n${put}` })
 const before = (path: string, find: string, put: string): Edit => ({ path, find, put: `${put}${find}` })
 
-/** The field `estimate` of a task and the command `task.finish`, as CONTRIBUTING explains them. */
+/** The fields `estimate` and `reviewerId` of a task and the command `task.finish`, as CONTRIBUTING explains them. */
 export const fieldAndCommand: Edit[] = [
   before(
     'drizzle/schema/tasks.ts',
     "assigneeId: uuid('assignee_id')",
-    "estimate: integer('estimate'),\n    ",
+    "estimate: integer('estimate'),\n    reviewerId: uuid('reviewer_id'),\n    ",
   ),
   below(
     'drizzle/schema/tasks.ts',
@@ -35,6 +35,15 @@ export const fieldAndCommand: Edit[] = [
     lists: 'lines',
     filter: { index: 'none', bounds: ['estimateMin', 'estimateMax'] },
     sortedWith: 'status',
+  }),
+  reviewerId: taskField({
+    kind: kinds.user,
+    input: Nullable(IdOf('user')),
+    output: Type.Union([Id('The reviewer'), Type.Null()]),
+    defaultValue: null,
+    header: 'reviewer',
+    lists: 'lines',
+    filter: { index: 'none' },
   }),`,
   ),
   before(

@@ -41,6 +41,8 @@ interface Property {
   description?: string
   enum?: string[]
   items?: Property
+  /** A value, or null. */
+  anyOf?: Property[]
 }
 
 /**
@@ -53,8 +55,10 @@ export function declarationsOf(document: string): string {
   const { Task, TaskFields, TaskSort } = schemas
   const taskFields = Task['x-fields'].map((field: { name: string }) => {
     const own: Property = Task.properties[field.name]
-    const { description = '', enum: values }: Property = own.$ref ? schemas[nameIn(own.$ref)] : own
-    return { ...field, about: description.replace(/, or null$/, '').replaceAll('`', ''), values }
+    const [one, ...orNull] = own.anyOf ?? [own]
+    const { description, enum: values }: Property = one!.$ref ? schemas[nameIn(one!.$ref)] : one
+    const about = (orNull.length > 0 ? own.description : description) ?? ''
+    return { ...field, about: about.replace(/, or null$/, '').replaceAll('`', ''), values }
   })
   const children = Object.entries<Property>(TaskFields.properties).flatMap(([name, { items }]) =>
     name in Task.properties ? [] : [[name, nameIn(items!.$ref)]],

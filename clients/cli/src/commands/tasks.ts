@@ -94,27 +94,28 @@ const parametersIn = (words: string[]): Record<string, string> =>
 
 const columns = taskFields.filter(({ isInLists }) => isInLists)
 
+/** Returns the value of a field, or the values of a list. */
+const valuesIn = (task: Task, { name }: TaskField) =>
+  [task[name as 'title'] as string | number | string[] | null].flat().filter((one) => one !== null)
+
 /** Prints a table of tasks. @param projectId undefined if the tasks may be in several projects */
 async function printTasks(cli: Cli, docket: Docket, rows: Task[], projectId?: string): Promise<void> {
+  const has = (kind: string) =>
+    columns.some((one) => one.kind === kind && rows.some((task) => valuesIn(task, one).length > 0))
   const [users, labels, projects] = await Promise.all([
-    projectId && rows.some(({ assigneeId }) => assigneeId) ? usersOf(docket, projectId) : [],
-    projectId && rows.some(({ labelIds }) => labelIds.length > 0)
-      ? docket.labels.list({ projectId }).all()
-      : [],
+    projectId && has('user') ? usersOf(docket, projectId) : [],
+    projectId && has('labels') ? docket.labels.list({ projectId }).all() : [],
     projectId || rows.length === 0 ? [] : docket.projects.list().all(),
   ])
   const names = new Map([...users, ...labels, ...projects].map(({ id, name }) => [id, name]))
   const nameOf = (id: string | null) => (id ? (names.get(id) ?? id) : '')
-  const columnOf = ({ name, option, kind }: TaskField) => ({
-    title: option.toUpperCase(),
-    value: (task: Task) => {
-      const value = task[name as 'title'] as string | number | string[] | null
-      if (Array.isArray(value)) return value.map(nameOf).join(', ')
-      if (kind === 'user') return nameOf(value as string | null)
-      return typeof value === 'string' ? value.replace(/T00:00:00.000Z$/, '') : value
-    },
-    isFlexible: kind === 'user' || kind === 'labels',
-  })
+  const columnOf = (field: TaskField) => {
+    const hasNames = field.kind === 'user' || field.kind === 'labels'
+    const shown = (value: string | number) =>
+      hasNames ? nameOf(String(value)) : String(value).replace(/T00:00:00.000Z$/, '')
+    const value = (task: Task) => valuesIn(task, field).map(shown).join(', ')
+    return { title: field.option.toUpperCase(), value, isFlexible: hasNames }
+  }
   await cli.out.table(rows, [
     { title: 'PROJECT', value: (task) => (projectId ? '' : nameOf(task.projectId)), isFlexible: true },
     { title: '#', value: ({ number }) => number },
