@@ -99,6 +99,7 @@ test('completed is 100 in a column of percentages, and elsewhere 1, 100 %, yes o
   expect(await statusOf('Completed', 'yes', 'TRUE', '2026-11-20', '21/Nov/26 4:05 PM')).toBe(
     'done done done done',
   )
+  expect(await statusOf('Completed', 'tak', '[x]', '[ ]', 'off')).toBe('done done open open')
   expect(await statusOf('Completed', 'perhaps', '7 of 9', '0', '45000')).toBe('open open open open')
 })
 
@@ -167,6 +168,17 @@ test.each([
   expect((await importFile('csv', csv('Title,Priority', `Draw,${priority}`))).tasks).toMatchObject([
     { priority: expected, description: null },
   ])
+})
+
+test.each([
+  ['Assignees', 'Tester, Eve', 'Also assigned: Eve'],
+  ['Owner', 'Tester <nobody@example.com>, Eve Smith', 'Also assigned: Eve Smith'],
+  ['Assign', 'Ada Lovelace, Eve', 'Also assigned: Eve'],
+  ['Assign', 'ada@example.com,eve@example.com', 'Also assigned: eve@example.com'],
+  ['Owner', 'Lovelace, Ada', 'Assignee: Lovelace, Ada'],
+])('reads the people in the column %s: %s', async (header, cell, line) => {
+  const { tasks } = await importFile('csv', csv(`Title,${header}`, `Draw,"${cell}"`))
+  expect(String(tasks[0]!.description).split('\n')).toContain(line)
 })
 
 test('reads a list of ClickUp', async () => {
@@ -256,6 +268,8 @@ test.each([
   ['2026-11-20 13:00 (Europe/Berlin)', '12:00'],
   ['2026-11-20 13:00 Europe/Berlin', '12:00'],
   ['2026-11-20T13:00:00+01:00[Europe/Berlin]', '12:00'],
+  ['20/11/2026, 1:00 p. m. CET', '12:00'],
+  ['1795176000', '12:00'],
   ['2026-11-20 13:00:00 GMT+0100 (Central European Standard Time)', '12:00'],
 ])('reads the time zone of %j', async (due, time) => {
   const { tasks } = await importFile('csv', csv('Title,Due', `Draw,"${due}"`), {
@@ -286,6 +300,8 @@ test.each([
   ['Work in progress', 'IN_PROGRESS'],
   ['In development', 'IN_PROGRESS'],
   ['In Review', 'IN_PROGRESS'],
+  ['ASSIGNED', 'IN_PROGRESS'],
+  ['needsAction', 'TODO'],
   ['QA', 'IN_PROGRESS'],
   ['Selected for Development', 'TODO'],
   ['2. In progress', 'IN_PROGRESS'],
@@ -295,92 +311,4 @@ test.each([
 ])('the status %j is %s', async (status, expected) => {
   const { tasks } = await importFile('csv', csv('Title,Status', `Draw,${status}`))
   expect(tasks).toMatchObject([{ status: expected, labels: [] }])
-})
-
-test('a sub-task that becomes a task names its parent, and the parent names it', async () => {
-  const jira = csv(
-    'Summary,Issue key,Issue id,Issue Type,Parent id,Description',
-    'Build the mill,MILL-1,1,Story,,In brass',
-    'Cast the frame,MILL-2,2,Sub-task,1,In two parts',
-    'Melt brass,MILL-3,3,Sub-task,1,',
-  )
-  const { tasks } = await importFile('jira', jira)
-  expect(tasks).toMatchObject([
-    {
-      description:
-        'In brass\n\n---\nSub-item: MILL-2 Cast the frame\nSubtask "Melt brass": Key: MILL-3; Issue Type: Sub-task',
-      subtasks: [{ title: 'Melt brass' }],
-    },
-    { description: 'In two parts\n\n---\nParent: MILL-1' },
-  ])
-  const todoist = csv('TYPE,CONTENT,DESCRIPTION,INDENT', 'task,Build,,1', 'task,Cast,In parts,2')
-  expect((await importFile('todoist', todoist)).tasks).toMatchObject([
-    { description: 'Sub-item: Cast' },
-    { description: 'In parts\n\n---\nParent: Build' },
-  ])
-  const asana = csv('Task ID,Name,Notes,Parent task', '11,Build,,', '12,Cast,In parts,Build')
-  expect((await importFile('asana', asana)).tasks).toMatchObject([
-    { description: 'Sub-item: 12 Cast' },
-    { description: 'In parts\n\n---\nParent: 11' },
-  ])
-  const clickUp = csv('Task ID,Task Name,Task Content,Parent ID', 'a1,Build,null,null', 'a2,Cast,In parts,a1')
-  const first = await importFile('csv', clickUp)
-  expect(first.tasks).toMatchObject([
-    { description: 'Sub-item: a2 Cast' },
-    { description: 'In parts\n\n---\nParent: a1' },
-  ])
-  expect((await importFile('csv', clickUp, { into: first })).counts).toMatchObject({
-    unchanged: 2,
-    updated: 0,
-  })
-})
-
-test('counts a sub-item that is rejected as a duplicate', async () => {
-  const file = csv('ID,Title,Parent', '1,Build,', '2,Cast,1', '2,Melt,1')
-  const { counts, tasks, messages } = await importFile('csv', file)
-  expect(counts).toEqual({ read: 2, created: 1, updated: 0, unchanged: 0, rejected: 1 })
-  expect(tasks).toMatchObject([{ subtasks: [{ title: 'Cast' }] }])
-  expect(messages).toEqual(['Row 2 has the same id'])
-})
-
-test('a comment from the future is not after later comments, and is reported', async () => {
-  const file = csv('ID,Title,Comments', '1,Draw,"2099-01-01T00:00:00.000Z Ada\n  Later"')
-  const first = await importFile('csv', file)
-  const [task] = first.tasks
-  await first.owner.post(`/tasks/${task!.id}/comments`, { text: 'Now' })
-  const { tasks, counts } = await importFile('csv', file, { into: first })
-  expect(counts).toMatchObject({ unchanged: 1 })
-  const comments = tasks[0]!.comments as { text: string; createdAt: string }[]
-  expect(comments.map(({ text }) => text)).toEqual(['Later', 'Now'])
-  expect(comments[0]!.createdAt < comments[1]!.createdAt).toBe(true)
-  expect(first.messages).toEqual([
-    'The time 2099-01-01T00:00:00.000Z of the comment is in the future: it was replaced by the time of the import',
-  ])
-})
-
-test('reports subtasks and comments whose task is not in the file', async () => {
-  const board = {
-    lists: [{ id: 'l', name: 'To do' }],
-    cards: [{ id: 'c', name: 'Draw', idList: 'l' }],
-    checklists: [
-      { id: 'k', idCard: 'gone', name: 'A', checkItems: [1, 2].map((n) => ({ id: `i${n}`, name: 'x' })) },
-    ],
-  }
-  const { counts, messages } = await importFile('trello', board)
-  expect(counts).toMatchObject({ read: 1, created: 1 })
-  expect(messages).toEqual(['The task gone of this subtask is not in the file, and of 1 other rows'])
-})
-
-test('a task with a thousand comments has all of them, in their order', async () => {
-  const times = Array.from({ length: 1_000 }, (_, n) => new Date(1_600_000_000_000 + n * 1_000).toISOString())
-  const cells = times.map((time, n) => `${time} Ada\n  Comment ${n}`).join('\n')
-  const first = await importFile('csv', csv('ID,Title,Comments', '0,First,', `1,Draw,"${cells}"`, '2,Last,'))
-  const id = first.tasks[1]!.id
-  const comments: string[] = []
-  for (let path: string | undefined = `/tasks/${id}/comments?limit=200`; path;) {
-    const { body, headers } = await first.owner.get(path)
-    comments.push(...body.map(({ text }) => text))
-    path = /<[^>]*(\/tasks[^>]*)>/.exec(headers.get('link') ?? '')?.[1]
-  }
-  expect(comments).toEqual(times.map((_, n) => `Comment ${n}`))
 })

@@ -73,12 +73,24 @@ const date =
 
 const nobody = /^\s*(unassigned|not assigned|nobody|no one|none|n\/a|-)\s*$/i
 
-/** ClickUp writes `[Ada,Bob]`, others `Ada;Bob`. */
+/** Returns several people: `Ada` and `Bob` of `Ada, Bob` under `Owners`. `Lovelace, Ada` under `Owner` is one person. */
+function peopleOf(text: string, header: string): string[] {
+  const listed = listOf(text, /[;\n]/)
+  const people = listed.length > 1 ? [] : listOf(text, /,/)
+  const isList =
+    /^assign$|(assignees|owners|people|persons|names|members)$/.test(header) ||
+    people.every((one) => /\S(\s+\S|@)/.test(one))
+  return isList && people.length > 1 ? people : listed
+}
+
+/** ClickUp writes `[Ada,Bob]`. */
 const assignees: CellReader = (draft, cell) => {
-  const { text, listSeparator } = cell
+  const { text, column, listSeparator } = cell
   if (!listSeparator && nobody.test(text)) return
-  const inBrackets = listSeparator ? undefined : bracketedList(text)
-  const [first = text, ...others] = inBrackets ?? listOf(text, listSeparator ?? /[;\n]/)
+  const people = listSeparator
+    ? listOf(text, listSeparator)
+    : (bracketedList(text) ?? peopleOf(text, column.plain))
+  const [first = text, ...others] = people
   person('assignee')(draft, { ...cell, text: first })
   if (others.length > 0) draft.notes.push(`Also assigned: ${others.map(oneLine).join(', ')}`)
 }

@@ -31,7 +31,8 @@ const taskTargets = {
   authorEmail: ['merged', 'author email,reporter email,creator email'],
   createdAt: [
     'first',
-    'created at,created,created time,created on,created date,creation date,creation time,date created,date added,opened at',
+    `created at,created,created time,created on,created date,creation date,creation time,date created,date added,opened at,
+    opened on,date opened,submitted on,date submitted,reported on,date reported`,
   ],
   completed: [
     'all',

@@ -80,8 +80,8 @@ export class Dates {
   }
 
   private guess(text: string, isDue: boolean, given?: string): string | undefined {
-    // Milliseconds since 1970, as ClickUp writes them.
-    if (/^\d{13}$/.test(text)) return new Date(Number(text)).toISOString()
+    // Milliseconds since 1970, as ClickUp writes them, or seconds.
+    if (/^[1-9]\d{9}(\d{3})?$/.test(text)) return new Date(Number(text.padEnd(13, '0'))).toISOString()
     const clock = clockIn(text)
     const day = dayOf(text.slice(0, clock?.index), this.first)
     if (!day || !isDay(day)) return undefined

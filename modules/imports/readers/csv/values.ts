@@ -57,10 +57,10 @@ export function subtasksOf(text: string): { title: string; completed: boolean }[
 
 type Answer = 'yes' | 'no' | 'other'
 
-/** In English, German, French, Spanish, Portuguese, Italian and Dutch, as spreadsheets write them too. */
+/** In English, German, French, Spanish, Portuguese, Italian, Dutch and Polish, as spreadsheets write them too. */
 const answers = byWord<Exclude<Answer, 'other'>>({
-  no: 'no,n,false,open,incomplete,-,nein,falsch,non,faux,falso,não,nee,onwaar',
-  yes: 'yes,y,true,x,done,complete,completed,✓,✔,☑,ja,wahr,oui,vrai,sí,si,verdadero,sim,verdadeiro,sì,vero,waar',
+  no: 'no,n,false,off,open,incomplete,-,[],[ ],nein,falsch,non,faux,falso,não,nee,onwaar,nie',
+  yes: 'yes,y,true,on,x,[x],done,complete,completed,✓,✔,☑,ja,wahr,oui,vrai,sí,si,verdadero,sim,verdadeiro,sì,vero,waar,tak',
 })
 
 /** Returns whether a task is completed. In a column of percentages, only 100 means yes. Elsewhere, 1 and 100 % mean yes. */
