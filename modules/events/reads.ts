@@ -7,14 +7,23 @@ import type { Services } from '../../src/services.ts'
 import { type CachedBody, pathAndQuery, versionHeader } from '../../src/responses/reply.ts'
 import { notFound } from '../../src/responses/errors.ts'
 import { acceptsStream } from '../../src/responses/server-sent-events.ts'
-import { eventExamples } from './catalogue.ts'
 import { openEventStream } from './event-stream.ts'
 import { openFeedLongPoll } from './long-poll.ts'
 import { scanCost, readEventPage } from './pages.ts'
-import { aheadOfProject, type FeedQuery, EventsQuery, lastEventId, parameterErrors } from './parameters.ts'
-import { lastEventIdHeader, readEventsRequest } from './parameters.ts'
+import {
+  aheadOfProject,
+  type FeedQuery,
+  EventsQuery,
+  lastEventId,
+  parameterErrors,
+  lastEventIdHeader,
+  readEventsRequest,
+} from './parameters.ts'
 import { eventView, streamedEvents } from './schema.ts'
 import { openStreamResponse } from './stream.ts'
+import { responseExample } from '../../src/openapi/example.ts'
+import { claimSchema } from '../tasks/claim.ts'
+import { model } from '../modules.ts'
 
 const about = `Returns the events of a project in order, without gaps. Begin with \`after=0\`, or with the Docket-Version of a list's first page. Continue with the last \`seq\`; if there are more events, the Link header leads to the next page. With \`types\`, a page may show fewer events than \`limit\` although the Link header leads to another page. People have their current names. With \`wait\`, the request waits until there are events or the time is over; after an empty response to a request with \`types\`, continue with \`after\` set to its Docket-Version. A caller who loses access while waiting gets 404 or 401. If the service has deleted the next events, the request gets 410 with the oldest remaining seq.`
 
@@ -83,3 +92,52 @@ const openPageOf =
       link: end < version ? nextLink(request.url, 'after', String(end)) : null,
     }
   }
+
+type Fields = Record<string, unknown>
+
+const claim = responseExample(claimSchema)
+
+const changes: Record<string, [before: Fields, after: Fields]> = {
+  'project.updated': [{ name: 'Engine' }, { name: 'Analytical Engine' }],
+  'member.role_set': [{ role: 'VIEWER' }, { role: 'EDITOR' }],
+  'task.updated': [{ status: 'TODO' }, { status: 'DONE' }],
+  'task.claimed': [{ claim: null }, { claim }],
+  'task.released': [{ claim }, { claim: null }],
+  'task.claim_expired': [{ claim }, { claim: null }],
+  'task.reminded': [{ remindAt: '2027-01-31T17:00:00.000Z' }, { remindAt: null }],
+  'task.due': [{ updatedAt: '2027-01-15T09:30:00.000Z' }, { updatedAt: '2027-01-31T17:00:00.400Z' }],
+  'subtask.updated': [{ title: 'Sharpen the pencil' }, { title: 'Sharpen both pencils' }],
+  'subtask.toggled': [{ completed: false }, { completed: true }],
+  'comment.updated': [{ text: 'In brass' }, { text: 'In brass, please' }],
+  'webhook.updated': [{ enabled: true }, { enabled: false, changed: ['enabled'] }],
+}
+
+const creationVerbs = ['created', 'invited', 'moved_in']
+const deletionVerbs = ['deleted', 'removed', 'moved_out']
+
+function eventExamples(): Record<string, { value: object[] }> {
+  const { undoes: _, ...common } = responseExample(eventView.schema) as Fields
+  return Object.fromEntries(
+    model.all.flatMap(({ name, events, view }) => {
+      const row = responseExample(view.schema) as Fields
+      return Object.keys(events).map((verb) => {
+        const type = `${name}.${verb}`
+        const [before, after] = sidesOf(type, verb, row)
+        return [type, { value: [{ ...common, type, entity: name, before, after }] }]
+      })
+    }),
+  )
+}
+
+function sidesOf(type: string, verb: string, row: Fields): [Fields | null, Fields | null] {
+  if (creationVerbs.includes(verb)) return [null, row]
+  if (deletionVerbs.includes(verb)) return [row, null]
+  if (verb === 'unassigned') return [{ assigneeId: row.assigneeId }, { assigneeId: null }]
+  return changes[type] ?? anyChange(row)
+}
+
+function anyChange(row: Fields): [Fields, Fields] {
+  const [field = '', value] =
+    Object.entries(row).find(([, one]) => typeof one === 'string' && one !== row.id) ?? []
+  return [{ [field]: `${String(value)} (old)` }, { [field]: value }]
+}

@@ -7,7 +7,7 @@ import type { ReadRequest } from '../../src/commands/query.ts'
 import { HttpError } from '../../src/responses/errors.ts'
 import type { Services } from '../../src/services.ts'
 import type { Handle } from './server.ts'
-import { openRequireOrigin } from './origin.ts'
+import { openRequireOrigin } from './document.ts'
 import { baseHeaders, requestId } from '../../src/responses/reply.ts'
 import { ownIteration } from '../../src/admission/own-iteration.ts'
 

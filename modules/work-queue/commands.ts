@@ -1,16 +1,102 @@
-import { command, inProject, ofTask } from '../../src/commands/command.ts'
+import { command, inProject, ofTask, type RuleContext } from '../../src/commands/command.ts'
 import type { Caller } from '../../src/identity/rights.ts'
 import { isLive, noClaim } from '../../src/model/claims.ts'
 import { updated } from '../../src/model/events.ts'
 import type { AccountKey } from '../../src/reads/people.ts'
 import { factQuery } from '../../src/model/facts.ts'
-import { badRequest } from '../../src/responses/errors.ts'
+import { badRequest, conflict } from '../../src/responses/errors.ts'
 import { requireMatch } from '../../src/responses/if-match.ts'
-import { taskView } from '../tasks/schema.ts'
-import { claim, claimedByOther, requireHolder, taskIsDone } from './claim.ts'
-import { firstReady } from './first-ready.ts'
-import { hasOnlyIds, readyTasks } from './ready-tasks.ts'
+import { taskView, priorities } from '../tasks/schema.ts'
+import { hasOnlyIds, readyTasks, type TaskFilter } from './ready-tasks.ts'
 import { ClaimNextBody, ClaimNextTask, ClaimTask, ReleaseTask } from './schema.ts'
+import type { TaskRow } from '../../drizzle/rows.ts'
+import type { ProjectState } from '../../src/actor/state.ts'
+import type { Decision } from '../../src/log/rule.ts'
+import { keyOf } from '../order/keys.ts'
+
+/**
+ * Returns the first ready task by priority, then position. Sees all changes that the batch has decided so far.
+ * @throws FactNeeded if too few tasks are loaded
+ */
+function firstReady(state: ProjectState, now: string, filter: TaskFilter): TaskRow | undefined {
+  const fact = state.fact(readyTasks)
+  const fitting = (id: string) => {
+    const task = state.row('task', id)
+    return task && isFree(state, task, now) && fits(task, filter) ? task : undefined
+  }
+  const loaded = fact.loadedFor(filter)
+  let first: TaskRow | undefined
+  for (const id of loaded) if (!fact.changed.has(id) && (first = fitting(id))) break
+  // Without a task that was ready before the batch, a task that is not loaded may be first.
+  const wasReady = (task?: TaskRow) => task && !task.blockedByIds?.some((id) => fact.changed.has(id))
+  if (!loaded.some((id) => !fact.changed.has(id) && wasReady(fitting(id)))) fact.requireAll(filter)
+  // The query has not seen the blockers of other tasks.
+  for (const id of fact.changed) {
+    const task = fitting(id)
+    if (task && (loaded.includes(id) || knowsBlockers(state, task)) && (!first || isBefore(task, first)))
+      first = task
+  }
+  return first
+}
+
+function isFree(state: ProjectState, task: TaskRow, now: string): boolean {
+  const { projectId, status, blockedByIds } = task
+  if (projectId !== state.projectId || status === 'DONE' || isLive(task, now)) return false
+  const isOpen = (blocker?: TaskRow) => blocker?.projectId === projectId && blocker.status !== 'DONE'
+  return !blockedByIds?.some((id) => isOpen(state.row('task', id)))
+}
+
+const knowsBlockers = (state: ProjectState, { blockedByIds }: TaskRow): boolean =>
+  !blockedByIds?.some((id) => !state.isLoaded('task', id))
+
+function fits(task: TaskRow, { labels, anyLabel, priority, assigneeId }: TaskFilter): boolean {
+  const has = (id: string) => task.labelIds?.includes(id) === true
+  if ((priority && task.priority !== priority) || (assigneeId && task.assigneeId !== assigneeId)) return false
+  return (!labels || labels.every(has)) && (!anyLabel?.length || anyLabel.some(has))
+}
+
+function isBefore(task: TaskRow, other: TaskRow): boolean {
+  const [rank, otherRank] = [priorities.indexOf(task.priority), priorities.indexOf(other.priority)]
+  return rank === otherRank ? keyOf(task) < keyOf(other) : rank > otherRank
+}
+
+const taskIsDone = () => conflict('A task that is DONE cannot be claimed')
+const claimedByOther = (name: string | undefined, until: string) =>
+  conflict(`${name ?? 'A deleted account'} holds a claim on the task until ${until}`)
+
+/** @throws HttpError 409 if another account holds a live claim */
+function requireHolder(state: ProjectState, { caller, now }: RuleContext, task: TaskRow): void {
+  const { claimedBy, claimedUntil } = task
+  if (isLive(task, now) && claimedBy !== caller.userId)
+    throw claimedByOther(state.people.get(claimedBy!)?.name, claimedUntil!)
+}
+
+/**
+ * Extends the account's live claim, without a new seq, or begins a claim. If the previous claim has ended, an event
+ * records first that the claim has expired.
+ */
+export function claim(
+  state: ProjectState,
+  context: RuleContext,
+  task: TaskRow,
+  leaseSeconds: number,
+): Decision<TaskRow> {
+  const { caller, now: updatedAt } = context
+  const claimedUntil = new Date(Date.parse(updatedAt) + leaseSeconds * 1_000).toISOString()
+  if (isLive(task, updatedAt)) {
+    const extended = updated(state, context, 'task.claimed', task, { claimedUntil, updatedAt })
+    return { changes: [extended], answer: extended.after }
+  }
+  // The event `task.claimed` gets the command's id, because the response shows the row of this event.
+  const ids = { newEventId: () => context.newId() }
+  const expired = task.claimedBy
+    ? [updated(state, ids, 'task.claim_expired', task, { ...noClaim, updatedAt })]
+    : []
+  const claimSeq = state.version + expired.length + 1
+  const fields = { claimedBy: caller.userId, claimedUntil, claimSeq, updatedAt }
+  const claimed = updated(state, context, 'task.claimed', expired[0]?.after ?? task, fields)
+  return { changes: [...expired, claimed], answer: claimed.after }
+}
 
 const holder = (_: object, { userId }: Caller): AccountKey => ({ by: 'id', key: userId })
 const sampleConflict = () => claimedByOther('Ada Lovelace', '2027-01-15T09:30:00.000Z')

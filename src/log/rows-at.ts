@@ -6,7 +6,6 @@ import { referencesOf } from '../model/references.ts'
 import { type Column, columnsOf, columnList } from '../postgres/columns.ts'
 import type { Sql, SqlPart } from '../postgres/database.ts'
 import type { Snapshot } from './as-of.ts'
-import { keyedValues, visibleValues } from './visible-values.ts'
 
 /** SQL for the id of the first event after a snapshot. Rows that changed later have this event id or a higher one. */
 export const firstLaterEventId = (sql: Sql, { projectId, version }: Snapshot) => sql`
@@ -169,3 +168,41 @@ function visibleIds(sql: Sql, field: ReferenceField, alias: string, ids: SqlPart
       : sql`coalesce(array_agg(f.id order by f.n), '{}')`
   return sql`case when ${sql(`${alias}.${column.name}`)} is not null then (select ${list} from (${ids}) f where f.is_present) end`
 }
+
+/** SQL for the keys and values of a column, in their order, each with `is_present`: whether the value is shown. */
+function keyedValues(
+  sql: Sql,
+  { to, column, values }: ReferenceField,
+  alias: string,
+  snapshot?: { projectId: string; sources: SqlPart[] },
+): SqlPart {
+  const { key, fitsSql } = values!
+  const { table } = definitionOf(to)
+  const columns = columnsOf(table)
+  const keyName = columns.find((one) => one.key === key)!.name
+  const fits = sql`${sql(`r.${keyName}`)} = x.id and ${sql.unsafe(fitsSql)}`
+  const present = snapshot
+    ? sql`exists (select from jsonb_to_record(${rowsByKey(sql, keyName, snapshot)} -> x.id)
+        as r(${sql.unsafe(columns.map(({ name, type }) => `${name} ${type}`).join(', '))}) where ${fits})`
+    : sql`exists (select from ${sql(getTableName(table))} r
+        where r.project_id = ${sql(`${alias}.project_id`)} and ${fits})`
+  return sql`select x.id, x.n, x.value, ${present} as is_present
+    from jsonb_each(${sql(`${alias}.${column.name}`)}) with ordinality x(id, value, n)`
+}
+
+/** SQL that Postgres evaluates once for all rows of a list, because it does not depend on a row. */
+function rowsByKey(
+  sql: Sql,
+  keyName: string,
+  { projectId, sources }: { projectId: string; sources: SqlPart[] },
+): SqlPart {
+  const rows = sources
+    .map((source): SqlPart => sql`select * from ${source} o where project_id = ${projectId}`)
+    .reduce((all, one): SqlPart => sql`${all} union all ${one}`)
+  return sql`(select jsonb_object_agg(${sql(`o.${keyName}`)}, to_jsonb(o)) from (${rows}) o)`
+}
+
+/** SQL for the object of the shown values; null if there are none. */
+const visibleValues = (sql: Sql, { column }: ReferenceField, alias: string, rows: SqlPart): SqlPart =>
+  sql`case when ${sql(`${alias}.${column.name}`)} is not null then
+    (select jsonb_object_agg(f.id, f.value) from (${rows}) f where f.is_present) end`

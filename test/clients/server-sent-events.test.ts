@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { type Message, readMessages } from '../../clients/typescript/src/feed/server-sent-events.ts'
+import { type Message, readMessages } from '../../clients/typescript/src/feed/stream.ts'
 
 const text =
   'retry: 1700\nid: 41\n\n: nothing new\n\n' +

@@ -53,3 +53,15 @@ async function readToken({ input, err }: Cli): Promise<string> {
   if (isTerminal) await err.line()
   return line.trim()
 }
+
+export const logout = command({
+  name: 'logout',
+  about: 'Delete the stored address and token; the token stays valid',
+  args: {},
+  examples: ['docket logout'],
+  async run({ env, out }) {
+    const { url } = await readStored(env)
+    if (url) await writeStored(env, {})
+    await out.line(url ? `Signed out of ${url}` : 'Not signed in')
+  },
+})

@@ -1,7 +1,9 @@
 import { command, json, key } from '../command.ts'
 import { collect, connect } from '../service/connect.ts'
-import { projectIfGiven } from '../service/find.ts'
+import { projectIfGiven, findProject } from '../service/find.ts'
 import { printable } from '../terminal/text.ts'
+import { exitCodes, Failure } from '../failure.ts'
+import { readSession, readStored, writeStored } from '../service/session.ts'
 
 export const projects = command({
   name: 'projects',
@@ -29,5 +31,24 @@ export const projects = command({
       { title: 'ID', value: ({ id }) => id },
     ])
     if (rows.length === 0) await cli.err.line('No projects')
+  },
+})
+
+export const use = command({
+  name: 'use',
+  about: 'Store the default project',
+  args: { project: { type: 'positional', valueHint: 'id or name', description: 'The project' } },
+  examples: ['docket use Engine'],
+  async run(cli, { project: given }) {
+    const docket = await connect(cli)
+    const { id, name } = await docket.projects.get(await findProject(cli, docket, given))
+    const stored = await readStored(cli.env)
+    if (stored.url !== (await readSession(cli.env)).url)
+      throw new Failure(
+        'DOCKET_URL is not the stored address: run docket login first, or set DOCKET_PROJECT',
+        exitCodes.notAllowed,
+      )
+    await writeStored(cli.env, { ...stored, project: id })
+    await cli.out.line(`The default project is ${printable(name)}`)
   },
 })
