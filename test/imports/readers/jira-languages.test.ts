@@ -28,6 +28,30 @@ test.each([
     'To Do',
     '04.12.2025 10:57',
   ],
+  [
+    'Resumen,Clave de incidencia,Identificador de la incidencia,Tipo de Incidencia,Estado,Creada,ID del padre,Categoría de estado',
+    'Subtarea',
+    'Por hacer',
+    '04/dic/25 10:57 AM',
+  ],
+  [
+    'Résumé,Clé de ticket,ID de ticket,Type de ticket,État,Création,ID du ticket parent,Catégorie de statut',
+    'Sous-tâche',
+    'À faire',
+    '04/déc./25 10:57 AM',
+  ],
+  [
+    'Resumo,Chave da item,ID da item,Tipo de item,Status,Criado,ID do item pai,Categoria do status',
+    'Subtarefa',
+    'Itens Pendentes',
+    '04/dez/25 10:57 AM',
+  ],
+  [
+    'Podsumowanie,Klucz zgłoszenia,Identyfikator zgłoszenia,Typ zgłoszenia,Status,Utworzono,Identyfikator nadrzędny,Status Category',
+    'Podzadanie',
+    'To Do',
+    '04.12.2025 10:57',
+  ],
 ])('reads issues of Jira below the header %s', async (header, type, category, time) => {
   const file = `${header}\na,M-1,1,Epic,x,${time},,${category}\nb,M-2,2,${type},x,${time},1,${category}\n`
   for (const form of ['NFC', 'NFD'])

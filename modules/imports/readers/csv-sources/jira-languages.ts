@@ -13,7 +13,8 @@ const names = byWord({
     clé de la demande,clé de demande,clé,chave da item,chave do item,chave da pendência,chave do ticket,chave,
     klucz zgłoszenia,klucz`,
   'issue id': `id de la incidencia,id de incidencia,vorgangs id,id du ticket,id de ticket,identifiant du ticket,
-    identifiant de ticket,id de la demande,id da item,id do item,id da pendência,id do ticket,id zgłoszenia`,
+    identifiant de ticket,id de la demande,id da item,id do item,id da pendência,id do ticket,id zgłoszenia,
+    identificador de la incidencia,identificador do item,identyfikator zgłoszenia`,
   'issue type': `tipo de incidencia,vorgangstyp,type de ticket,type du ticket,type de demande,tipo de item,tipo do item,
     tipo de pendência,tipo de ticket,typ zgłoszenia`,
   status: 'estado,état,statut,situação,stan',
@@ -42,9 +43,6 @@ const names = byWord({
     załączniki`,
   parent: `principal,padre,übergeordnet,übergeordneter vorgang,parent,ticket parent,pai,element nadrzędny,nadrzędne,
     zgłoszenie nadrzędne`,
-  'parent id': 'id principal,übergeordnete id,id du parent,id pai,id elementu nadrzędnego',
-  'parent key':
-    'clave principal,übergeordneter schlüssel,clé parente,clé du parent,chave pai,klucz nadrzędny',
   'project key':
     'clave del proyecto,projektschlüssel,clé de projet,clé du projet,chave do projeto,klucz projektu',
   'project name':
@@ -58,7 +56,16 @@ const outward = /outward|sortant|salient|salida|ausgehend|saída|externo|para fo
 const blocks =
   / (blocks?|blocker|bloquea|bloqueo|bloqueia|bloqueio|bloque|blocage|blockiert|blockieren|blokuje)$/
 
+/** Such as `ID del padre` and `Identyfikator elementu nadrzędnego`. */
+const ofParent = /(^| )(padre|principal|übergeordnete[nrs]?|parente?|pai|nadrzędn(y|e|a|ego|ej))( |$)/
+const id = /(^| )(id|identifiant|identificador|identyfikator)( |$)/
+const key = /(^| )(clave|clé|chave|klucz|(vorgangs)?schlüssel)( |$)/
+
 export function jiraName(name: string): string {
+  if (ofParent.test(name) && !customField.test(name)) {
+    if (id.test(name)) return 'parent id'
+    if (key.test(name)) return 'parent key'
+  }
   if (blocks.test(name) && outward.test(name)) return 'outward issue link blocks'
   if (blocks.test(name) && inward.test(name)) return 'inward issue link blocks'
   return names.get(name) ?? name.replace(customField, 'custom field ')

@@ -94,9 +94,10 @@ export function orderOf(text: string): Order {
 export function dayOf(text: string, first: First | undefined): Day | undefined {
   const numeric = numbers.exec(text)
   if (numeric) return numericDay(numeric, first)
-  const [, day, name, year] = dayFirst.exec(text) ?? []
+  const composed = text.normalize()
+  const [, day, name, year] = dayFirst.exec(composed) ?? []
   if (day) return named(name!, day, year!)
-  const [, month, dayAfter, yearAfter] = monthFirst.exec(text) ?? []
+  const [, month, dayAfter, yearAfter] = monthFirst.exec(composed) ?? []
   return month ? named(month, dayAfter!, yearAfter!) : undefined
 }
 
