@@ -18,8 +18,8 @@ import { maxScannedTasks, openRows } from './list-rows.ts'
 
 /** The most tasks that one page of the tasks of many projects scans. */
 export const maxScannedTasksOfAll = 20_000
-/** A page that is full after a scan of this many tasks costs one read. */
-export const firstScannedTasksOfAll = 1_000
+/** A page of many projects costs one read if it is full after a scan of as many tasks as a page of one project. */
+export const firstScannedTasksOfAll = maxScannedTasks
 /** A longer scan costs one more read for this many tasks. */
 const tasksPerRead = 500
 
