@@ -4,7 +4,7 @@ import { fill } from '../large/fill.ts'
 import { eventually, openPair } from '../races/pair.ts'
 import { make } from '../support/client.ts'
 import { forFile, spawnService } from '../support/service.ts'
-import { listTasks, searchIds } from './random/searches.ts'
+import { indexedOf, listTasks, searchIds } from './scene.ts'
 
 const tasks = 30_000
 const pair = await openPair()
@@ -20,7 +20,7 @@ async function openFilled(sql: Sql): Promise<string> {
   return id
 }
 
-const indexed = async () => (await atA.get('/search?q=nothing')).headers.get('docket-indexed')!
+const indexed = async () => (await indexedOf(atA))!
 
 test('a killed worker continues the first fill, and the list is complete at the end', async () => {
   const projectId = await openFilled(sql)

@@ -42,29 +42,32 @@ test('only the q of a search may be longer than a URL', async () => {
 })
 
 test('wrong parameters and asOf are rejected', async () => {
-  const { message } = (await get(ada, '/search', 'oil', 'asOf=1')).body
+  const { message } = (await get(ada, '/search', 'oil', { asOf: '1' })).body
   expect(message).toBe('asOf is not known here')
   expectError(
-    await get(ada, '/tasks', 'oil', `projectId=${engine}&asOf=1`),
+    await get(ada, '/tasks', 'oil', { projectId: engine, asOf: '1' }),
     400,
     'q cannot be combined with asOf',
   )
   for (const rest of ['types=', 'types=task,', 'limit=0', 'limit=201', 'cursor=x', 'x=1', 'q=again'])
-    expectError(await get(ada, '/search', 'oil', rest), 400)
+    expectError(await ada.get(`/search?q=oil&${rest}`), 400)
+  const wrongTypes = 'types must be a list of task, comment, project, separated by commas'
+  expectError(await get(ada, '/search', 'oil', { types: 'subtask' }), 400, wrongTypes)
 })
 
-test('a project that the caller cannot see is 404', async () => {
+test('a project that the caller cannot see is 404, and a caller without a token gets 401', async () => {
   const stranger = await register(client)
   for (const path of ['/search', '/tasks'])
     for (const id of [engine, unknownId, 'x'])
-      expectError(await get(stranger, path, 'oil', `projectId=${id}`), 404, 'Project not found')
-  expect(await search(stranger, 'oil')).toEqual([])
-  expectError(await get(client, '/search', 'oil'), 401)
+      expectError(await get(stranger, path, 'oil', { projectId: id }), 404, 'Project not found')
+  for (const path of ['/search', '/tasks'])
+    for (const nobody of [client.as(), client.as('no token')])
+      expectError(await get(nobody, path, 'oil'), 401)
 })
 
 test('the header shows that everything is indexed, and one project has an ETag', async () => {
   for (const path of ['/search', '/tasks']) {
-    const { headers } = await get(ada, path, 'oil', `projectId=${engine}`)
+    const { headers } = await get(ada, path, 'oil', { projectId: engine })
     expect(headers.get('docket-indexed')).toBe('all')
     const condition = { 'if-none-match': headers.get('etag')! }
     const repeat = () => ada.get(`${path}?q=oil&projectId=${engine}`, condition)

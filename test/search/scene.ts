@@ -1,4 +1,5 @@
-import { type Answer, type Client, make } from '../support/client.ts'
+import { allPages } from '../http/list-pages.ts'
+import { type Answer, type Body, type Client, make } from '../support/client.ts'
 
 export interface Hit {
   type: 'task' | 'comment' | 'project'
@@ -10,19 +11,36 @@ export interface Hit {
   fuzzy?: true
 }
 
-/** Searches for a text; `parameters` is the rest of the query string. @throws unless the status is 200 */
-export async function search(client: Client, q: string, parameters = ''): Promise<Hit[]> {
-  const answer = await get(client, '/search', q, parameters)
-  if (answer.status !== 200) throw new Error(`GET /search answered ${answer.status} ${answer.text}`)
-  return answer.body as unknown as Hit[]
+/** Further parameters of a search. */
+export interface More {
+  [name: string]: string | undefined
 }
 
-/** Returns the ids of the hits without similar titles. */
-export const exactIds = async (client: Client, q: string, parameters = ''): Promise<string[]> =>
-  (await search(client, q, parameters)).filter(({ fuzzy }) => !fuzzy).map(({ id }) => id)
+const pathOf = (path: string, q: string, more: More): string => {
+  const given = Object.entries(more).filter((one): one is [string, string] => one[1] !== undefined)
+  return `${path}?${new URLSearchParams([['q', q], ...given])}`
+}
 
-export const get = (client: Client, path: string, q: string, parameters = ''): Promise<Answer> =>
-  client.get(`${path}?q=${encodeURIComponent(q)}${parameters && `&${parameters}`}`)
+export const get = (client: Client, path: string, q: string, more: More = {}): Promise<Answer> =>
+  client.get(pathOf(path, q, more))
+
+export const pagesOf = (client: Client, path: string, q: string, more: More = {}): Promise<Body[][]> =>
+  allPages(client, pathOf(path, q, more))
+
+/** Returns all hits of `GET /search`. @throws unless every page has the status 200 */
+export const search = async (client: Client, q: string, more: More = {}): Promise<Hit[]> =>
+  (await pagesOf(client, '/search', q, { limit: '200', ...more })).flat() as unknown as Hit[]
+
+/** Returns all tasks of `GET /tasks?q=`. */
+export const listTasks = async (client: Client, q: string, more: More = {}): Promise<Body[]> =>
+  (await pagesOf(client, '/tasks', q, { limit: '200', ...more })).flat()
+
+/** Returns the ids of the hits without similar titles. */
+export const searchIds = async (client: Client, q: string, more: More = {}): Promise<string[]> =>
+  (await search(client, q, more)).filter(({ fuzzy }) => !fuzzy).map(({ id }) => id)
+
+export const indexedOf = async (client: Client, path = '/search?q=x') =>
+  (await client.get(path)).headers.get('docket-indexed')
 
 export const titlesOf = (rows: { title: string }[]): string[] => rows.map(({ title }) => title)
 

@@ -2,7 +2,6 @@ import type { Random } from '../../faults/random.ts'
 import type { Sql } from '../../../src/postgres/database.ts'
 import { type Answer, type Client, type Person, versionOf } from '../../support/client.ts'
 import type { Corpus, Doc, Kind } from './corpus.ts'
-import { copyData } from './data-copy.ts'
 import { randomText, randomTitle } from './texts.ts'
 
 export interface Life {
@@ -48,74 +47,86 @@ function operations(life: Life): object[] {
   ]
 }
 
-const createTask = on('project', ({ id }, life, client) =>
-  client.post('/tasks', { projectId: id, ...taskOf(life) }),
-)
-const comment = on('task', ({ id }, life, client) =>
-  client.post(`/tasks/${id}/comments`, { text: text(life) }),
-)
-const subtask = on('task', ({ id }, life, client) =>
-  client.post(`/tasks/${id}/subtasks`, { title: title(life) }),
-)
+const tables = ['streams', 'projects', 'members', 'tasks', 'events', 'subtasks', 'comments']
 
-const undo = on('project', async ({ id }, { random }, client) => {
-  const seq = Math.max(1, (await versionOf(client, id)) - random.below(8))
-  return client.post(`/projects/${id}/undo`, random.chance(0.2) ? { batch: seq } : { seq })
-})
-
-const verbs = {
-  ...{ createTask, comment, subtask, undo },
-  createProject: (life: Life, client: Client) =>
-    client.post('/projects', { name: title(life), description: maybeText(life) }),
-  changeProject: on('project', ({ id }, life, client) =>
-    client.patch(`/projects/${id}`, { name: title(life), description: maybeText(life) }),
-  ),
-  deleteProject: on('project', ({ id }, _, client) => client.delete(`/projects/${id}`)),
-  changeTitle: on('task', ({ id }, life, client) => client.patch(`/tasks/${id}`, { title: title(life) })),
-  changeText: on('task', ({ id }, life, client) =>
-    client.patch(`/tasks/${id}`, { description: maybeText(life), ...externalId(life) }),
-  ),
-  changeStatus: on('task', ({ id }, _, client) => client.patch(`/tasks/${id}`, { status: 'DONE' })),
-  moveTask: on('task', ({ id }, life, client) =>
-    client.patch(`/tasks/${id}`, { projectId: some(life, 'project')!.id }),
-  ),
-  deleteTask: on('task', ({ id }, _, client) => client.delete(`/tasks/${id}`)),
-  changeSubtask: on('subtask', ({ id }, life, client) =>
-    client.patch(`/tasks/subtasks/${id}`, { title: title(life) }),
-  ),
-  toggleSubtask: on('subtask', ({ id }, _, client) => client.patch(`/tasks/subtasks/${id}/toggle`)),
-  deleteSubtask: on('subtask', ({ id }, _, client) => client.delete(`/tasks/subtasks/${id}`)),
-  changeComment: on('comment', ({ id }, life, client) =>
-    client.patch(`/tasks/comments/${id}`, { text: text(life) }),
-  ),
-  deleteComment: on('comment', ({ id }, _, client) => client.delete(`/tasks/comments/${id}`)),
-  batch: on('project', ({ id }, life, client) =>
-    client.post(`/projects/${id}/batch`, { operations: operations(life) }),
-  ),
-  invite: on('project', ({ id }, { random, people }, client) =>
-    client.post(`/projects/${id}/members/invite`, { email: random.pick(people)!.email, role: 'ADMIN' }),
-  ),
-  removeMember: on('project', async ({ id }, { random }, client) => {
-    const { body, status } = await client.get(`/projects/${id}/members`)
-    const member = status === 200 ? random.pick([...body]) : undefined
-    return member && client.delete(`/projects/${id}/members/${member.id}`)
-  }),
-  copyData: async (life: Life) => void (life.restore = await copyData(life.sql)),
-  restoreData: async ({ restore }: Life) => restore?.(),
-} satisfies Record<string, Verb>
-
-const weights: Record<keyof typeof verbs, number> = {
-  ...{ createProject: 2, changeProject: 2, deleteProject: 1, createTask: 14, changeTitle: 6, changeText: 8 },
-  ...{ changeStatus: 2, moveTask: 8, deleteTask: 5, comment: 10, changeComment: 4, deleteComment: 3 },
-  ...{ subtask: 6, changeSubtask: 3, toggleSubtask: 1, deleteSubtask: 2, batch: 4, undo: 14 },
-  ...{ invite: 4, removeMember: 2, copyData: 1, restoreData: 1 },
+/** Copies all rows that the log writes. The returned function restores them, like a backup without search. */
+async function copyData(sql: Sql): Promise<() => Promise<void>> {
+  const copies = tables.map((table) => `create table copies.${table} as table ${table}`)
+  await sql.unsafe(['drop schema if exists copies cascade', 'create schema copies', ...copies].join(';'))
+  const restored = tables.map((table) => `delete from ${table}; insert into ${table} table copies.${table}`)
+  return async () => void (await sql.unsafe(restored.join(';')))
 }
+
+const paths = { project: '/projects', task: '/tasks', comment: '/tasks/comments', subtask: '/tasks/subtasks' }
+const change = (kind: Kind, fields: (life: Life) => object) =>
+  on(kind, ({ id }, life, client) => client.patch(`${paths[kind]}/${id}`, fields(life)))
+const remove = (kind: Kind) => on(kind, ({ id }, _, client) => client.delete(`${paths[kind]}/${id}`))
+const projectOf = (life: Life) => ({ name: title(life), description: maybeText(life) })
+
+/** Each with its weight. */
+const verbs: Record<string, [weight: number, verb: Verb]> = {
+  createProject: [2, (life, client) => client.post('/projects', projectOf(life))],
+  changeProject: [2, change('project', projectOf)],
+  deleteProject: [1, remove('project')],
+  createTask: [
+    14,
+    on('project', ({ id }, life, client) => client.post('/tasks', { projectId: id, ...taskOf(life) })),
+  ],
+  changeTitle: [6, change('task', (life) => ({ title: title(life) }))],
+  changeText: [8, change('task', (life) => ({ description: maybeText(life), ...externalId(life) }))],
+  changeStatus: [2, change('task', () => ({ status: 'DONE' }))],
+  moveTask: [8, change('task', (life) => ({ projectId: some(life, 'project')!.id }))],
+  deleteTask: [5, remove('task')],
+  comment: [
+    10,
+    on('task', ({ id }, life, client) => client.post(`/tasks/${id}/comments`, { text: text(life) })),
+  ],
+  changeComment: [4, change('comment', (life) => ({ text: text(life) }))],
+  deleteComment: [3, remove('comment')],
+  subtask: [
+    6,
+    on('task', ({ id }, life, client) => client.post(`/tasks/${id}/subtasks`, { title: title(life) })),
+  ],
+  changeSubtask: [3, change('subtask', (life) => ({ title: title(life) }))],
+  toggleSubtask: [1, on('subtask', ({ id }, _, client) => client.patch(`/tasks/subtasks/${id}/toggle`))],
+  deleteSubtask: [2, remove('subtask')],
+  batch: [
+    4,
+    on('project', ({ id }, life, client) =>
+      client.post(`/projects/${id}/batch`, { operations: operations(life) }),
+    ),
+  ],
+  undo: [
+    14,
+    on('project', async ({ id }, { random }, client) => {
+      const seq = Math.max(1, (await versionOf(client, id)) - random.below(8))
+      return client.post(`/projects/${id}/undo`, random.chance(0.2) ? { batch: seq } : { seq })
+    }),
+  ],
+  invite: [
+    4,
+    on('project', ({ id }, { random, people }, client) =>
+      client.post(`/projects/${id}/members/invite`, { email: random.pick(people)!.email, role: 'ADMIN' }),
+    ),
+  ],
+  removeMember: [
+    2,
+    on('project', async ({ id }, { random }, client) => {
+      const { body, status } = await client.get(`/projects/${id}/members`)
+      const member = status === 200 ? random.pick([...body]) : undefined
+      return member && client.delete(`/projects/${id}/members/${member.id}`)
+    }),
+  ],
+  copyData: [1, async (life) => void (life.restore = await copyData(life.sql))],
+  restoreData: [1, async ({ restore }) => restore?.()],
+}
+const weights = Object.fromEntries(Object.entries(verbs).map(([name, [weight]]) => [name, weight]))
 
 /** Runs a random write; the service may reject it. @returns what was done @throws after a 5xx */
 export async function writeRandomly(life: Life, client: Client): Promise<string> {
-  const verb = life.random.weighted(weights)
-  const answer = await verbs[verb](life, client)
+  const name = life.random.weighted(weights)
+  const answer = await verbs[name]![1](life, client)
   if (answer && ![200, 201, 400, 403, 404, 409].includes(answer.status))
-    throw new Error(`${verb} got ${answer.status} ${answer.text}`)
-  return `${verb} ${answer?.status ?? ''}`
+    throw new Error(`${name} got ${answer.status} ${answer.text}`)
+  return `${name} ${answer?.status ?? ''}`
 }
