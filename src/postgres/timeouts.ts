@@ -87,7 +87,7 @@ interface Query extends PromiseLike<unknown[]> {
   resolve: (rows: unknown[] | Stream) => void
   reject: (error: unknown) => void
   handler: (query: Query) => unknown
-  options: { prepare?: boolean; limitMs?: number }
+  options: { prepare?: boolean }
   state: object | null
 }
 
@@ -109,12 +109,6 @@ type Options = QueryOptions & {
 /** For rare queries with many variants, whose statements would replace those of frequent queries. */
 export function unprepared<Q extends object>(query: Q): Q {
   ;(query as Q & Query).options.prepare = false
-  return query
-}
-
-/** For a statement of a transaction that has set a longer statement timeout. */
-export function withLimit<Q extends object>(query: Q, limitMs: number): Q {
-  ;(query as Q & Query).options.limitMs = limitMs
   return query
 }
 
@@ -194,5 +188,5 @@ function track(query: Query, options: Options, again?: () => Query): void {
       retryDelay().then(again).then(resolve, reject)
     else reject(error)
   }
-  const endLimit = idleTimeouts.beginLimit(query.options.limitMs ?? limitMs, query.reject)
+  const endLimit = idleTimeouts.beginLimit(limitMs, query.reject)
 }
