@@ -3,7 +3,7 @@ import { nilId } from '../../src/id-format.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { indexRows, type Source } from './documents.ts'
 
-/** The most projects and events of one step. The projects of a step have equal shares of the events. */
+/** The most projects and events of one step. A project that is far behind gets the places that others do not need. */
 export const maxProjects = 100
 const maxEvents = 2_000
 /** A new project with more events is filled from its rows, others are indexed from the beginning of the log. */
@@ -72,15 +72,24 @@ export async function indexEvents(sql: Sql, projects: Progress[]): Promise<void>
 }
 
 /** Returns the events of the cursors and the next events. The keys of `before` are the changed fields. */
-const readEvents = (sql: Sql, projects: Progress[]): Promise<Event[]> => sql<Event[]>`
-  select e.project_id, e.seq::float8 as seq, e.id as event_id, entity as kind, entity_id as id, task_id,
-    entity in ('task', 'comment', 'subtask', 'project') and (before is null or after is null or type = 'task.moved_in'
-      or before ?| '{title,description,text,name}') as is_change,
-    entity = 'task' and (after is null or type = 'task.moved_in') as is_of_children
-  from unnest(${projects.map(({ projectId }) => projectId)}::uuid[], ${projects.map(({ seq }) => seq)}::bigint[]) p(id, first)
-  cross join lateral (select * from events e where e.project_id = p.id and e.seq between p.first
-    and p.first + ${Math.floor(maxEvents / Math.max(1, projects.length))}::int4) e
-  order by e.project_id, e.seq`
+async function readEvents(sql: Sql, projects: Progress[]): Promise<Event[]> {
+  let left = maxEvents
+  const sorted = projects.toSorted((a, b) => a.version - a.seq - (b.version - b.seq))
+  const ends = sorted.map(({ seq, version }, n) => {
+    const count = Math.max(0, Math.min(version - seq, Math.floor(left / (sorted.length - n))))
+    left -= count
+    return seq + count
+  })
+  return sql<Event[]>`
+    select e.project_id, e.seq::float8 as seq, e.id as event_id, entity as kind, entity_id as id, task_id,
+      entity in ('task', 'comment', 'subtask', 'project') and (before is null or after is null or type = 'task.moved_in'
+        or before ?| '{title,description,text,name}') as is_change,
+      entity = 'task' and (after is null or type = 'task.moved_in') as is_of_children
+    from unnest(${sorted.map(({ projectId }) => projectId)}::uuid[], ${sorted.map(({ seq }) => seq)}::bigint[], ${ends}::bigint[])
+      p(id, first, last)
+    cross join lateral (select * from events e where e.project_id = p.id and e.seq between p.first and p.last) e
+    order by e.project_id, e.seq`
+}
 
 /** Returns the comments and subtasks of moved and deleted tasks, and the documents of those that no longer exist. */
 async function readChildren(sql: Sql, events: Event[]): Promise<Source[]> {
