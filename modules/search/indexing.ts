@@ -57,10 +57,10 @@ export async function indexEvents(sql: Sql, projects: Progress[]): Promise<void>
   const changes = known.flatMap(({ projectId, seq }) =>
     events.get(projectId)!.filter((event) => event.seq > seq && event.isChange),
   )
-  const ofChildren = changes.filter(({ isOfChildren }) => isOfChildren)
-  const children = ofChildren.length > 0 ? await readChildren(sql, ofChildren) : []
-  const inOrder = [...changes, ...children].sort((a, b) => (a.eventId < b.eventId ? -1 : 1))
-  await indexRows(sql, [...new Map(inOrder.map((one) => [one.id, one])).values()])
+  await indexRows(sql, newestOf(changes))
+  // Then the documents of the comments and subtasks exist, also of those that have just been deleted.
+  const ofChildren = changes.filter((event) => event.isOfChildren)
+  if (ofChildren.length > 0) await indexRows(sql, newestOf(await readChildren(sql, ofChildren)))
   await moveCursors(
     sql,
     known.map(({ projectId }) => events.get(projectId)!.at(-1)!),
@@ -70,6 +70,13 @@ export async function indexEvents(sql: Sql, projects: Progress[]): Promise<void>
     projects.filter((one) => !known.includes(one)),
   )
 }
+
+/** Returns the source with the newest event of each row. */
+const newestOf = (sources: Source[]): Source[] => [
+  ...new Map(
+    sources.toSorted((a, b) => (a.eventId < b.eventId ? -1 : 1)).map((one) => [one.id, one]),
+  ).values(),
+]
 
 /** Returns the events of the cursors and the next events. The keys of `before` are the changed fields. */
 async function readEvents(sql: Sql, projects: Progress[]): Promise<Event[]> {
