@@ -34,6 +34,8 @@ import { ConfigError } from './setting-values.ts'
 const processes = ['start', 'web', 'worker', 'migrate', 'admin', 'jobs']
 /** These commands need no Redis and no JWT secret. */
 const oneOffCommands = ['migrate', 'admin', 'jobs']
+/** After the commands have ended, closing the queues and the database pools takes up to 1 s each. */
+const disconnectMs = 2_000
 
 async function main(command = 'start', ...args: string[]): Promise<void> {
   if (!processes.includes(command))
@@ -113,7 +115,7 @@ async function serve(
   const tracing = config.otlpEndpoint ? await openTracing() : undefined
   if (tracing) shutdown.onClose('traces', () => tracing.close())
   const services = openServices(config, log, { commands, react }, tracing)
-  shutdown.onClose('services', () => services.close())
+  shutdown.onClose('services', () => services.close(), config.drainTimeoutMs + disconnectMs)
   await shutdown.unlessStopping(services.join(command !== 'worker'))
   if (config.metricsPort > 0) parts.push(openProcessFamilies(), () => serviceFamilies(services))
   if (command !== 'web') {
