@@ -1,4 +1,4 @@
-import { type Word, wordsOf } from './words.ts'
+import { wordsOf, wordTextsOf } from './words.ts'
 
 /** A task has a number, a task and a project have a title, a comment and a subtask only a text. */
 export interface DocumentText {
@@ -12,12 +12,12 @@ const maxCharacters = 300_000
 
 /** Returns the text of a tsvector: a number and title with weight A, the text with weight D, or B without a title. */
 export function documentOf({ number, title, text }: DocumentText): string {
-  const words = title === null ? [] : wordsOf(title)
+  const words = title === null ? [] : wordTextsOf(title)
   const first = number === null ? 0 : 1
   const ofTitle = (number === null ? '' : `'#${number}':1A `) + lexemesOf(words, 'A', first)
   // The gap of one position prevents phrases that begin in the title and end in the text.
   const before = title === null ? 0 : first + words.length + 1
-  const doc = ofTitle + (text ? lexemesOf(wordsOf(text), title === null ? 'B' : '', before) : '')
+  const doc = ofTitle + (text ? lexemesOf(wordTextsOf(text), title === null ? 'B' : '', before) : '')
   return doc.length <= maxCharacters ? doc : doc.slice(0, doc.lastIndexOf(" '", maxCharacters))
 }
 
@@ -34,5 +34,5 @@ export const isComparable = (word: string): boolean => word.length >= 3 && !/^\d
 const maxPosition = 16_383
 
 /** Words consist of letters and digits, so nothing needs to be escaped between the quotes. */
-const lexemesOf = (words: Word[], weight: 'A' | 'B' | '', before: number): string =>
-  words.map(({ text }, n) => `'${text}':${Math.min(before + n + 1, maxPosition)}${weight} `).join('')
+const lexemesOf = (words: string[], weight: 'A' | 'B' | '', before: number): string =>
+  words.map((word, n) => `'${word}':${Math.min(before + n + 1, maxPosition)}${weight} `).join('')

@@ -11,6 +11,14 @@ export interface Word {
 
 const maxWordUnits = 200
 
+const notAscii = /[^\0-\x7f]/
+
+/** Returns the texts of `wordsOf`. Most texts are ASCII, which takes less than half the time. */
+export function wordTextsOf(text: string): string[] {
+  if (notAscii.test(text)) return wordsOf(text).map((word) => word.text)
+  return (text.toLowerCase().match(/[0-9a-z]+/g) ?? []).map(cut)
+}
+
 /** Returns the words of a text in order. Documents, searches and snippets all use these words. */
 export function wordsOf(text: string): Word[] {
   const run = new Run()
