@@ -58,7 +58,7 @@ export async function indexEvents(sql: Sql, projects: Progress[]): Promise<void>
     events.get(projectId)!.filter((event) => event.seq > seq && event.isChange),
   )
   await indexRows(sql, newestOf(changes))
-  // Then the documents of the comments and subtasks exist, also of those that have just been deleted.
+  // After this step, every comment and subtask has a document, also a comment that was just deleted.
   const ofChildren = changes.filter((event) => event.isOfChildren)
   if (ofChildren.length > 0) await indexRows(sql, newestOf(await readChildren(sql, ofChildren)))
   await moveCursors(

@@ -17,7 +17,7 @@ export interface SortKey {
   isPart(part: string): boolean
 }
 
-/** What all fields of one type have in common. */
+/** The properties that all fields of one type share. */
 export interface Kind {
   /** The name of the kind in the OpenAPI document. */
   is: 'text' | 'name' | 'choice' | 'instant' | 'wholeNumber' | 'user'
@@ -78,7 +78,7 @@ export const user: Kind = {
   },
 }
 
-/** What lists do with a field of a task. */
+/** The filters and orders of lists by a field of a task. */
 interface ListUses {
   filter?: {
     /**

@@ -16,8 +16,8 @@ const useTls =
 type Row = [pattern: RegExp, advice: string, effect?: 'ends' | 'waits']
 
 /**
- * What an operator can do. The first pattern that matches the code and the message counts. In the advice, {user} and
- * {database} are the names of DATABASE_URL, and {object} is what the pattern captures.
+ * The advice for an operator. The first pattern that matches the code and the message counts. In the advice, {user} and
+ * {database} are the names of DATABASE_URL, and {object} is the text that the pattern captures.
  */
 const rows: Row[] = [
   [

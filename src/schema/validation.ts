@@ -46,7 +46,7 @@ function messageOf({ path, type, schema, value }: ValueError): string {
   return `${field} must be ${text}${hintFor(schema, value)}`
 }
 
-/** What a value of a schema without a description must be. */
+/** The words after "must be" for a schema without a description. */
 const typeNames: Record<string, string> = {
   ...{ string: 'a text', integer: 'a whole number', number: 'a number', boolean: 'true or false' },
   ...{ array: 'a list', object: 'an object' },

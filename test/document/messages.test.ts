@@ -10,7 +10,7 @@ const calls = [...callsOf(api)]
   .filter(({ path, method }) => !path.includes('logout') && method !== 'DELETE')
   .map((one) => ({ ...one, at: one.path.replace(/\{\w+\}/g, id) }))
 
-/** What a message says about a value: a noun, and not the effect of the field. */
+/** The words after "must be": they name a value, and do not describe the effect of the field. */
 const expected =
   /^(an? [\w-]+|one of \S+, \S|true$|true or false$|the ids? of|the registered|the system|ids of|event types|at most|the project of the batch)/
 const values = [5, 'x\0', '', 'e\ud800', null, true, [], [5], [[null]], { x: 1 }]

@@ -104,7 +104,7 @@ test('an invalid header is ignored', async () => {
   }
 })
 
-test('copies for many prefixes do not mix, and caches are told that the header matters', async () => {
+test('each prefix gets its own copy of a page, and Vary names the header for caches', async () => {
   const get = (path: string, prefix: string, more = {}) =>
     proxied.fetch(path, { headers: { ...prefixed(prefix), ...more } })
   const prefixes = Array.from({ length: 40 }, (_, n) => `/p${n}`)

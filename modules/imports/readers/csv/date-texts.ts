@@ -11,7 +11,7 @@ interface Day {
 
 /** The time at the end of a text. */
 export interface Clock {
-  /** Where the time begins in the text. */
+  /** The offset of the time in the text. */
   index: number
   /** Of the day. */
   ms: number
