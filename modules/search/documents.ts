@@ -1,7 +1,7 @@
 import type { FillCursor, NextDocuments, NextRows } from '../../drizzle/schema/search.ts'
 import { nilId } from '../../src/id-format.ts'
 import type { Sql } from '../../src/postgres/database.ts'
-import { documentOf, type DocumentText, titleWords } from './text/document.ts'
+import { documentOf, type DocumentText } from './text/document.ts'
 
 export type Kind = 'task' | 'comment' | 'subtask' | 'project'
 
@@ -51,15 +51,15 @@ const arraysOf = (sql: Sql, all: Source[]) => sql`
 /** All processes lock the rows in the order of ids. A project that is being deleted gets no more documents. */
 async function writeDocuments(sql: Sql, rows: Row[]): Promise<void> {
   if (rows.length === 0) return
-  const docs = rows.map((row) => (row.at === null ? '' : documentOf(row)))
-  const titles = rows.map(({ title }) => (title === null ? '' : titleWords(title)))
+  const documents = rows.map((row) => (row.at === null ? { doc: '', words: '' } : documentOf(row)))
   await sql`
     with live as materialized (
       select id from projects where id = any(${[...new Set(rows.map(({ projectId }) => projectId))]}::uuid[]) order by id for key share)
     insert into search_documents as d (id, project_id, kind, task_id, at, event_id, title, doc)
     select id, project_id, kind, nullif(task_id, ${nilId}), coalesce(nullif(at, '')::timestamptz, now()), event_id, nullif(title, ''),
       case when at <> '' then doc::tsvector end
-    from unnest(${arraysOf(sql, rows)}, ${rows.map(({ at }) => at ?? '')}::text[], ${titles}::text[], ${docs}::text[])
+    from unnest(${arraysOf(sql, rows)}, ${rows.map(({ at }) => at ?? '')}::text[], ${documents.map(({ words }) => words)}::text[],
+      ${documents.map(({ doc }) => doc)}::text[])
       r(kind, id, task_id, project_id, event_id, at, title, doc)
     where project_id in (select id from live) order by id
     on conflict (id) do update set project_id = excluded.project_id, task_id = excluded.task_id, at = excluded.at,

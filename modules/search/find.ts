@@ -12,7 +12,7 @@ import {
   type HitType,
   type SearchRequest,
 } from './schema.ts'
-import { comparableWords, conditionsOf, indexQuery, termQuery } from './text/query.ts'
+import { comparableWords, conditionsOf, termOf, termQuery } from './text/query.ts'
 import { snippetOf } from './text/snippet.ts'
 import type { Scope } from './up-to-date.ts'
 
@@ -57,7 +57,7 @@ export const findNamed = (
  * of words costs less.
  */
 async function findMatching(sql: Sql, scope: Scope, wanted: Wanted): Promise<FoundDocument[]> {
-  const { whole, allInTitle, someInTitle } = conditionsOf(wanted.query)
+  const { whole, inIndex, allInTitle, someInTitle } = conditionsOf(wanted.query)
   const count = Math.ceil(Math.max(minRead, Math.sqrt(maxHits * scope.documents)))
   const isWanted = sql`kind = any(${wanted.types}::text[]) and ts_match_vq(doc, ${whole}::tsquery)`
   const best = (rows: SqlPart) =>
@@ -70,7 +70,7 @@ async function findMatching(sql: Sql, scope: Scope, wanted: Wanted): Promise<Fou
     if (newest.length === maxHits || (await isAll(sql, scope, wanted, count))) return newest
   }
   // The offset keeps Postgres from reading all documents in the order of time.
-  return best(sql`(select id, kind, at, doc from search_documents where doc @@ ${indexQuery(wanted.query)}::tsquery
+  return best(sql`(select id, kind, at, doc from search_documents where doc @@ ${inIndex}::tsquery
     and project_id = any(${scope.projectIds}::uuid[]) and ${upTo(sql, wanted)} and ${isWanted} offset 0)`)
 }
 
@@ -181,9 +181,7 @@ async function readLiveRows(
 }
 
 function hitOf({ text, ...row }: LiveRow, { similar }: FoundDocument, { query }: SearchRequest): Hit {
-  const terms = similar
-    ? similar.map((word) => ({ lexemes: [word], isPrefix: false, isDense: false }))
-    : query.terms
+  const terms = similar ? similar.map((word) => termOf([word])) : query.terms
   const ofText = text !== null && !similar ? snippetOf(text, terms) : undefined
   const snippet = ofText && ofText.matches.length > 0 ? ofText : snippetOf(row.title, terms)
   return { ...row, snippet, ...(similar && { fuzzy: true as const }) }

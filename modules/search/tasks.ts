@@ -4,7 +4,7 @@ import { unprepared } from '../../src/postgres/timeouts.ts'
 import type { Services } from '../../src/services.ts'
 import { findNamed } from './find.ts'
 import { openScope, withIndexed } from './routes.ts'
-import { indexQuery, type SearchQuery, termQuery } from './text/query.ts'
+import { type SearchQuery, termQuery } from './text/query.ts'
 
 /** The most ids of a list that first finds its tasks. */
 const maxFoundTasks = 2_000
@@ -40,9 +40,8 @@ async function findMatchingTasks(sql: Sql, query: SearchQuery, projectIds: strin
   const knownIds = (await findNamed(sql, projectIds, { query, types: ['task'] })).map(({ id }) => id)
   const matching = { query, projectIds, knownIds }
   if (query.terms.length === 0) return { foundIds: knownIds }
-  const texts = query.terms
-    .map((term) => indexQuery({ terms: [term], excluded: [] }))
-    .sort((a, b) => b.length - a.length)
+  // Long words tend to be rare.
+  const texts = query.terms.map((term) => termQuery(term)).sort((a, b) => b.length - a.length)
   for (const text of texts.slice(0, maxLookedUp)) {
     const rows = await unprepared(sql<{ taskId: string }[]>`
       select task_id from search_documents where doc @@ ${text}::tsquery and project_id = any(${projectIds}::uuid[])

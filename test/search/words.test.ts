@@ -1,6 +1,4 @@
 import { expect, test } from 'bun:test'
-import fc from 'fast-check'
-import { wordsOf, wordTextsOf } from '../../modules/search/text/words.ts'
 import { make } from '../support/client.ts'
 import { openScene } from '../support/scene.ts'
 import { type Hit, search } from './scene.ts'
@@ -69,15 +67,4 @@ test('shows a part of a long text with all words, between whole words', async ()
 test('cuts a word at 200 characters, and a phrase does not cross the end of a title', async () => {
   expect(await marked('y'.repeat(250), `"${'y'.repeat(200)}"`)).toStartWith('[yyy')
   expect(await marked('begins here', '"title begins"')).toBeUndefined()
-})
-
-test('the short reading of ASCII texts finds the same words', () => {
-  const ascii = fc.string({ unit: 'binary-ascii', maxLength: 300 })
-  const texts = fc.oneof(
-    ascii,
-    ascii.map((text) => `${'aB9'.repeat(100)} ${text}`),
-  )
-  fc.assert(
-    fc.property(texts, (text) => expect(wordTextsOf(text)).toEqual(wordsOf(text).map((one) => one.text))),
-  )
 })

@@ -1,4 +1,4 @@
-import { wordsOf, wordTextsOf } from './words.ts'
+import { isDense, wordsOf } from './words.ts'
 
 /** A task has a number, a task and a project have a title, a comment and a subtask only a text. */
 export interface DocumentText {
@@ -10,25 +10,26 @@ export interface DocumentText {
 /** A tsvector has at most 1 MiB. Only texts of characters that Unicode expands to many characters exceed this limit. */
 const maxCharacters = 300_000
 
-/** Returns the text of a tsvector: a number and title with weight A, the text with weight D, or B without a title. */
-export function documentOf({ number, title, text }: DocumentText): string {
-  const words = title === null ? [] : wordTextsOf(title)
+/**
+ * Returns the text of a tsvector: a number and title with weight A, the text with weight D, or B without a title. `words` are
+ * those of the title that are compared with misspelt words of searches.
+ */
+export function documentOf({ number, title, text }: DocumentText): { doc: string; words: string } {
+  const words = title === null ? [] : wordsOf(title)
   const first = number === null ? 0 : 1
   const ofTitle = (number === null ? '' : `'#${number}':1A `) + lexemesOf(words, 'A', first)
   // The gap of one position prevents phrases that begin in the title and end in the text.
   const before = title === null ? 0 : first + words.length + 1
-  const doc = ofTitle + (text ? lexemesOf(wordTextsOf(text), title === null ? 'B' : '', before) : '')
-  return doc.length <= maxCharacters ? doc : doc.slice(0, doc.lastIndexOf(" '", maxCharacters))
+  const doc = ofTitle + (text ? lexemesOf(wordsOf(text), title === null ? 'B' : '', before) : '')
+  return {
+    doc: doc.length <= maxCharacters ? doc : doc.slice(0, doc.lastIndexOf(" '", maxCharacters)),
+    words: words.filter(isComparable).join(' '),
+  }
 }
 
-/** Returns the words of a title that are compared with misspelt words of searches. */
-export const titleWords = (title: string): string =>
-  wordsOf(title)
-    .flatMap(({ text, isDense }) => (!isDense && isComparable(text) ? [text] : []))
-    .join(' ')
-
 /** Shorter words and numbers resemble too many others. */
-export const isComparable = (word: string): boolean => word.length >= 3 && !/^\d+$/.test(word)
+export const isComparable = (word: string): boolean =>
+  word.length >= 3 && !/^#?\d+$/.test(word) && !isDense(word)
 
 /** Postgres stores no higher position: it takes a higher one as this one. */
 const maxPosition = 16_383

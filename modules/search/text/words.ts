@@ -1,112 +1,98 @@
-import { fold } from './fold.ts'
+/** Scripts that put no spaces between words, or add endings to words as Korean does. */
+const dense = String.raw`[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Hangul}\p{scx=Bopomofo}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}]`
+/** A word, or adjacent characters of dense scripts. Folded texts have letters and digits beyond ASCII, but no other characters. */
+export const runs = new RegExp(String.raw`${dense}+|[[0-9a-z\x80-\u{10ffff}]--${dense}]+`, 'gv')
+const startsDense = new RegExp(`^${dense}`, 'v')
 
-/** A word, or two adjacent characters of a run of dense script; such a run ends with its last character alone. */
-export interface Word {
-  text: string
-  /** Offsets in UTF-16 code units. */
-  start: number
-  end: number
-  isDense: boolean
-}
+export const isDense = (run: string): boolean => run.charCodeAt(0) > 127 && startsDense.test(run)
 
 const maxWordUnits = 200
 
-const notAscii = /[^\0-\x7f]/
+/** Returns the runs of a text in order. */
+export const runsOf = (text: string): string[] => (fold(text).match(runs) ?? []).map(cut)
 
-/** Returns the texts of `wordsOf`. Most texts are ASCII, which takes less than half the time. */
-export function wordTextsOf(text: string): string[] {
-  if (notAscii.test(text)) return wordsOf(text).map((word) => word.text)
-  return (text.toLowerCase().match(/[0-9a-z]+/g) ?? []).map(cut)
+export function cut(run: string): string {
+  if (run.length <= maxWordUnits || isDense(run)) return run
+  return run.slice(0, maxWordUnits).replace(/[\ud800-\udbff]$/, '')
 }
 
-/** Returns the words of a text in order. Documents, searches and snippets all use these words. */
-export function wordsOf(text: string): Word[] {
-  const run = new Run()
-  for (let at = 0; at < text.length;) {
-    const code = text.charCodeAt(at)
-    if (code > 127) at = addFolded(run, text, at)
-    else if (isAlphanumeric[code]) {
-      const start = at
-      do at++
-      while (isAlphanumeric[text.charCodeAt(at)])
-      run.add(text.slice(start, at).toLowerCase(), start, at)
-    } else {
-      run.close()
-      at++
-    }
-  }
-  run.close()
-  return run.words
+/** Returns the words of a text in order. Documents and searches both use these words. */
+export function wordsOf(text: string): string[] {
+  const all = runsOf(text)
+  return all.some(isDense) ? all.flatMap(wordsOfRun) : all
 }
 
-const isAlphanumeric = Array.from({ length: 128 }, (_, code) => /[0-9A-Za-z]/.test(String.fromCharCode(code)))
-
-/** Adds the character at an offset, and returns the offset behind the character. */
-function addFolded(run: Run, text: string, start: number): number {
-  const character = characterAt(text, start)
-  const end = start + character.length
-  const parts = fold(character)
-  // An accent belongs to the character before it.
-  if (parts.length === 0) run.extend(end)
-  for (const { text, kind } of parts) {
-    if (kind === 'plain') run.add(text, start, end)
-    else if (kind === 'dense') run.addDense(text, start, end)
-    else run.close()
-  }
-  return end
+/** Each two adjacent characters of a dense run form a word. The last character alone is a word too. */
+export function wordsOfRun(run: string): string[] {
+  if (!isDense(run)) return [run]
+  const characters = [...run]
+  return characters.map((character, n) => character + (characters[n + 1] ?? ''))
 }
 
-const syllable = /[\u1100-\u1112][\u1161-\u1175][\u11a8-\u11c2]?|[\uac00-\ud7a3][\u11a8-\u11c2]/y
+/** A character that is folded by itself: beyond ASCII, or the parts of one Korean syllable. */
+const folded = /[\u1100-\u1112][\u1161-\u1175][\u11a8-\u11c2]?|[\uac00-\ud7a3][\u11a8-\u11c2]|[^\0-\x7f]/gu
 
-/** Returns the code point at an offset, or the parts of one Korean syllable. */
-function characterAt(text: string, at: number): string {
-  const code = text.codePointAt(at)!
-  if ((code >= 0x1100 && code <= 0x1112) || (code >= 0xac00 && code <= 0xd7a3)) {
-    syllable.lastIndex = at
-    const match = syllable.exec(text)
-    if (match) return match[0]
+const characters = new RegExp(`${folded.source}|[^]`, 'gu')
+
+/** Returns a text without case, accents and compatibility forms. All characters but letters and digits are ASCII. */
+export const fold = (text: string): string => text.replace(folded, foldedCharacter).toLowerCase()
+
+/** Returns a function from a unit of the folded text to the offsets of its character in the text, in UTF-16 code units. */
+export function offsetsIn(text: string): (unit: number) => { start: number; end: number } {
+  if (text.search(folded) === -1) return (unit) => ({ start: unit, end: unit + 1 })
+  const offsets: { start: number; end: number }[] = []
+  for (const { 0: character, index } of text.matchAll(characters)) {
+    const end = index + character.length
+    const { length } = character < '\x80' ? character : foldedCharacter(character)
+    // An accent belongs to the character before it.
+    if (length === 0 && offsets.length > 0) offsets.at(-1)!.end = end
+    for (let n = 0; n < length; n++) offsets.push({ start: index, end })
   }
-  return code > 0xffff ? text.slice(at, at + 2) : text[at]!
+  return (unit) => offsets[unit]!
 }
 
-/** Adjacent characters of one kind: the word that is being read. */
-class Run {
-  readonly words: Word[] = []
-  private word: Word | undefined
+const maxCached = 20_000
+const cached = new Map<string, string>()
 
-  add(text: string, start: number, end: number): void {
-    const { word } = this
-    if (word && !word.isDense) {
-      word.text += text
-      word.end = end
-    } else {
-      this.close()
-      this.word = { text, start, end, isDense: false }
-    }
-  }
-
-  addDense(text: string, start: number, end: number): void {
-    const { word } = this
-    if (word && !word.isDense) this.close()
-    else if (word) this.words.push({ text: word.text + text, start: word.start, end, isDense: true })
-    this.word = { text, start, end, isDense: true }
-  }
-
-  extend(end: number): void {
-    if (this.word) this.word.end = end
-  }
-
-  close(): void {
-    const { word } = this
-    if (!word) return
-    word.text = cut(word.text)
-    this.words.push(word)
-    this.word = undefined
-  }
+function foldedCharacter(character: string): string {
+  const known = cached.get(character)
+  if (known !== undefined) return known
+  if (cached.size >= maxCached) cached.clear()
+  const result = character
+    .normalize('NFKD')
+    .replace(ignored, '')
+    .toLowerCase()
+    .replace(/[^\0-\x7f]/gu, (one) => letters.get(one) ?? asciiDigit(one))
+    // Composes the parts of a Korean syllable.
+    .normalize('NFC')
+    .replace(separator, ' ')
+  cached.set(character, result)
+  return result
 }
 
-function cut(word: string): string {
-  if (word.length <= maxWordUnits) return word
-  const isPairSplit = /[\ud800-\udbff]/.test(word[maxWordUnits - 1]!)
-  return word.slice(0, isPairSplit ? maxWordUnits - 1 : maxWordUnits)
+/** Vowel signs of Indic and similar scripts are letters. In these scripts marks are accents, or vowels that most writers omit. */
+const letterMark = String.raw`[[\p{M}&&\p{Alphabetic}]--[\p{scx=Latin}\p{scx=Greek}\p{scx=Cyrillic}\p{scx=Arabic}\p{scx=Hebrew}\p{scx=Syriac}\p{Script=Inherited}]]`
+/** A zero width space marks the end of a word, unlike a zero width joiner or a soft hyphen. */
+const ignored = new RegExp(
+  String.raw`[[\p{M}\p{Cf}\p{Default_Ignorable_Code_Point}ـ]--[\u200b${letterMark}]]`,
+  'gv',
+)
+/** The apostrophes among the letters, U+02BB and U+02BC, separate words like every other apostrophe. */
+const separator = new RegExp(String.raw`[ʻʼ]|[^\p{L}\p{N}${letterMark}]`, 'gv')
+
+/** Letters that Unicode does not decompose, as in the rules of Postgres' unaccent, and the final sigma. */
+const letters = new Map(
+  [...'ßæœøđðþłħıȷĸŋŧƀɓɖɗɨɫƚɲƶʉəς'].map((letter, n) => [
+    letter,
+    'ss ae oe o d d th l h i j q n t b b d d i l l n z u e σ'.split(' ')[n]!,
+  ]),
+)
+
+/** Decimal digits of every script are consecutive, from 0 to 9. */
+function asciiDigit(text: string): string {
+  if (!/\p{Nd}/u.test(text)) return text
+  const code = text.codePointAt(0)!
+  let first = code
+  while (/\p{Nd}/u.test(String.fromCodePoint(first - 1))) first--
+  return String((code - first) % 10)
 }
