@@ -1,11 +1,9 @@
 import { type AnyElysia, Elysia } from 'elysia'
 import { accountRoutes } from '../modules/accounts/routes.ts'
 import { batch } from '../modules/batch/routes.ts'
-import { events } from '../modules/events/routes.ts'
+import { events, feedRoutes } from '../modules/events/routes.ts'
 import { exportRoutes } from '../modules/exports/routes.ts'
-import { feedRoutes } from '../modules/feeds/routes.ts'
 import { importRoutes } from '../modules/imports/routes.ts'
-import { mailRoutes } from '../modules/mail/routes.ts'
 import { document as mcpDocument } from '../modules/mcp/document.ts'
 import { mcpRoutes } from '../modules/mcp/routes.ts'
 import { modules } from '../modules/modules.ts'
@@ -15,17 +13,17 @@ import { taskLists } from '../modules/task-lists/routes.ts'
 import { openSeenTasks } from '../modules/tasks/reads.ts'
 import { tokenRoutes } from '../modules/tokens/routes.ts'
 import { undo } from '../modules/undo/routes.ts'
-import { workQueue, workQueueRoutes } from '../modules/work-queue/routes.ts'
 import { webhookRoutes } from '../modules/webhooks/routes.ts'
+import { workQueue, workQueueRoutes } from '../modules/work-queue/routes.ts'
+import type { Command } from './commands/command.ts'
 import { cors } from './http/cors.ts'
 import { docs, prefixLinks } from './http/docs.ts'
 import { errors } from './http/errors.ts'
 import { health } from './http/health.ts'
-import { type RouteBuilders, openRouteBuilders } from './http/route-builders.ts'
 import { openMethods } from './http/methods.ts'
+import { type RouteBuilders, openRouteBuilders } from './http/route-builders.ts'
 import { sentPathRoutes } from './http/sent-paths.ts'
 import { Telemetry } from './http/telemetry.ts'
-import type { Command } from './commands/command.ts'
 import type { Module } from './module.ts'
 import { openBasePaths } from './proxies.ts'
 import type { Services } from './services.ts'
@@ -51,7 +49,6 @@ export function createApp(services: Services) {
     .group('/api/v1', (api) =>
       api
         .use(accountRoutes(routes, services))
-        .use(mailRoutes(routes, services))
         .use(tokenRoutes(routes, services))
         .use(routesOf([...modules, taskLists, searches, workQueue, batch, undo, events], routes, services))
         .use(serviceAccountRoutes(routes, services))

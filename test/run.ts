@@ -16,7 +16,7 @@ const testTimeoutMs = 120_000
 const deepDepth = '10'
 const cheapPasswords = new URL('./runner/cheap-passwords.ts', import.meta.url).pathname
 const deepFiles = '.deep.test.ts'
-const cacheDir = new URL('../node_modules/.cache/', import.meta.url).pathname
+const cacheDir = new URL('node_modules/.cache/', import.meta.url).pathname
 /** The durations of earlier runs, by which the slowest files start first. */
 const timings = join(cacheDir, 'test-timings.json')
 

@@ -1,13 +1,23 @@
 import { accountCommand } from '../../src/commands/command.ts'
 import type { RouteRequest } from '../../src/commands/route-request.ts'
-import { Input } from '../../src/schema/input.ts'
 import { tooCommon } from '../../src/identity/passwords.ts'
+import type { Claims } from '../../src/identity/tokens.ts'
+import { badRequest, invalidToken, forbidden } from '../../src/responses/errors.ts'
+import { requireEtag } from '../../src/responses/if-match.ts'
+import { digestEtag } from '../../src/responses/reply.ts'
+import { Input } from '../../src/schema/input.ts'
 import type { Services } from '../../src/services.ts'
-import { applyChanges, accountEtag, passwordMissing, withOwnAccount, wrongPassword } from './change.ts'
-import { requireConfirmation, confirmationErrors } from './confirm.ts'
-import { closeAccountJob, deleteAccount, replaceAccount, revokeToken } from './queries.ts'
+import { requireConfirmation, confirmationErrors, requirePassword } from './confirm.ts'
+import {
+  closeAccountJob,
+  deleteAccount,
+  replaceAccount,
+  revokeToken,
+  type Account,
+  accountById,
+} from './queries.ts'
 import { updatedAccountView, DeleteMeBody, UpdateMeBody } from './schema.ts'
-import { withOperation } from './user.ts'
+import { withOperation, accountView } from './user.ts'
 
 export const updateMe = (services: Services) =>
   accountCommand('me.update', {
@@ -88,3 +98,41 @@ export const signOutEverywhere = (services: Services) =>
     replyDescription: 'Signed out',
     does: 'add',
   })
+
+const accountEtag = (account: Account): string => digestEtag(JSON.stringify(accountView.of(account)))
+
+/** If `write` returns null, the account has changed meanwhile: reads the account again, and calls `write` again. */
+export async function withOwnAccount<T>(
+  { database }: Services,
+  { claims, request }: { claims: Claims; request?: Request },
+  write: (account: Account) => Promise<T | null>,
+): Promise<T> {
+  const ifMatch = request?.headers.get('if-match') ?? undefined
+  for (;;) {
+    const account = await accountById(database.background, claims.userId)
+    if (account?.tokenVersion !== claims.version) throw invalidToken()
+    requireEtag(ifMatch, accountEtag(account))
+    const written = await write(account)
+    if (written !== null) return written
+  }
+}
+
+const passwordMissing = () => badRequest('currentPassword is required to set a new password')
+const wrongPassword = () => forbidden('The current password is wrong')
+
+/** Returns the changed account. A new password revokes every token of the account. */
+async function applyChanges(
+  services: Services,
+  address: string,
+  account: Account,
+  { name = account.name, ...passwords }: { name?: string; password?: string; currentPassword?: string },
+): Promise<Account> {
+  const { password, currentPassword } = passwords
+  const renamed = { ...account, name: name.trim() }
+  if (password === undefined) return renamed
+  if (currentPassword === undefined) throw passwordMissing()
+  services.newPasswords.require(password)
+  await requirePassword(services, { account, address, password: currentPassword }, wrongPassword())
+  const passwordHash = await services.passwords.hash(password, { address, account: account.email })
+  return { ...renamed, passwordHash, tokenVersion: account.tokenVersion + 1 }
+}

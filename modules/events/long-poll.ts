@@ -3,7 +3,7 @@ import type { ProjectVersion } from '../../src/subscriptions/notifications.ts'
 import type { Caller } from '../../src/identity/rights.ts'
 import { requireVisible, type VisibleProject } from '../../src/reads/lookups.ts'
 import type { Services } from '../../src/services.ts'
-import { scanCost, readEventPage, maxScannedEvents } from './pages.ts'
+import { scanCost, readEventPage, maxScannedEvents } from './rows.ts'
 import { aheadOfProject, type FeedQuery } from './parameters.ts'
 
 /** `slots`: the long poll counts as this many subscribers of the account. */

@@ -9,7 +9,7 @@ import { notFound } from '../../src/responses/errors.ts'
 import { acceptsStream } from '../../src/responses/server-sent-events.ts'
 import { openEventStream } from './event-stream.ts'
 import { openFeedLongPoll } from './long-poll.ts'
-import { scanCost, readEventPage } from './pages.ts'
+import { scanCost, readEventPage } from './rows.ts'
 import {
   aheadOfProject,
   type FeedQuery,

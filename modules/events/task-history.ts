@@ -7,16 +7,22 @@ import type { Sql } from '../../src/postgres/database.ts'
 import { openLookUp, requireVisible } from '../../src/reads/lookups.ts'
 import { Cursor, type PageRows, readIdPage, Limit, type Page, pageOf } from '../../src/reads/pages.ts'
 import { etagAt, type Versioned, type Versions } from '../../src/reads/versions.ts'
-import { Id } from '../../src/schema/response.ts'
-import { Input } from '../../src/schema/input.ts'
-import type { Services } from '../../src/services.ts'
-import { pathAndQuery } from '../../src/responses/reply.ts'
 import { notFound } from '../../src/responses/errors.ts'
-import { eventsPerRead, maxScannedEvents, scanCost } from './pages.ts'
-import { eventColumns, isFullPage, readEvents, withPeople } from './rows.ts'
-import { eventView } from './schema.ts'
-import { type ReadEvent, shownEvent } from './views.ts'
+import { pathAndQuery } from '../../src/responses/reply.ts'
+import { Input } from '../../src/schema/input.ts'
+import { Id } from '../../src/schema/response.ts'
+import type { Services } from '../../src/services.ts'
 import { retentionNote, openLogTag } from './project-history.ts'
+import {
+  eventsPerRead,
+  maxScannedEvents,
+  scanCost,
+  eventColumns,
+  isFullPage,
+  readEvents,
+  withPeople,
+} from './rows.ts'
+import { eventView, type ReadEvent, shownEvent } from './schema.ts'
 
 const about = `Returns the events of the task, its subtasks and comments, newest first, also from earlier projects of the task and after its deletion. Requires the right to read the task's current or last project. Leaves out events in projects that the caller may not read. A page skips at most ${maxScannedEvents} such events, so a page may show fewer events than \`limit\` although the Link header leads to another page. ${retentionNote}`
 

@@ -1,25 +1,25 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
+import { command, inProject, ofTask, type RuleContext } from '../../src/commands/command.ts'
+import { newRowId, tooManyRows } from '../../src/commands/decide.ts'
+import { deletion } from '../../src/commands/row-commands.ts'
+import type { Decision } from '../../src/log/rule.ts'
 import { isLive, noClaim } from '../../src/model/claims.ts'
 import { created, type EventDraft, updated, diff } from '../../src/model/events.ts'
 import { isPlainInput } from '../../src/model/model.ts'
 import { editReferences } from '../../src/model/references.ts'
-import { preconditionFailed, requireMatch } from '../../src/responses/if-match.ts'
-import { command, inProject, ofTask, type RuleContext } from '../../src/commands/command.ts'
-import { newRowId, tooManyRows } from '../../src/commands/decide.ts'
-import { deletion } from '../../src/commands/row-commands.ts'
 import { badRequest, conflict, idTaken } from '../../src/responses/errors.ts'
+import { preconditionFailed, requireMatch } from '../../src/responses/if-match.ts'
 import { label } from '../labels/entity.ts'
 import { place, placeErrors, placeOfMovedTask, precededBy, requireNoSpot } from '../order/place.ts'
+import { remindAtPassed, timesOf } from './times.ts'
 import { blockerErrors, tooManyBlockers } from './blockers.ts'
 import { tooManyDependents } from './dependents.ts'
-import { remindAtPassed, timesOf } from '../reminders/times.ts'
 import { task } from './entity.ts'
 import { externalIds, externalIdTaken } from './external-ids.ts'
 import { fieldsOf, newTask, notAssignable, type Editable, requireAssignable } from './fields.ts'
 import { move, tooManyToMove } from './move.ts'
-import { CreateTask, taskView, UnassignTasks, UpdateTask, UpsertTask } from './schema.ts'
-import type { Decision } from '../../src/log/rule.ts'
+import { CreateTask, taskView, UnassignTasks, UpdateTask, UpsertTask, RecordTimes } from './schema.ts'
 
 export const createTask = command('task.create', {
   about:
@@ -157,3 +157,36 @@ function changeTask(
   const change = updated(state, context, 'task.updated', task, changed)
   return { changes: [change], answer: change.after }
 }
+
+/** Records the reminders, due dates and ends of claims that have come. A time that has not come yet changes nothing. */
+export const recordTimes = command('task.record_times', {
+  input: RecordTimes,
+  target: inProject(),
+  role: null,
+  preload: ({ ids }) => ({ task: ids }),
+  weight: ({ ids }) => ids.length,
+  decide(state, context, { ids }) {
+    const tasks = ids.flatMap((id) => state.row('task', id) ?? [])
+    const present = tasks.filter(({ projectId }) => state.project && projectId === state.projectId)
+    return { changes: present.flatMap((task) => timedEvents(state, context, task)), answer: undefined }
+  },
+  message: 'Times recorded',
+})
+
+function timedEvents(state: ProjectState, context: RuleContext, task: TaskRow): EventDraft[] {
+  const { now } = context
+  const changes: EventDraft[] = []
+  let row = task
+  const record = (verb: 'reminded' | 'due' | 'claim_expired', fields: Partial<TaskRow>) => {
+    const change = updated(state, context, `task.${verb}`, row, { ...fields, updatedAt: now })
+    changes.push(change)
+    row = change.after
+  }
+  if (task.remindAt && task.remindAt <= now) record('reminded', { remindAt: null })
+  if (isDue(task, now)) record('due', { dueAfter: task.dueDate })
+  if (task.claimedBy && !isLive(task, now)) record('claim_expired', noClaim)
+  return changes
+}
+
+const isDue = ({ status, dueDate, dueAfter }: TaskRow, now: string): boolean =>
+  status !== 'DONE' && dueDate !== null && dueDate <= now && dueDate > (dueAfter ?? '')

@@ -5,7 +5,7 @@ import type { ProjectState } from '../../src/actor/state.ts'
 import type { CheckedState } from '../../src/model/definition.ts'
 import { defaultsOf } from '../../src/model/fields.ts'
 import { badRequest } from '../../src/responses/errors.ts'
-import { timesOf } from '../reminders/times.ts'
+import { timesOf } from './times.ts'
 import { name } from './kinds.ts'
 import { type FieldName, fields, taskFields, type TaskInput, userFields } from './schema.ts'
 

@@ -1,10 +1,11 @@
 import { type Static, Type } from '@sinclair/typebox'
 import type { TaskRow } from '../../drizzle/rows.ts'
-import { spot } from '../order/schema.ts'
 import { editsOf, field, inputsOf, outputsOf, referencesIn } from '../../src/model/fields.ts'
-import { Id, OrNull, sampleId, Timestamp } from '../../src/schema/response.ts'
-import { IdOf, Input, OwnId } from '../../src/schema/input.ts'
 import { ifSet, view } from '../../src/model/view.ts'
+import { IdOf, Input, OwnId } from '../../src/schema/input.ts'
+import { unique } from '../../src/schema/named.ts'
+import { Id, OrNull, sampleId, Timestamp } from '../../src/schema/response.ts'
+import { Instant, Name, Nullable, OneOf, Text } from '../../src/schema/text.ts'
 import {
   FieldValuesInput,
   FieldValuesOutput,
@@ -12,11 +13,10 @@ import {
   fitsSql,
   shownFields as shownValues,
 } from '../fields/values.ts'
+import { spot } from '../order/schema.ts'
+import { claimOf, claimSchema, claimTag } from './claim.ts'
 import * as kinds from './kinds.ts'
 import { taskField } from './kinds.ts'
-import { claimOf, claimSchema, claimTag } from './claim.ts'
-import { unique } from '../../src/schema/named.ts'
-import { Instant, Name, Nullable, OneOf, Text } from '../../src/schema/text.ts'
 
 /** The most labels of a task, and the most tasks that block it. */
 export const maxIds = 50
@@ -234,3 +234,5 @@ export const taskView = view<TaskRow>({
     importedAuthor: ifSet('importedAuthor', null),
   },
 })
+
+export const RecordTimes = Input({ projectId: IdOf('project'), ids: Type.Array(IdOf('task')) })

@@ -1,9 +1,8 @@
-import { signedHeaders } from '../../src/outbound/signature.ts'
-import { newId, nowMs } from '../../src/ids.ts'
-import type { Services } from '../../src/services.ts'
 import packageJson from '../../package.json' with { type: 'json' }
-import { eventView } from '../events/schema.ts'
-import type { ReadEvent } from '../events/views.ts'
+import { newId, nowMs } from '../../src/ids.ts'
+import { signedHeaders } from '../../src/outbound/signature.ts'
+import type { Services } from '../../src/services.ts'
+import { eventView, type ReadEvent } from '../events/schema.ts'
 import { unreadableSecret } from './commands.ts'
 import type { DeliveryRow } from './deliveries.ts'
 import type { Webhook } from './schema.ts'

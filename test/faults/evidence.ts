@@ -1,7 +1,6 @@
 import type postgres from 'postgres'
 import type { User } from '../../modules/accounts/user.ts'
-import { eventView } from '../../modules/events/schema.ts'
-import type { ReadEvent } from '../../modules/events/views.ts'
+import { eventView, type ReadEvent } from '../../modules/events/schema.ts'
 import { readConfig } from '../../src/config.ts'
 import { rowBefore } from '../../src/log/rows.ts'
 import type { Entity } from '../../src/model/entities.ts'

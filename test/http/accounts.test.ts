@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { withOwnAccount } from '../../modules/accounts/change.ts'
+import { withOwnAccount } from '../../modules/accounts/own-account.ts'
 import { openTokens } from '../../src/identity/tokens.ts'
 import { expireRevokedTokens } from '../../workers/cleanup.ts'
 import { eventually, openPair, statuses, upTo } from '../races/pair.ts'

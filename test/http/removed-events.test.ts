@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { readEventPage } from '../../modules/events/pages.ts'
+import { readEventPage } from '../../modules/events/rows.ts'
 import { upTo } from '../races/pair.ts'
 import { make } from '../support/client.ts'
 import { openScene } from '../support/scene.ts'

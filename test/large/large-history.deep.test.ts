@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { maxScannedEvents } from '../../modules/events/pages.ts'
+import { maxScannedEvents } from '../../modules/events/rows.ts'
 import { writeCursor } from '../../src/reads/pages.ts'
 import { expireEvents } from '../../workers/expire-events.ts'
 import { SliceEnded } from '../../workers/throttle.ts'

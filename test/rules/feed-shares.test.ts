@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { sharesOf } from '../../modules/feeds/read-many.ts'
+import { sharesOf } from '../../modules/events/read-many.ts'
 
 const sum = (numbers: number[]) => numbers.reduce((all, one) => all + one, 0)
 

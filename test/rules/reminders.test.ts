@@ -1,8 +1,16 @@
 import { describe, expect, test } from 'bun:test'
-import { recordTimes } from '../../modules/reminders/commands.ts'
-import { createTask, updateTask } from '../../modules/tasks/commands.ts'
-import { editor, elsewhereId, eventOf, projectDeleted, projectId, staffed } from './events.ts'
-import { task, taskCreated, taskOf } from './events.ts'
+import { recordTimes, createTask, updateTask } from '../../modules/tasks/commands.ts'
+import {
+  editor,
+  elsewhereId,
+  eventOf,
+  projectDeleted,
+  projectId,
+  staffed,
+  task,
+  taskCreated,
+  taskOf,
+} from './events.ts'
 import { contextOf, folded, now, ruleOf, testRejections, when } from './given.ts'
 
 const [past, earlier, future] = [

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { recordTimes } from '../../modules/reminders/commands.ts'
+import { recordTimes } from '../../modules/tasks/commands.ts'
 import type { Services } from '../../src/services.ts'
 import { throttle } from '../../src/throttle.ts'
 import { workerActor } from '../cascade.ts'

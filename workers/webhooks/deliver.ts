@@ -1,4 +1,4 @@
-import { openEventPages } from '../../modules/events/pages.ts'
+import { openEventPages } from '../../modules/events/rows.ts'
 import { send } from '../../modules/webhooks/send.ts'
 import type { Services } from '../../src/services.ts'
 import { HttpError } from '../../src/responses/errors.ts'

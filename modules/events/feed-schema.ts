@@ -6,8 +6,8 @@ import { Id, sampleId } from '../../src/schema/response.ts'
 import { checked, Input } from '../../src/schema/input.ts'
 import { named } from '../../src/schema/named.ts'
 import { badRequest } from '../../src/responses/errors.ts'
-import { maxWaitSeconds, maxSeq } from '../events/parameters.ts'
-import { eventView } from '../events/schema.ts'
+import { maxWaitSeconds, maxSeq } from './parameters.ts'
+import { eventView } from './schema.ts'
 
 const maxProjects = 1_000
 

@@ -18,8 +18,8 @@ import {
   heartbeat,
   heartbeatMs,
 } from '../../src/responses/server-sent-events.ts'
-import { openStreamResponse } from '../events/stream.ts'
-import { manyEventsView, streamedVersions } from './schema.ts'
+import { openStreamResponse } from './stream.ts'
+import { manyEventsView, streamedVersions } from './feed-schema.ts'
 
 const about =
   'Sends server-sent events with the data `{projectId, version}`: first one for every project that the caller may see, then one for each project that gets a new version or becomes visible. The version is null for a project that the caller can no longer see. A stream lists about 1,000 projects, in the order of their ids. If the caller has more projects, an event of type `more` has the data `{told, last}`: the number of listed projects, and the id of the last one. `afterProject={last}` opens a stream of the next projects; if there are more projects at the start, the Link header leads to it. The stream sends states, not a history: a client that reconnects gets the state of every project again, and a slow client gets only the newest state of each project.'

@@ -1,16 +1,17 @@
 import { accountCommand, type ToRecord } from '../../src/commands/command.ts'
 import type { RouteRequest } from '../../src/commands/route-request.ts'
-import { Input } from '../../src/schema/input.ts'
+import type { IdempotencyRecord } from '../../src/commit/idempotency.ts'
 import { signInBodyBytes, tooLarge } from '../../src/http/json-body.ts'
 import { tooCommon } from '../../src/identity/passwords.ts'
-import { mailJob, type OutboxJob, insertJob } from '../../src/jobs/queue.ts'
-import { writeExactlyOnce } from '../../src/postgres/retries.ts'
+import { mailJob, type OutboxJob, insertJob, type MailPurpose } from '../../src/jobs/queue.ts'
+import type { Sql } from '../../src/postgres/database.ts'
+import { writeExactlyOnce, retryOnce } from '../../src/postgres/retries.ts'
+import { badRequest, invalidToken, conflict } from '../../src/responses/errors.ts'
+import { Input } from '../../src/schema/input.ts'
 import { Email, normalEmail, AnyText } from '../../src/schema/text.ts'
 import type { Services } from '../../src/services.ts'
-import { badRequest, invalidToken, conflict } from '../../src/responses/errors.ts'
-import { accountById, insertRecord } from '../accounts/queries.ts'
-import { Password, withOperation } from '../accounts/user.ts'
-import { accountOfResetToken, resetPassword, verifyEmail } from './queries.ts'
+import { accountById, insertRecord, deleteOldTokens } from './queries.ts'
+import { Password, withOperation } from './user.ts'
 
 const noMail = () => conflict('This service sends no mail: its operator has not set SMTP_URL')
 const isVerified = () => conflict('This email address is verified already')
@@ -138,3 +139,44 @@ export const reset = (services: Services) =>
     message: 'Password set successfully',
     errors: [badMailToken(), tooCommon(), noMail(), tooLarge(signInBodyBytes)],
   })
+
+/** SQL: mail token `t` is valid; user `u` still has the same address, and for a reset the same token version. */
+const isValid = (sql: Sql, id: string, purpose: MailPurpose) => sql`
+  t.id = ${id} and t.purpose = ${purpose} and t.used_at is null and t.expires_at > now()
+    and u.id = t.user_id and u.email = t.email and (t.purpose = 'verify' or u.token_version = t.version)`
+
+/** Returns false for an invalid token. */
+async function verifyEmail(sql: Sql, id: string, record?: IdempotencyRecord): Promise<boolean> {
+  const verify = () => sql`
+    with token as (update mail_tokens t set used_at = now() from users u
+      where ${isValid(sql, id, 'verify')} returning t.user_id, t.email),
+    done as (update users u set email_verified_at = coalesce(u.email_verified_at, now()) from token
+      where u.id = token.user_id and u.email = token.email returning u.id),
+    recorded as (${insertRecord(sql, record)})
+    select id from done`
+  return writeExactlyOnce(verify, () => sql`select from mail_tokens where id = ${id} and used_at is not null`)
+}
+
+async function accountOfResetToken(sql: Sql, id: string): Promise<string | undefined> {
+  const find = () =>
+    sql<{ id: string }[]>`select u.id from mail_tokens t, users u where ${isValid(sql, id, 'reset')}`
+  return (await retryOnce(find))[0]?.id
+}
+
+/** Also revokes all tokens of the account. Returns false for an invalid mail token. */
+async function resetPassword(
+  sql: Sql,
+  id: string,
+  passwordHash: string,
+  record?: IdempotencyRecord,
+): Promise<boolean> {
+  const reset = () => sql`
+    with token as (update mail_tokens t set used_at = now() from users u
+      where ${isValid(sql, id, 'reset')} returning t.user_id, t.version),
+    done as (update users u set password_hash = ${passwordHash}, token_version = u.token_version + 1 from token
+      where u.id = token.user_id and u.token_version = token.version returning u.id, u.token_version as version),
+    revoked as (${deleteOldTokens(sql, sql`done.version`)}),
+    recorded as (${insertRecord(sql, record)})
+    select id from done`
+  return writeExactlyOnce(reset, () => sql`select from users where password_hash = ${passwordHash}`)
+}
