@@ -1,14 +1,13 @@
 import { batchOf } from '../src/batch/batch.ts'
 import type { Command } from '../src/commands/command.ts'
-import { commandsOf } from '../src/module.ts'
+import { commandsOf, type Module } from '../src/module.ts'
 import { importRows } from './imports/command/import-rows.ts'
 import { modules } from './modules.ts'
 import { serviceAccountCommands } from './service-accounts/commands.ts'
 import { createToken, deleteToken } from './service-accounts/tokens.ts'
 import { recordTimes, unassignTasks } from './tasks/commands.ts'
 import { undoProject } from './undo/undo.ts'
-import { webhookCommands } from './webhooks/commands.ts'
-import { replayWebhook } from './webhooks/replay.ts'
+import { webhookCommands, replayWebhook } from './webhooks/commands.ts'
 import { claimNextTask } from './work-queue/commands.ts'
 import { workQueue } from './work-queue/routes.ts'
 
@@ -19,3 +18,7 @@ const single = [...ofProject, unassignTasks, recordTimes, ...integrations]
 export const batchProject = batchOf(single)
 
 export const commands: Command<never>[] = [...single, batchProject, undoProject, importRows]
+
+export const batch: Module = {
+  writes: [['post', '/projects/:id/batch', batchProject, 'Do many writes at once']],
+}

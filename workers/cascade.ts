@@ -2,17 +2,19 @@ import { getTableName } from 'drizzle-orm'
 import type { PgTable } from 'drizzle-orm/pg-core'
 import { positionKey } from '../drizzle/schema/tasks.ts'
 import { recordNameChange } from '../modules/accounts/queries.ts'
+import { removeMember } from '../modules/members/commands.ts'
 import { model } from '../modules/modules.ts'
+import { deleteProject } from '../modules/projects/commands.ts'
 import { unassignTasks } from '../modules/tasks/commands.ts'
 import type { Run } from '../src/commands/router.ts'
-import type { Sql, SqlPart } from '../src/postgres/database.ts'
-import { serviceActor } from '../src/model/events.ts'
-import { newId } from '../src/ids.ts'
 import { nilId } from '../src/id-format.ts'
-import { type Throttle, forEachPage, whilePagesAreFull } from './throttle.ts'
-import { ignoreStatus } from './reason.ts'
+import { newId } from '../src/ids.ts'
+import { serviceActor } from '../src/model/events.ts'
+import type { Sql, SqlPart } from '../src/postgres/database.ts'
 import { removeImports } from './imports/remove.ts'
+import { ignoreStatus } from './reason.ts'
 import { purgeDocuments } from './search/start.ts'
+import { type Throttle, forEachPage, whilePagesAreFull } from './throttle.ts'
 import { removeDeliveries } from './webhooks/expire-deliveries.ts'
 
 export const workerActor = serviceActor
@@ -149,4 +151,31 @@ export async function unassignMember(
       )
     })
   await deleteServiceAccounts(sql, projectId, throttle)
+}
+
+const pageRows = 50
+
+/** Deletes the projects and memberships of a deleted account by commands, with the account as caller. */
+export async function closeAccount(sql: Sql, run: Run, userId: string, throttle: Throttle): Promise<void> {
+  const [account] = await sql`select id from users where id = ${userId}`
+  if (account) return
+  const deletions = [
+    [
+      deleteProject,
+      sql`select id, jsonb_build_object('id', id) as input from projects where owner_id = ${userId}`,
+    ],
+    [
+      removeMember,
+      sql`select id, jsonb_build_object('projectId', project_id, 'memberId', id) as input from members where user_id = ${userId}`,
+    ],
+  ] as const
+  for (const [{ name }, query] of deletions)
+    await forEachPage(throttle, nilId, async (after) => {
+      const rows = await sql<{ id: string; input: object }[]>`
+        ${query} and id > ${after} order by id, created_at limit ${pageRows}`
+      await Promise.all(
+        rows.map(({ input }) => run({ name, input, caller: { userId } }).catch(ignoreStatus(404))),
+      )
+      return rows.at(-1)?.id
+    })
 }

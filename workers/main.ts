@@ -1,37 +1,36 @@
-import { isId, nilId } from '../src/id-format.ts'
 import type { Job } from 'bullmq'
+import { isId, nilId } from '../src/id-format.ts'
 import { importQueueName, mailQueueName, queueName, queuePrefix } from '../src/jobs/queue.ts'
 import { disconnect, openBlocking } from '../src/redis/connections.ts'
+import { repeatedly } from '../src/repeatedly.ts'
 import type { Services } from '../src/services.ts'
-import { purgeProject, purgeTask, unassignMember } from './cascade.ts'
-import { expireApiTokens, expireKeys, expireMailTokens, expireRevokedTokens } from './cleanup.ts'
-import { closeAccount } from './close-account.ts'
-import { expireEvents } from './expire-events.ts'
+import { within } from '../src/within.ts'
+import { purgeProject, purgeTask, unassignMember, closeAccount } from './cascade.ts'
 import {
+  expireApiTokens,
+  expireKeys,
+  expireMailTokens,
+  expireRevokedTokens,
+  expireEvents,
   orphanMembers,
   orphanProjects,
   orphanStreams,
   queueOrphanJobs,
   type OrphanSearch,
-} from './orphans.ts'
-import { openWorkers } from './open-workers.ts'
-import { beginSlice } from './throttle.ts'
-import type { JobName } from './reactions.ts'
-import { within } from '../src/within.ts'
-import { openRecurring, type StepData, recurringQueue, runStep, type Steps } from './recurring.ts'
-import { openSweep } from './sweep.ts'
-import { runJob, type JobHandlers } from './run-job.ts'
-import { repeatedly } from '../src/repeatedly.ts'
-import { expireImports } from './imports/remove.ts'
-import { endLostImports } from './imports/remove.ts'
+} from './cleanup.ts'
+import { expireImports, endLostImports } from './imports/remove.ts'
 import { openRunImport } from './imports/run-import.ts'
 import { openUndoImport } from './imports/undo-import.ts'
 import { openSendMail } from './mail/send-mail.ts'
+import type { JobName } from './reactions.ts'
+import { openRecurring, type StepData, recurringQueue, runStep, type Steps, openSweep } from './recurring.ts'
+import { openWorkers, runJob, type JobHandlers } from './run-job.ts'
 import { type ChangedProjects, startSearchIndexing } from './search/start.ts'
+import { beginSlice } from './throttle.ts'
 import { startTimedEvents } from './timed-events/start.ts'
-import { startWebhookDelivery } from './webhooks/start.ts'
 import { expireDeliveries } from './webhooks/expire-deliveries.ts'
 import { reencryptSecrets } from './webhooks/reencrypt-secrets.ts'
+import { startWebhookDelivery } from './webhooks/start.ts'
 
 const searchRows = 5_000
 /** Imports that a worker process runs at the same time. */

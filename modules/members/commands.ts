@@ -5,8 +5,8 @@ import { command, inProject, type RuleContext } from '../../src/commands/command
 import { type MemberRole, requireRole, roleNeeded } from '../../src/identity/rights.ts'
 import { conflict, notFound } from '../../src/responses/errors.ts'
 import { normalEmail } from '../../src/schema/text.ts'
-import { removeMemberEvents, ownRevocation, removalCost, tooManyToRevoke } from '../integrations/removal.ts'
-import { memberRemovalView } from '../integrations/schema.ts'
+import { removeMemberEvents, ownRevocation, removalCost, tooManyToRevoke } from './removal.ts'
+import { memberRemovalView } from './integrations.ts'
 import { requireMayLeave, cannotLeave, tooManyMembers } from './entity.ts'
 import { InviteMember, memberView, RemoveMember, SetRole } from './schema.ts'
 

@@ -6,7 +6,7 @@ import { roles } from '../../src/identity/rights.ts'
 import { Id, Timestamp } from '../../src/schema/response.ts'
 import { Email, OneOf } from '../../src/schema/text.ts'
 import { PersonView, personView } from '../accounts/user.ts'
-import { Revoke } from '../integrations/schema.ts'
+import { Revoke } from './integrations.ts'
 
 export const Role = OneOf('Role', roles)
 

@@ -1,19 +1,34 @@
+import { createHash } from 'node:crypto'
+import type { ProjectRow } from '../../drizzle/rows.ts'
+import { projects } from '../../drizzle/schema/projects.ts'
+import type { Query } from '../../src/commands/query.ts'
+import type { Caller } from '../../src/identity/rights.ts'
+import { AsOfParameter, type Snapshot } from '../../src/log/as-of.ts'
+import { firstRows, rowSources } from '../../src/log/rows-at.ts'
+import { batched } from '../../src/postgres/batch.ts'
+import { columnList } from '../../src/postgres/columns.ts'
+import type { Sql, SqlPart } from '../../src/postgres/database.ts'
+import { inOrder, readRows } from '../../src/postgres/row-order.ts'
+import { unprepared } from '../../src/postgres/timeouts.ts'
+import { requireVisible, openLookUp } from '../../src/reads/lookups.ts'
+import { nameTag, nameTagOf } from '../../src/reads/names.ts'
+import {
+  Cursor,
+  Limit,
+  readIdPage,
+  pageOf,
+  type PageRows,
+  cutToLimit,
+  hasRoom,
+  type Page,
+  startId,
+} from '../../src/reads/pages.ts'
+import type { Versioned, Versions } from '../../src/reads/versions.ts'
+import { ofToken } from '../../src/reads/visible.ts'
 import { notFound } from '../../src/responses/errors.ts'
-import { AsOfParameter } from '../../src/log/as-of.ts'
-import { Cursor, Limit, readIdPage, pageOf } from '../../src/reads/pages.ts'
 import { etagOf, pathAndQuery, respond } from '../../src/responses/reply.ts'
 import { Input } from '../../src/schema/input.ts'
-import type { Query } from '../../src/commands/query.ts'
-import { requireVisible } from '../../src/reads/lookups.ts'
 import type { Services } from '../../src/services.ts'
-import {
-  type ListedProject,
-  openPageEtags,
-  openProjects,
-  openSeeProject,
-  projectsOf,
-  projectAt,
-} from './queries.ts'
 import { projectView } from './schema.ts'
 
 export function listProjects({ database: { reads: sql }, serve }: Services): Query {
@@ -73,3 +88,91 @@ function shown(row: ListedProject): object {
   const owner = name !== null && email !== null ? { id: row.ownerId, name, email, nameTag } : undefined
   return projectView.of(row, owner)
 }
+
+/** The owner's name and email are null after the account is deleted. */
+interface ListedProject extends ProjectRow {
+  ownerName: string | null
+  ownerEmail: string | null
+  nameTag: string
+}
+
+const owner = (sql: Sql) => sql`
+  u.name as owner_name, u.email as owner_email, ${nameTag(sql)} as name_tag`
+
+/** The parts of a project's ETag: the last event of the row, and a tag that changes with the name of the owner. */
+interface SeenProject extends Versioned {
+  eventId: string
+  nameTag: string
+}
+
+const openSeeProject = (sql: Sql, versions: Versions) =>
+  openLookUp<SeenProject>(sql, versions, {
+    joins: sql``,
+    projectId: sql`q.id`,
+    columns: sql`p.event_id, ${nameTagOf(sql, sql`p.owner_id`)}`,
+    hasNames: true,
+    make: (seen, [eventId, nameTag]) => ({ ...seen, eventId: eventId!, nameTag: nameTag! }),
+  })
+
+function openProjects(sql: Sql) {
+  return batched({ keys: 500, slots: 2 }, async (ids: string[]) => {
+    const rows = await sql<ListedProject[]>`
+      select ${columnList(sql, projects, 'p')}, ${owner(sql)} from projects p left join users u on u.id = p.owner_id where p.id = any(${ids}::uuid[])`
+    return inOrder(ids, rows, (row) => row.id)
+  })
+}
+
+async function projectAt(sql: Sql, snapshot: Snapshot): Promise<ListedProject | undefined> {
+  const one = { where: sql`t.id = ${snapshot.projectId}`, by: sql`t.id`, limit: 1 }
+  const [row] = await unprepared(sql<ListedProject[]>`
+    select p.*, ${owner(sql)} from ${firstRows(sql, rowSources(sql, 'project', snapshot), one)} p
+    left join users u on u.id = p.owner_id`)
+  return row
+}
+
+/** The ETag also covers rows beyond the page's bytes: `openPageEtags` need not measure texts. */
+export async function projectsOf(
+  sql: Sql,
+  { userId, token }: Caller,
+  page: Page,
+): Promise<PageRows<ListedProject> & { etag: string }> {
+  const place = [sql`${startId(page)}::uuid`, sql`${page.limit + 1}::int`] as const
+  const mine = ofUser(sql, sql`${userId}::uuid`, ...place, token?.projects)
+  const query = sql<(ListedProject & { hasRoom: boolean })[]>`
+    select p.id, p.owner_id, case when has_room then p.name end as name,
+      case when has_room then p.description end as description, p.created_at, p.event_id, ${owner(sql)}, has_room
+    from (select p.*, ${hasRoom(sql, sql`octet_length(description)`)} as has_room from (${mine}) p) p
+    left join users u on u.id = p.owner_id order by p.id`
+  const rows = await (token?.projects ? unprepared(query) : query)
+  const { rows: shown, last } = cutToLimit(rows, page.limit)
+  return { rows: shown.filter((row) => row.hasRoom), last, etag: etagOfPage(rows) }
+}
+
+/** Computes the ETags of many pages in one query. An ETag is a digest of the last event of each project on the page. */
+function openPageEtags(sql: Sql) {
+  return batched({ keys: 100, slots: 2 }, async (keys: ({ userId: string } & Page)[]) => {
+    const users = keys.map(({ userId }) => userId)
+    const cursors = keys.map(startId)
+    const limits = keys.map(({ limit }) => String(limit + 1))
+    const [row] = await sql<{ found: string | null }[]>`
+      select string_agg(concat_ws(' ', q.n, encode(sha256(coalesce(page.events, '')::bytea), 'hex')), ',') as found
+      from unnest(${users}::uuid[], ${cursors}::uuid[], ${limits}::text[])
+        with ordinality q(user_id, after, max, n)
+      cross join lateral (select string_agg(mine.event_id::text || mine.name_tag, '' order by mine.id) as events
+        from (${ofUser(sql, sql`q.user_id`, sql`q.after`, sql`q.max::int`)}) mine) page`
+    return readRows(keys.length, row?.found ?? null, ([digest]) => `"${digest}"`)
+  })
+}
+
+const etagOfPage = (rows: ListedProject[]): string =>
+  `"${createHash('sha256')
+    .update(rows.map(({ eventId, nameTag }) => eventId + nameTag).join(''))
+    .digest('hex')}"`
+
+const ofUser = (sql: Sql, user: SqlPart, after: SqlPart, max: SqlPart, projectIds?: string[] | null) => sql`
+  (select p.*, ${nameTagOf(sql, user)} as name_tag from projects p
+    where p.owner_id = ${user} and p.id > ${after} ${ofToken(sql, projectIds)} order by p.id, p.created_at limit ${max})
+  union all
+  (select p.*, ${nameTagOf(sql, sql`p.owner_id`)} as name_tag from members m join projects p on p.id = m.project_id
+    where m.user_id = ${user} and m.project_id > ${after} ${ofToken(sql, projectIds)} order by m.project_id, m.created_at limit ${max})
+  order by id limit ${max}`

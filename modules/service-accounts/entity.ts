@@ -1,7 +1,11 @@
 import { apiTokens, users } from '../../drizzle/schema/accounts.ts'
 import { entity } from '../../src/model/definition.ts'
-import { byCreator, integrationNotUndoable } from '../integrations/entity.ts'
-import { serviceAccountSummary, tokenSummary } from '../integrations/schema.ts'
+import {
+  byCreator,
+  integrationNotUndoable,
+  serviceAccountSummary,
+  tokenSummary,
+} from '../members/integrations.ts'
 
 const unloggedOfAccount = ['passwordHash', 'tokenVersion', 'renamedBy', 'emailVerifiedAt'] as const
 const unloggedOfToken = ['version', 'slot', 'digest', 'lastUsedAt'] as const

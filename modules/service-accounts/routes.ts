@@ -1,8 +1,18 @@
 import { Elysia } from 'elysia'
+import { adminQuery, type Query } from '../../src/commands/query.ts'
 import type { RouteBuilders } from '../../src/http/route-builders.ts'
+import { isId } from '../../src/id-format.ts'
+import { requireVisible } from '../../src/reads/lookups.ts'
+import { Cursor, cutToLimit, readIdPage, Limit, pageOf, startId } from '../../src/reads/pages.ts'
+import { etagAt } from '../../src/reads/versions.ts'
+import { notFound } from '../../src/responses/errors.ts'
+import { pathAndQuery, respondWithJson } from '../../src/responses/reply.ts'
+import { Input } from '../../src/schema/input.ts'
 import type { Services } from '../../src/services.ts'
-import { createServiceAccount, deleteServiceAccount } from './commands.ts'
-import { serviceAccountReads } from './reads.ts'
+import { tokensOf } from '../tokens/queries.ts'
+import { tokenList } from '../tokens/schema.ts'
+import { createServiceAccount, deleteServiceAccount, noAccount } from './commands.ts'
+import { type ServiceAccount, serviceAccountView } from './schema.ts'
 import { tokenHooks, createToken, deleteToken } from './tokens.ts'
 
 const accountsPath = '/:id/service-accounts'
@@ -35,3 +45,40 @@ export function serviceAccountRoutes(
     )
   return new Elysia({ prefix: '/projects' }).use(accounts).use(accountTokens)
 }
+
+const serviceAccountReads = ({ database: { reads: sql }, findRole, serve }: Services) => ({
+  list: {
+    about: 'Returns the service accounts, oldest first. The list of members contains them too.',
+    input: Input({ limit: Limit(50, 200), cursor: Cursor() }),
+    view: serviceAccountView,
+    isList: true,
+    errors: [notFound('Project')],
+    async read({ request, caller, query, params: { id = '' } }) {
+      const page = readIdPage(query, 50, 200)
+      const access = await requireVisible(findRole, caller, id)
+      const etag = etagAt(access, `.${access.renaming}`)
+      const shownIn = (rows: ServiceAccount[]) =>
+        pageOf(request, cutToLimit(rows, page.limit), serviceAccountView.of, (row) => [row.id], etag)
+      const build = () =>
+        sql<ServiceAccount[]>`
+          select u.id, u.name, m.project_id, m.id as member_id, m.role, u.created_at, m.event_id,
+            (select c.id from users c where c.id = u.created_by) as created_by
+          from users u join members m on m.project_id = u.project_id and m.user_id = u.id
+          where u.project_id = ${id} and u.id > ${startId(page)} order by u.id limit ${page.limit + 1}`.then(
+          shownIn,
+        )
+      return serve(request, pathAndQuery(request), etag, build, access.version)
+    },
+  } satisfies Query,
+  tokens: adminQuery(findRole, {
+    ...tokenList,
+    operation: { id: 'listServiceAccountTokens', tag: 'ServiceAccounts' },
+    errors: [noAccount()],
+    async read({ request, params: { accountId = '' } }, { projectId }) {
+      const membership = sql`select from members m join users u on u.id = m.user_id and u.project_id = m.project_id
+        where m.project_id = ${projectId} and m.user_id = ${accountId}`
+      if (!isId(accountId) || (await membership).length === 0) throw noAccount()
+      return respondWithJson(request, await tokensOf(sql, accountId))
+    },
+  }),
+})

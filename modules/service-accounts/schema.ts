@@ -5,7 +5,7 @@ import { view } from '../../src/model/view.ts'
 import type { MemberRole } from '../../src/identity/rights.ts'
 import { Id, Timestamp } from '../../src/schema/response.ts'
 import { Name } from '../../src/schema/text.ts'
-import { CreatedBy, Revoke } from '../integrations/schema.ts'
+import { CreatedBy, Revoke } from '../members/integrations.ts'
 import { Role } from '../members/schema.ts'
 import type { NewToken } from '../tokens/schema.ts'
 

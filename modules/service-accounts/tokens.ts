@@ -5,7 +5,7 @@ import { loggedRow } from '../../src/log/rows.ts'
 import type { RouteRequest } from '../../src/commands/route-request.ts'
 import type { Services } from '../../src/services.ts'
 import { requireConfirmation, confirmationErrors } from '../accounts/confirm.ts'
-import { freeSlot } from '../integrations/entity.ts'
+import { freeSlot } from '../members/integrations.ts'
 import { newToken } from '../tokens/own-tokens.ts'
 import {
   badExpiry,

@@ -8,7 +8,7 @@ import { Id, OrNull, sampleId, Timestamp } from '../../src/schema/response.ts'
 import { named } from '../../src/schema/named.ts'
 import { Instant, Name, Nullable, OneOf } from '../../src/schema/text.ts'
 import { badRequest, conflict, notFound } from '../../src/responses/errors.ts'
-import { CreatedBy } from '../integrations/schema.ts'
+import { CreatedBy } from '../members/integrations.ts'
 
 export const maxTokens = 100
 export const tooManyTokens = () => conflict(`An account has at most ${maxTokens} tokens`)

@@ -7,6 +7,7 @@ import type { UndoInput } from '../../src/log/undo-input.ts'
 import { maxUndoneEvents, tooManyUndone, undoTooLarge } from '../../src/log/undo-limits.ts'
 import type { EventDraft } from '../../src/model/events.ts'
 import { view } from '../../src/model/view.ts'
+import type { Module } from '../../src/module.ts'
 import { jsonTexts } from '../../src/reads/pages.ts'
 import { eventsExpired } from '../../src/reads/retention.ts'
 import { badRequest, notFound } from '../../src/responses/errors.ts'
@@ -16,8 +17,7 @@ import { eventView, type ReadEvent } from '../events/schema.ts'
 import { creationNotUndoable } from '../projects/entity.ts'
 import { sampleCycle } from '../tasks/blockers.ts'
 import { claimNotUndoable, moveNotUndoable, timeNotUndoable } from '../tasks/entity.ts'
-import { assigneeNotMember } from './assignees.ts'
-import { authorizeUndo, decideUndo } from './decide-undo.ts'
+import { assigneeNotMember, authorizeUndo, decideUndo } from './decide-undo.ts'
 
 function isSeqs(value: unknown): boolean {
   const isList = Array.isArray(value) && value.length >= 1 && value.length <= maxUndoneEvents
@@ -152,3 +152,5 @@ export const undoProject = command('project.undo', {
     ],
   ],
 })
+
+export const undo: Module = { writes: [['post', '/projects/:id/undo', undoProject, 'Undo changes']] }

@@ -3,9 +3,11 @@ import { command, inProject, type RuleContext } from '../../src/commands/command
 import { loggedRow } from '../../src/log/rows.ts'
 import type { StoredRows } from '../../src/model/entities.ts'
 import { created, diff, deleted, updated } from '../../src/model/events.ts'
-import { requireMatch } from '../../src/responses/if-match.ts'
+import { eventsExpired } from '../../src/reads/retention.ts'
 import { badRequest, conflict, notFound } from '../../src/responses/errors.ts'
-import { freeSlot } from '../integrations/entity.ts'
+import { requireMatch } from '../../src/responses/if-match.ts'
+import { aheadOfProject } from '../events/parameters.ts'
+import { freeSlot } from '../members/integrations.ts'
 import {
   CreateWebhook,
   DisableWebhook,
@@ -17,6 +19,7 @@ import {
   type Webhook,
   WebhookId,
   webhookView,
+  ReplayWebhook,
 } from './schema.ts'
 
 type Row = StoredRows['webhook']
@@ -27,7 +30,7 @@ export const unreadableSecret = () => conflict('The secret cannot be decrypted: 
 export const badUrl = (problem: string) => badRequest(`url ${problem}`)
 
 const preload = () => ({ integrations: [{ webhooks: true as const }] })
-export const adminCommand = {
+const adminCommand = {
   target: inProject(),
   role: 'ADMIN',
   preload,
@@ -40,11 +43,11 @@ const textOf = (types: string[] | null) => types && [...new Set(types)].join(' '
 const previousSecretMs = 24 * 3_600_000
 
 /** Row fields that discard the assembled delivery, so that a worker assembles a new delivery. */
-export const newDelivery = { deliveryId: null, head: null }
+const newDelivery = { deliveryId: null, head: null }
 /** Row fields that clear the failures and make the next delivery due immediately. */
-export const resetFailures = { failures: 0, failingSince: null, nextAt: null }
+const resetFailures = { failures: 0, failingSince: null, nextAt: null }
 
-export function requireWebhook(state: ProjectState, context: RuleContext, webhookId: string): Row {
+function requireWebhook(state: ProjectState, context: RuleContext, webhookId: string): Row {
   const row = state.row('webhook', webhookId)
   if (!row) throw noWebhook()
   requireMatch(context, toResponse(context, row))
@@ -57,7 +60,7 @@ function toResponse({ caller }: RuleContext, row: Row): Webhook & { eventId: str
 }
 
 /** @param changed the names of the changed fields in the API */
-export function updateRow(
+function updateRow(
   state: ProjectState,
   context: RuleContext,
   row: Row,
@@ -178,3 +181,17 @@ export const disableWebhook = command('webhook.disable', {
 })
 
 export const webhookCommands = [createWebhook, updateWebhook, rotateWebhook, deleteWebhook, disableWebhook]
+
+export const replayWebhook = command('webhook.replay', {
+  ...adminCommand,
+  about:
+    'Delivery continues with the event after the seq `after`. A seq below the current `cursor` repeats events; a seq above the `cursor` skips events.',
+  input: ReplayWebhook,
+  decide(state, context, { webhookId, after }) {
+    if (after > state.version) throw aheadOfProject()
+    const row = requireWebhook(state, context, webhookId)
+    return updateRow(state, context, row, { cursor: after, ...newDelivery, ...resetFailures }, ['cursor'])
+  },
+  view: webhookView,
+  errors: [aheadOfProject(), eventsExpired(17), noWebhook()],
+})

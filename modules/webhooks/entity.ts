@@ -1,7 +1,6 @@
 import { webhooks } from '../../drizzle/schema/webhooks.ts'
 import { entity } from '../../src/model/definition.ts'
-import { byCreator, integrationNotUndoable } from '../integrations/entity.ts'
-import { webhookSummary } from '../integrations/schema.ts'
+import { byCreator, integrationNotUndoable, webhookSummary } from '../members/integrations.ts'
 
 const unlogged = [
   ...(['slot', 'url', 'secret', 'formerSecret', 'formerUntil', 'cursor', 'deliveryId', 'head'] as const),

@@ -5,7 +5,7 @@ import { view } from '../../src/model/view.ts'
 import { Count, Id, OrNull, Timestamp } from '../../src/schema/response.ts'
 import { named } from '../../src/schema/named.ts'
 import { Nullable, OneOf } from '../../src/schema/text.ts'
-import { CreatedBy } from '../integrations/schema.ts'
+import { CreatedBy } from '../members/integrations.ts'
 import { model } from '../modules.ts'
 
 const maxEventsLimit = 100

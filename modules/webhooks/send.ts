@@ -1,11 +1,17 @@
+import { randomUUID, createHmac, randomBytes } from 'node:crypto'
 import packageJson from '../../package.json' with { type: 'json' }
+import { openConcurrencyLimit } from '../../src/admission/concurrency-limit.ts'
+import { accountCommand, inProject } from '../../src/commands/command.ts'
+import type { RouteRequest } from '../../src/commands/route-request.ts'
 import { newId, nowMs } from '../../src/ids.ts'
-import { signedHeaders } from '../../src/outbound/signature.ts'
+import { retryOnce } from '../../src/postgres/retries.ts'
 import type { Services } from '../../src/services.ts'
+import { insertRecord } from '../accounts/queries.ts'
 import { eventView, type ReadEvent } from '../events/schema.ts'
-import { unreadableSecret } from './commands.ts'
-import type { DeliveryRow } from './deliveries.ts'
-import type { Webhook } from './schema.ts'
+import { unreadableSecret, noWebhook } from './commands.ts'
+import { type DeliveryRow, deliveryColumns, deliveryView } from './deliveries.ts'
+import { webhookAt } from './reads.ts'
+import { type Webhook, WebhookId } from './schema.ts'
 
 type Dependencies = Pick<Services, 'outbound' | 'encryption'>
 export type Receiver = Pick<Webhook, 'id' | 'projectId' | 'url' | 'secret' | 'formerSecret' | 'formerUntil'>
@@ -44,4 +50,62 @@ function signed(
   const keys = previousKey ? [key, previousKey] : [key]
   const headers = signedHeaders(keys, id, body, Math.floor(Date.now() / 1000))
   return { ...headers, 'user-agent': `Docket/${packageJson.version}` }
+}
+
+/** The web process sends the test, not a worker, because the caller waits for the result. */
+export function testWebhook(services: Services) {
+  const sql = services.database.background
+  const limit = openConcurrencyLimit({ what: 'tests of webhooks', ofAll: 20, ofAccount: 4 })
+  return accountCommand('webhook.test', {
+    about:
+      'Sends a test immediately, even to a disabled webhook: `{"type": "test", "timestamp": …, "data": {"projectId": …, "webhookId": …, "events": []}}`. The response shows the result, and the list of deliveries contains it.',
+    input: WebhookId,
+    target: inProject(),
+    role: 'ADMIN',
+    scope: 'admin',
+    callers: undefined,
+    begin: ({ caller }: RouteRequest<'caller'>, { projectId, webhookId }) => ({
+      async execute(toRecord) {
+        const webhook = await webhookAt(sql, { id: projectId, webhookId })
+        const release = limit.acquire(caller.userId)
+        try {
+          const test = { deliveryId: randomUUID(), attempt: 1, events: [] }
+          const { row } = await send(services, webhook, test)
+          await retryOnce(
+            () => sql`
+              with done as (insert into webhook_deliveries
+                select * from jsonb_to_record(${JSON.stringify(row)}::text::jsonb) as r(${deliveryColumns(sql)})
+                on conflict do nothing returning id)
+              ${insertRecord(sql, toRecord(row))}`,
+          )
+          return row
+        } finally {
+          release()
+        }
+      },
+    }),
+    view: { ...deliveryView, hasNoEtag: true },
+    replyDescription: 'The result of the test',
+    does: 'add',
+    errors: [unreadableSecret(), noWebhook()],
+  })
+}
+
+// Standard Webhooks, https://www.standardwebhooks.com
+
+const secretBytes = 32
+const prefix = 'whsec_'
+
+export const newSecret = (): string => prefix + randomBytes(secretBytes).toString('base64')
+
+function signedHeaders(secrets: string[], id: string, body: string, seconds: number) {
+  const sign = (secret: string) =>
+    createHmac('sha256', Buffer.from(secret.slice(prefix.length), 'base64'))
+      .update(`${id}.${seconds}.${body}`)
+      .digest('base64')
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': String(seconds),
+    'webhook-signature': secrets.map((secret) => `v1,${sign(secret)}`).join(' '),
+  }
 }

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { expect, test } from 'bun:test'
 import { read, root } from '../architecture/source.ts'
 import { difference, pages } from './page.ts'
-import { parseAdmin } from '../../workers/admin/admin.ts'
+import { parseAdmin } from '../../workers/one-off/admin.ts'
 
 test('every link of a page has an existing target', () => {
   const broken = pages().flatMap((page) =>

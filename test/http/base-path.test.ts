@@ -3,7 +3,7 @@ import { readConfig } from '../../src/config.ts'
 import { make, register } from '../support/client.ts'
 import { forFile, freshEnv, openTestService } from '../support/service.ts'
 import { words } from '../support/words.ts'
-import { mailOf } from '../../workers/mail/text.ts'
+import { mailOf } from '../../workers/mail/send-mail.ts'
 
 const { env } = await forFile(freshEnv())
 const open = (more: Record<string, string>) => forFile(openTestService({ ...env, ...more }))

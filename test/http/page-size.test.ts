@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { readTaskFilter } from '../../modules/task-lists/list-query.ts'
 import { listTasks } from '../../modules/task-lists/list.ts'
-import { projectsOf } from '../../modules/projects/queries.ts'
+import { projectsOf } from '../../modules/projects/reads.ts'
 import { pageBytes } from '../../src/reads/pages.ts'
 import { type Body, make } from '../support/client.ts'
 import { nextPath } from './list-pages.ts'

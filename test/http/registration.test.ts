@@ -1,6 +1,6 @@
 import { expect, test, describe } from 'bun:test'
 import { readConfig } from '../../src/config.ts'
-import { parseAdmin } from '../../workers/admin/admin.ts'
+import { parseAdmin } from '../../workers/one-off/admin.ts'
 import { type TestService, withService, openTestService } from '../support/service.ts'
 import { expectError } from './responses.ts'
 import { type Client, register } from '../support/client.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { maxScannedEvents } from '../../modules/events/rows.ts'
 import { writeCursor } from '../../src/reads/pages.ts'
-import { expireEvents } from '../../workers/expire-events.ts'
+import { expireEvents } from '../../workers/cleanup.ts'
 import { SliceEnded } from '../../workers/throttle.ts'
 import { type Body, make } from '../support/client.ts'
 import { costOf, openExplained } from './plans.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { assigneeNotMember } from '../../modules/undo/assignees.ts'
+import { assigneeNotMember } from '../../modules/undo/decide-undo.ts'
 import type { Body, Person } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { expectUndone as doneOf } from '../http/undo-scene.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
-import { DeliveryQueues } from '../../workers/webhooks/delivery-queues.ts'
-import { afterFailure } from '../../workers/webhooks/retries.ts'
+import { DeliveryQueues } from '../../workers/webhooks/dispatcher.ts'
+import { afterFailure } from '../../workers/webhooks/deliver.ts'
 
 const ids = (from: number, count: number) => Array.from({ length: count }, (_, n) => `hook-${from + n}`)
 const waitAll = (queues: DeliveryQueues, all: string[]) => all.forEach((id) => queues.add(id))

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'bun:test'
-import { WebhookIndex } from '../../workers/webhooks/webhook-index.ts'
+import { WebhookIndex } from '../../workers/webhooks/start.ts'
 import { Dispatcher } from '../../workers/webhooks/dispatcher.ts'
 import { readEventPage, openEventPages, type EventSlice, type EventPage } from '../../modules/events/rows.ts'
 import { shownEvent } from '../../modules/events/schema.ts'

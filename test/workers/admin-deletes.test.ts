@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { newId } from '../../src/ids.ts'
-import { parseAdmin, type Output } from '../../workers/admin/admin.ts'
+import { parseAdmin, type Output } from '../../workers/one-off/admin.ts'
 import { eventually } from '../races/pair.ts'
 import { make, register } from '../support/client.ts'
 import { openScene } from '../support/scene.ts'

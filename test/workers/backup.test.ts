@@ -9,7 +9,7 @@ import { freshDatabase } from '../support/database.ts'
 import { forFile, openTestService, type TestService } from '../support/service.ts'
 import { openBackupScene } from './backup-scene.ts'
 import { applyMissing } from '../../drizzle/apply.ts'
-import { isDerived, tablesOf } from '../../workers/backup/format.ts'
+import { isDerived, tablesOf } from '../../workers/one-off/backup-format.ts'
 
 let file: string
 const scene = await openBackupScene()

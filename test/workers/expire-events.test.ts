@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { expireEvents } from '../../workers/expire-events.ts'
+import { expireEvents } from '../../workers/cleanup.ts'
 import { SliceEnded } from '../../workers/throttle.ts'
 import { make, register } from '../support/client.ts'
 import { openScene } from '../support/scene.ts'

@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis'
-import { isDerived } from '../../workers/backup/format.ts'
+import { isDerived } from '../../workers/one-off/backup-format.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { eventually } from '../races/pair.ts'
 import { make, type Person } from '../support/client.ts'

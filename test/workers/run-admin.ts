@@ -1,5 +1,5 @@
-import { type Output, parseAdmin } from '../../workers/admin/admin.ts'
-import type { AdminContext } from '../../workers/admin/command-group.ts'
+import { type Output, parseAdmin } from '../../workers/one-off/admin.ts'
+import type { AdminContext } from '../../workers/one-off/command-group.ts'
 import type { TestService } from '../support/service.ts'
 
 export async function runAdmin({ services }: TestService, ...words: string[]): Promise<Output> {

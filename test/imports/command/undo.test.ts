@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import type { ImportOperation } from '../../../modules/imports/command/operations.ts'
-import { findTasks, firstTask, kinds } from '../../../workers/timed-events/find.ts'
+import { findTasks, firstTask, kinds } from '../../../workers/timed-events/recorder.ts'
 import { newId } from '../../../src/ids.ts'
 import { readFeed } from '../../http/feed.ts'
 import { expectError } from '../../http/responses.ts'

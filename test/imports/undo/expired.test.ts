@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { expireEvents } from '../../../workers/expire-events.ts'
+import { expireEvents } from '../../../workers/cleanup.ts'
 import { openUndoImport } from '../../../workers/imports/undo-import.ts'
 import { upTo } from '../../races/pair.ts'
 import { task } from '../run/items.ts'

@@ -4,7 +4,7 @@ import { primaryServer } from '../../src/postgres/primary.ts'
 import { errorCode } from '../../src/postgres/errors.ts'
 import { withoutLateEnd } from '../../src/postgres/workarounds.ts'
 import { explain } from '../../src/process/database-errors.ts'
-import { AdminError, notMigrated } from '../admin/command-group.ts'
+import { AdminError, notMigrated } from './command-group.ts'
 
 interface Options {
   mode?: string

@@ -6,10 +6,9 @@ import { tryMigrationLock, knownMigrations, migrate } from '../../drizzle/migrat
 import { copyRows } from '../../src/postgres/copy.ts'
 import { errorCode } from '../../src/postgres/errors.ts'
 import { primaryServer } from '../../src/postgres/primary.ts'
-import { AdminError } from '../admin/command-group.ts'
-import { BackupReader } from './blocks.ts'
-import { damaged, hashesIn, last, migrationsOf, tablesOf } from './format.ts'
-import { inTransaction } from './transaction.ts'
+import { BackupReader, damaged, hashesIn, last, migrationsOf, tablesOf } from './backup-format.ts'
+import { inTransaction } from './backup-transaction.ts'
+import { AdminError } from './command-group.ts'
 
 const lockTimeoutMs = 10_000
 const lockNotAvailable = '55P03'

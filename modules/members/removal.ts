@@ -5,7 +5,7 @@ import type { StoredRows } from '../../src/model/entities.ts'
 import { type EventDraft, deleted } from '../../src/model/events.ts'
 import { loggedRow } from '../../src/log/rows.ts'
 import { conflict, forbidden } from '../../src/responses/errors.ts'
-import type { MemberIntegrations, MemberRemoval } from './schema.ts'
+import type { MemberIntegrations, MemberRemoval } from './integrations.ts'
 
 const maxEvents = 5_000
 

@@ -3,9 +3,9 @@ import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import type { TransactionSql } from 'postgres'
 import { knownMigrations } from '../../drizzle/migrate.ts'
-import { AdminError } from '../admin/command-group.ts'
-import { firstLine, isDerived, last, migrationsOf, tablesOf } from './format.ts'
-import { inTransaction } from './transaction.ts'
+import { AdminError } from './command-group.ts'
+import { firstLine, isDerived, last, migrationsOf, tablesOf } from './backup-format.ts'
+import { inTransaction } from './backup-transaction.ts'
 
 const blockBytes = 65_536
 

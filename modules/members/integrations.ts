@@ -1,9 +1,10 @@
-import { Flag } from '../../src/batch/dry-run.ts'
 import { Type } from '@sinclair/typebox'
+import { Flag } from '../../src/batch/dry-run.ts'
 import type { Rows, StoredRows } from '../../src/model/entities.ts'
-import { view } from '../../src/model/view.ts'
-import { Id, OrNull, sampleId, Timestamp } from '../../src/schema/response.ts'
+import { view, type View } from '../../src/model/view.ts'
+import { conflict } from '../../src/responses/errors.ts'
 import { named } from '../../src/schema/named.ts'
+import { Id, OrNull, sampleId, Timestamp } from '../../src/schema/response.ts'
 
 const maxListed = 100
 
@@ -91,3 +92,22 @@ export const Revoke = Flag(
   'Revoke',
   '`true` also deletes all webhooks, service accounts and tokens that the member created',
 )
+
+export const integrationNotUndoable = () =>
+  conflict('Changes of webhooks, service accounts and tokens cannot be undone: send another change instead')
+
+export function freeSlot(rows: { slot: number }[]): number {
+  const used = new Set(rows.map(({ slot }) => slot))
+  let slot = 1
+  while (used.has(slot)) slot++
+  return slot
+}
+
+/** Shows `createdBy` as null after the creator's account is deleted. */
+export const byCreator = <R extends { createdBy: string | null }>(view: View<R>) => ({
+  view: {
+    ...view,
+    of: (row: R, person?: { id: string }) => view.of(person ? row : { ...row, createdBy: null }),
+  },
+  person: 'createdBy' as const,
+})
