@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import postgres from 'postgres'
 import { migrate } from '../drizzle/migrate.ts'
-import { freePort } from '../src/local/port.ts'
+import { freePort } from '../src/local/server.ts'
 import { startLocal } from '../src/local/start.ts'
 import { type ServiceProcess, spawnService } from '../test/support/service.ts'
 

@@ -1,4 +1,4 @@
-import type { Log } from './log.ts'
+import type { Log } from './logger.ts'
 
 /** Runs `work` at an interval, one run at a time. Returns a function that stops `work` and waits for the last run. */
 export function repeatedly(work: () => Promise<unknown>, everyMs: number, log: Log): () => Promise<void> {

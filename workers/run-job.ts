@@ -8,7 +8,7 @@ import {
   type WorkerOptions,
 } from 'bullmq'
 import type { OutboxRow } from '../drizzle/rows.ts'
-import type { Log } from '../src/log.ts'
+import type { Log } from '../src/logger.ts'
 import type { Sql } from '../src/postgres/database.ts'
 import { errorCode } from '../src/postgres/errors.ts'
 import { disconnect, type RedisClient } from '../src/redis/connections.ts'

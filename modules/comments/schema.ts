@@ -1,9 +1,8 @@
 import { Type } from '@sinclair/typebox'
 import type { CommentRow } from '../../drizzle/rows.ts'
-import { IdOf, Input, OwnId } from '../../src/schema/input.ts'
 import { ifSet, view } from '../../src/model/view.ts'
-import { Id, OrNull, Timestamp } from '../../src/schema/response.ts'
-import { named } from '../../src/schema/named.ts'
+import { IdOf, Input, OwnId } from '../../src/schema/input.ts'
+import { Id, OrNull, Timestamp, named } from '../../src/schema/response.ts'
 import { Text } from '../../src/schema/text.ts'
 import { userView } from '../accounts/user.ts'
 

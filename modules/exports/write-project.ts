@@ -12,7 +12,7 @@ import { childRows, type StoredChild, taskRows, authorsOf, existingTasks } from 
 import type { ProjectParts, ExportedProject } from './exported-project.ts'
 import { CursorRows } from './transaction.ts'
 import { hideDeletedReferences, referencedTasks } from '../../src/model/references.ts'
-import { showClaims } from '../tasks/claim.ts'
+import { showClaims } from '../tasks/shown-claims.ts'
 import { taskView } from '../tasks/schema.ts'
 
 /** Rows are collected into texts of at least this length. */

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { headerRefs, headersOf, noStoreHeader } from '../../src/openapi/headers.ts'
 import { operation } from '../../src/openapi/operation.ts'
-import { named } from '../../src/schema/named.ts'
+import { named } from '../../src/schema/response.ts'
 import { isIP } from 'node:net'
 import type { Config } from '../../src/config.ts'
 import { hostnameOf } from '../../src/hosts.ts'

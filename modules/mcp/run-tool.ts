@@ -1,5 +1,5 @@
 import { Value } from '@sinclair/typebox/value'
-import type { Log } from '../../src/log.ts'
+import type { Log } from '../../src/logger.ts'
 import { errorBody, HttpError, internalError } from '../../src/responses/errors.ts'
 import { validationError } from '../../src/schema/validation.ts'
 import { errorOf } from './errors/advice.ts'

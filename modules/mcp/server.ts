@@ -1,7 +1,7 @@
 import type { TSchema } from '@sinclair/typebox'
 import { createMcpHandler, ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server'
 import packageJson from '../../package.json' with { type: 'json' }
-import type { Log } from '../../src/log.ts'
+import type { Log } from '../../src/logger.ts'
 import { unknownName } from '../../src/responses/errors.ts'
 import { runTool } from './run-tool.ts'
 import { type Tool, type ApiResponse, type Call, type RequestOptions, ToolError } from './tool.ts'

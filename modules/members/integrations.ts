@@ -3,8 +3,7 @@ import { Flag } from '../../src/batch/dry-run.ts'
 import type { Rows, StoredRows } from '../../src/model/entities.ts'
 import { view, type View } from '../../src/model/view.ts'
 import { conflict } from '../../src/responses/errors.ts'
-import { named } from '../../src/schema/named.ts'
-import { Id, OrNull, sampleId, Timestamp } from '../../src/schema/response.ts'
+import { named, Id, OrNull, sampleId, Timestamp } from '../../src/schema/response.ts'
 
 const maxListed = 100
 

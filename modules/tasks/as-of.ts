@@ -12,7 +12,8 @@ import { badRequest, notFound } from '../../src/responses/errors.ts'
 import { etagOf, respond } from '../../src/responses/reply.ts'
 import { IdOf } from '../../src/schema/input.ts'
 import type { Services } from '../../src/services.ts'
-import { showClaims, claimTag } from './claim.ts'
+import { claimTag } from './claim.ts'
+import { showClaims } from './shown-claims.ts'
 import { taskView } from './schema.ts'
 
 /** A look-up by an instant is charged as this many ordinary reads, because it may read many events of the task. */

@@ -1,12 +1,9 @@
 import { Type } from '@sinclair/typebox'
 import type { TaskRow } from '../../drizzle/rows.ts'
-import { nowMs } from '../../src/ids.ts'
-import { noClaim, isLive } from '../../src/model/claims.ts'
+import { noClaim } from '../../src/model/claims.ts'
 import { deletedTag } from '../../src/reads/names.ts'
-import type { Person, FindPerson } from '../../src/reads/people.ts'
-import { untilPart } from '../../src/responses/timed-etag.ts'
-import { named } from '../../src/schema/named.ts'
-import { Id, OrNull, Timestamp } from '../../src/schema/response.ts'
+import type { Person } from '../../src/reads/people.ts'
+import { named, Id, OrNull, Timestamp } from '../../src/schema/response.ts'
 
 export const claimSchema = named(
   'Claim',
@@ -44,33 +41,9 @@ export function withoutClaim(values: Partial<TaskRow>, task?: TaskRow): Partial<
   return restoresClaim || (values.status === 'DONE' && task?.claimedBy) ? { ...values, ...noClaim } : values
 }
 
-export interface ShownClaims {
-  /** Undefined if no row shows a claim. */
-  holderOf?(row: TaskRow): Person | undefined
-  /** The first instant, in ms, at which a shown claim ends. */
-  untilMs?: number
-}
+/** The part of an ETag for a response that changes at an instant without an event, such as the end of a claim. */
+const untilPart = (untilMs: number): string => `.u${untilMs.toString(36)}`
 
-/**
- * Finds the holders of claims, and removes claims that have ended from the rows.
- * @param isPast true for rows at an earlier version, which show claims even if their time is over
- */
-export async function showClaims(
-  findPerson: FindPerson,
-  rows: TaskRow[],
-  isPast = false,
-): Promise<ShownClaims> {
-  const claimed = rows.filter(({ claimedBy }) => claimedBy != null)
-  if (claimed.length === 0) return {}
-  const now = new Date(nowMs()).toISOString()
-  const live = claimed.filter((row) => isPast || isLive(row, now))
-  for (const row of claimed) if (!live.includes(row)) Object.assign(row, noClaim)
-  if (live.length === 0) return {}
-  const ids = new Set(live.map(({ claimedBy }) => claimedBy!))
-  const found = await Promise.all([...ids].map((key) => findPerson({ by: 'id', key })))
-  const people = new Map(found.flatMap((person) => (person ? [[person.id, person]] : [])))
-  return {
-    holderOf: ({ claimedBy }) => people.get(claimedBy ?? ''),
-    untilMs: Math.min(...live.map(({ claimedUntil }) => Date.parse(claimedUntil!))),
-  }
-}
+/** Adds to the ETag of a list the instant at which the list changes, and the last renaming of an account. */
+export const timedEtag = (etag: string, untilMs: number, renaming: string): string =>
+  `${etag.slice(0, -1)}${untilPart(untilMs)}.${renaming}"`

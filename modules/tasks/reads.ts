@@ -18,7 +18,8 @@ import { etagOf } from '../../src/responses/reply.ts'
 import { Input } from '../../src/schema/input.ts'
 import type { Services } from '../../src/services.ts'
 import { taskSnapshotParameters, getTaskAsOf, projectIdNeedsAsOf } from './as-of.ts'
-import { claimTag, claimTagOf, showClaims } from './claim.ts'
+import { claimTag, claimTagOf } from './claim.ts'
+import { showClaims } from './shown-claims.ts'
 import { taskView } from './schema.ts'
 
 interface SeenTask extends Versioned {

@@ -3,8 +3,7 @@ import type { TaskRow } from '../../drizzle/rows.ts'
 import { editsOf, field, inputsOf, outputsOf, referencesIn } from '../../src/model/fields.ts'
 import { ifSet, view } from '../../src/model/view.ts'
 import { IdOf, Input, OwnId } from '../../src/schema/input.ts'
-import { unique } from '../../src/schema/named.ts'
-import { Id, OrNull, sampleId, Timestamp } from '../../src/schema/response.ts'
+import { unique, Id, OrNull, sampleId, Timestamp } from '../../src/schema/response.ts'
 import { Instant, Name, Nullable, OneOf, Text } from '../../src/schema/text.ts'
 import {
   FieldValuesInput,

@@ -3,10 +3,8 @@ import { command, inProject, type RuleContext } from '../../src/commands/command
 import { loggedRow } from '../../src/log/rows.ts'
 import type { StoredRows } from '../../src/model/entities.ts'
 import { created, diff, deleted, updated } from '../../src/model/events.ts'
-import { eventsExpired } from '../../src/reads/retention.ts'
-import { badRequest, conflict, notFound } from '../../src/responses/errors.ts'
 import { requireMatch } from '../../src/responses/if-match.ts'
-import { aheadOfProject } from '../events/parameters.ts'
+import { badRequest, conflict, notFound } from '../../src/responses/errors.ts'
 import { freeSlot } from '../members/integrations.ts'
 import {
   CreateWebhook,
@@ -19,7 +17,6 @@ import {
   type Webhook,
   WebhookId,
   webhookView,
-  ReplayWebhook,
 } from './schema.ts'
 
 type Row = StoredRows['webhook']
@@ -30,7 +27,7 @@ export const unreadableSecret = () => conflict('The secret cannot be decrypted: 
 export const badUrl = (problem: string) => badRequest(`url ${problem}`)
 
 const preload = () => ({ integrations: [{ webhooks: true as const }] })
-const adminCommand = {
+export const adminCommand = {
   target: inProject(),
   role: 'ADMIN',
   preload,
@@ -43,11 +40,11 @@ const textOf = (types: string[] | null) => types && [...new Set(types)].join(' '
 const previousSecretMs = 24 * 3_600_000
 
 /** Row fields that discard the assembled delivery, so that a worker assembles a new delivery. */
-const newDelivery = { deliveryId: null, head: null }
+export const newDelivery = { deliveryId: null, head: null }
 /** Row fields that clear the failures and make the next delivery due immediately. */
-const resetFailures = { failures: 0, failingSince: null, nextAt: null }
+export const resetFailures = { failures: 0, failingSince: null, nextAt: null }
 
-function requireWebhook(state: ProjectState, context: RuleContext, webhookId: string): Row {
+export function requireWebhook(state: ProjectState, context: RuleContext, webhookId: string): Row {
   const row = state.row('webhook', webhookId)
   if (!row) throw noWebhook()
   requireMatch(context, toResponse(context, row))
@@ -60,7 +57,7 @@ function toResponse({ caller }: RuleContext, row: Row): Webhook & { eventId: str
 }
 
 /** @param changed the names of the changed fields in the API */
-function updateRow(
+export function updateRow(
   state: ProjectState,
   context: RuleContext,
   row: Row,
@@ -181,17 +178,3 @@ export const disableWebhook = command('webhook.disable', {
 })
 
 export const webhookCommands = [createWebhook, updateWebhook, rotateWebhook, deleteWebhook, disableWebhook]
-
-export const replayWebhook = command('webhook.replay', {
-  ...adminCommand,
-  about:
-    'Delivery continues with the event after the seq `after`. A seq below the current `cursor` repeats events; a seq above the `cursor` skips events.',
-  input: ReplayWebhook,
-  decide(state, context, { webhookId, after }) {
-    if (after > state.version) throw aheadOfProject()
-    const row = requireWebhook(state, context, webhookId)
-    return updateRow(state, context, row, { cursor: after, ...newDelivery, ...resetFailures }, ['cursor'])
-  },
-  view: webhookView,
-  errors: [aheadOfProject(), eventsExpired(17), noWebhook()],
-})

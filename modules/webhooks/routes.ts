@@ -1,8 +1,10 @@
 import { Elysia } from 'elysia'
 import type { RouteBuilders } from '../../src/http/route-builders.ts'
 import type { Services } from '../../src/services.ts'
-import { createWebhook, deleteWebhook, rotateWebhook, updateWebhook, replayWebhook } from './commands.ts'
-import { webhookHooks, getWebhook, listDeliveries, listWebhooks } from './reads.ts'
+import { createWebhook, deleteWebhook, rotateWebhook, updateWebhook } from './commands.ts'
+import { replayWebhook } from './replay.ts'
+import { webhookHooks } from './hooks.ts'
+import { getWebhook, listDeliveries, listWebhooks } from './reads.ts'
 import { testWebhook } from './send.ts'
 
 const webhooksPath = '/:id/webhooks'

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { IdOf, IdsOf, Input } from '../../src/schema/input.ts'
-import { named } from '../../src/schema/named.ts'
+import { named } from '../../src/schema/response.ts'
 import { maxIds, Priority } from '../tasks/schema.ts'
 
 export const LeaseSeconds = Type.Integer({

@@ -2,7 +2,7 @@ import { Kind, type TObject, type TSchema, Type } from '@sinclair/typebox'
 import type { Command } from '../commands/command.ts'
 import { Body, checked, Input, isIdSchema, isOwnIdSchema } from '../schema/input.ts'
 import type { View } from '../model/view.ts'
-import { named } from '../schema/named.ts'
+import { named } from '../schema/response.ts'
 import { Name, orElse } from '../schema/text.ts'
 
 export const maxOperations = 500

@@ -1,11 +1,10 @@
 import { type TSchema, Type } from '@sinclair/typebox'
 import type { Command } from '../commands/command.ts'
-import type { Person } from '../reads/people.ts'
 import { type View, view } from '../model/view.ts'
-import { Id } from '../schema/response.ts'
-import { named } from '../schema/named.ts'
-import { etagOf } from '../responses/reply.ts'
+import type { Person } from '../reads/people.ts'
 import { badRequest } from '../responses/errors.ts'
+import { etagOf } from '../responses/reply.ts'
+import { Id, named } from '../schema/response.ts'
 
 /** Full resources may be far larger than the request, but a reply must fit in one RPC frame. */
 export const maxFullBytes = 500_000

@@ -1,4 +1,4 @@
-import type { Distribution } from '../metrics/distribution.ts'
+import type { Distribution } from '../metrics/family.ts'
 import { batched } from '../postgres/batch.ts'
 import type { Sql } from '../postgres/database.ts'
 import { byOrdinal } from '../postgres/row-order.ts'

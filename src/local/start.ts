@@ -1,14 +1,13 @@
+import { Database } from 'bun:sqlite'
 import { constants } from 'node:fs'
 import { access, mkdir, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
-import { tryLock } from './lock.ts'
 import { chownToFolderOwner } from './owner.ts'
 import { postgresIn, startPostgres } from './postgres.ts'
-import { NoRedisServer } from './redis-binary.ts'
-import { redisIn, startRedis } from './redis.ts'
+import type { LogProgress, Starting } from './process.ts'
+import { NoRedisServer, redisIn, startRedis } from './redis.ts'
 import { stop } from './server.ts'
 import { until } from './wait.ts'
-import type { LogProgress, Starting } from './process.ts'
 
 const startGateTimeoutMs = 300_000
 const stopGateTimeoutMs = 15_000
@@ -16,7 +15,7 @@ const stopGateTimeoutMs = 15_000
 /** This process, possibly root, creates these files. The users that run the servers own all other files. */
 const rootFiles = ['gate.lock', 'users.lock', 'postgres.log', 'redis.log', 'redis']
 
-export interface LocalOptions {
+interface LocalOptions {
   dataDir: string
   postgres: boolean
   redis: boolean
@@ -106,4 +105,24 @@ function namingFolder(error: unknown, dir: string): unknown {
   const { code, message } = error as NodeJS.ErrnoException
   if (!code || !/^(E(ACCES|PERM|ROFS|NOSPC|DQUOT)|SQLITE_)/.test(code)) return error
   return new Error(`DATA_DIR ${dir} cannot be used by this user: ${message}`, { cause: error })
+}
+
+/** Locks a file between processes; a crash releases the lock. Returns undefined if another process has the lock. */
+function tryLock(path: string, mode: 'shared' | 'exclusive') {
+  const database = new Database(path)
+  try {
+    database.run(mode === 'exclusive' ? 'begin exclusive' : 'begin')
+    // SQLite acquires the shared lock at the first read.
+    database.query('select count(*) from sqlite_master').get()
+  } catch (error) {
+    database.close()
+    if (error instanceof Error && 'code' in error && error.code === 'SQLITE_BUSY') return undefined
+    throw error
+  }
+  return {
+    release: () => {
+      database.run('rollback')
+      database.close()
+    },
+  }
 }

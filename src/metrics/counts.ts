@@ -1,4 +1,4 @@
-import { Distribution } from './distribution.ts'
+import { Distribution } from './family.ts'
 import { RequestDurations } from './requests.ts'
 
 export const newHits = () => ({ hits: 0, misses: 0 })

@@ -1,6 +1,13 @@
 import type { Counts } from './counts.ts'
-import type { Distribution } from './distribution.ts'
-import { labelledBy, counter, type Family, gauge, histogram, type Labelled } from './family.ts'
+import {
+  type Distribution,
+  labelledBy,
+  counter,
+  type Family,
+  gauge,
+  histogram,
+  type Labelled,
+} from './family.ts'
 
 export function countFamilies(counts: Counts): Family[] {
   const took = counts.requests.all()

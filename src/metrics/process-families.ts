@@ -1,6 +1,5 @@
 import process from 'node:process'
-import { Distribution } from './distribution.ts'
-import { labelledBy, counter, type Family, gauge, histogram } from './family.ts'
+import { Distribution, labelledBy, counter, type Family, gauge, histogram } from './family.ts'
 
 const timerMs = 50
 

@@ -1,5 +1,4 @@
-import { Distribution } from './distribution.ts'
-import type { Labelled } from './family.ts'
+import { Distribution, type Labelled } from './family.ts'
 
 const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 

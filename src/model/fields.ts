@@ -1,7 +1,6 @@
 import { type TOptional, type TSchema, Type } from '@sinclair/typebox'
-import { Id } from '../schema/response.ts'
 import { IdOf, IdsOf } from '../schema/input.ts'
-import { capital } from '../schema/named.ts'
+import { Id, capital } from '../schema/response.ts'
 import { Nullable } from '../schema/text.ts'
 import type { KeyedValues, Reference } from './definition.ts'
 import type { Entity } from './entities.ts'

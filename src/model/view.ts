@@ -1,5 +1,5 @@
 import type { TObject } from '@sinclair/typebox'
-import { named } from '../schema/named.ts'
+import { named } from '../schema/response.ts'
 import type { Person } from '../reads/people.ts'
 
 /** The public form of a row: its name and schema in the OpenAPI document, and the function that returns it. */

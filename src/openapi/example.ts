@@ -1,5 +1,5 @@
 import type { TSchema } from '@sinclair/typebox'
-import { unique } from '../schema/named.ts'
+import { unique } from '../schema/response.ts'
 
 /** Example bodies omit optional fields of these formats, because the valid values depend on stored data. */
 const formatsOfReferences = ['uuid', 'password', 'int64']

@@ -3,7 +3,7 @@ import { Value } from '@sinclair/typebox/value'
 import { type Scope, scopeNeeded, signInNeeded } from '../identity/rights.ts'
 import { validationError } from '../schema/validation.ts'
 import type { ErrorStatus, HttpError } from '../responses/errors.ts'
-import { commonResponse, errorResponses } from './error-responses.ts'
+import { commonResponse, errorResponses } from './document.ts'
 import { requestHeadersKey } from './parameters.ts'
 
 interface Operation {

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { capital, nameOf } from '../schema/named.ts'
+import { capital, nameOf } from '../schema/response.ts'
 
 export interface Parameter {
   name: string

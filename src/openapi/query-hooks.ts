@@ -5,7 +5,7 @@ import { duplicateParameter } from '../responses/errors.ts'
 import { responseExample } from './example.ts'
 import { type HeaderName, noStoreHeader, streamVaryHeader, headersOf, headerRefs } from './headers.ts'
 import { sampleValidationError, operation } from './operation.ts'
-import { notModified } from './error-responses.ts'
+import { notModified } from './document.ts'
 
 export function queryHooks(query: Query, summary: string) {
   const { about, body, callers, input, isList, errors = [], scope = 'read', eventStream } = query

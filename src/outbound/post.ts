@@ -1,7 +1,9 @@
+import { Agent as HttpAgent, type ClientRequest, request as viaHttp, type IncomingMessage } from 'node:http'
+import { Agent as HttpsAgent, request as viaHttps } from 'node:https'
+import { isIP } from 'node:net'
 import type { Config } from '../config.ts'
-import type { PostResult, ResponseSummary } from './response.ts'
+import { hostnameOf } from '../hosts.ts'
 import { type Destinations, ForbiddenUrl, openDestinations } from './destination.ts'
-import { openExchange, type OutboundRequest } from './exchange.ts'
 
 const defaultTimeoutMs = 15_000
 
@@ -73,4 +75,113 @@ function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>()
   signal.addEventListener('abort', () => reject(signal.reason))
   return Promise.race([work, promise])
+}
+
+/** Interim responses (1xx) before the final response. Nothing else stops an endless series. */
+const maxInterim = 10
+const agentOptions = { keepAlive: true, maxFreeSockets: 64, timeout: 4_000 }
+
+interface OutboundRequest {
+  url: string
+  body: string
+  headers: Record<string, string>
+  signal?: AbortSignal
+}
+
+class StaleConnection extends Error {}
+
+function openExchange(ca?: string) {
+  const http = { request: viaHttp, agent: new HttpAgent(agentOptions), port: 80 }
+  const https = { request: viaHttps, agent: new HttpsAgent({ ...agentOptions, ca }), port: 443 }
+
+  async function send({ body, headers }: OutboundRequest, url: URL, address: string, signal: AbortSignal) {
+    signal.throwIfAborted()
+    const { request, agent, port } = url.protocol === 'https:' ? https : http
+    const outgoing = request({
+      method: 'POST',
+      agent,
+      host: address,
+      port: url.port || port,
+      path: url.pathname + url.search,
+      servername: isIP(hostnameOf(url)) ? undefined : url.hostname,
+      headers: {
+        ...headers,
+        host: url.host,
+        'content-type': 'application/json',
+        'content-length': Buffer.byteLength(body),
+      },
+    })
+    signal.addEventListener('abort', () => void outgoing.destroy(signal.reason as Error))
+    return readResponse(outgoing, body)
+  }
+
+  return (...args: Parameters<typeof send>): Promise<ResponseSummary> =>
+    send(...args).catch((error: unknown) => {
+      if (error instanceof StaleConnection) return send(...args)
+      throw error
+    })
+}
+
+function readResponse(outgoing: ClientRequest, body: string): Promise<ResponseSummary> {
+  const { promise, resolve, reject } = Promise.withResolvers<ResponseSummary>()
+  outgoing.on('error', (error) =>
+    reject(outgoing.reusedSocket && isConnectionReset(error) ? new StaleConnection() : error),
+  )
+  let interim = 0
+  outgoing.on('information', () => {
+    if (++interim > maxInterim) outgoing.destroy(new Error('Too many interim responses'))
+  })
+  outgoing.on('response', (response) => {
+    const chunks: Buffer[] = []
+    let length = 0
+    const done = () => resolve(summarize(response, Buffer.concat(chunks)))
+    response.on('data', (chunk: Buffer) => {
+      chunks.push(chunk)
+      length += chunk.length
+      if (length < maxAnswerBytes) return
+      done()
+      outgoing.destroy()
+    })
+    for (const end of ['end', 'error', 'close']) response.on(end, done)
+  })
+  outgoing.end(body)
+  return promise
+}
+
+const isConnectionReset = (error: NodeJS.ErrnoException): boolean =>
+  ['ECONNRESET', 'EPIPE'].includes(error.code ?? '')
+
+const maxAnswerBytes = 1_024
+
+interface PostResult {
+  status: number | null
+  error: string | null
+  answer: string
+  retryAfterMs: number | null
+  durationMs: number
+}
+
+type ResponseSummary = Omit<PostResult, 'durationMs'>
+
+const maxTargetCharacters = 300
+const isRedirect = (status = 0): boolean => status >= 300 && status < 400 && status !== 304
+
+function redirectError({ statusCode, headers }: IncomingMessage): string {
+  const target = (headers.location ?? '').replace(/[^ -~]/g, '').slice(0, maxTargetCharacters)
+  const advice = target ? `: set the URL to ${target} if you trust it` : ''
+  return `The receiver answered ${statusCode}, and redirects are not followed${advice}`
+}
+
+const summarize = (response: IncomingMessage, body: Buffer): ResponseSummary => ({
+  status: response.statusCode ?? null,
+  error: isRedirect(response.statusCode) ? redirectError(response) : null,
+  answer: new TextDecoder().decode(body.subarray(0, maxAnswerBytes)).replaceAll('\0', '\ufffd'),
+  retryAfterMs: retryAfter(response.headers['retry-after']),
+})
+
+/** Parses seconds or a date (RFC 9110, section 10.2.3). */
+export function retryAfter(header: string | undefined, now = Date.now()): number | null {
+  if (!header) return null
+  const ms = /^\d{1,9}$/.test(header.trim()) ? Number(header) * 1000 : Date.parse(header) - now
+  return ms > 0 ? ms : null
 }

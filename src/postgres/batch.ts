@@ -1,4 +1,4 @@
-import type { Distribution } from '../metrics/distribution.ts'
+import type { Distribution } from '../metrics/family.ts'
 import { isTransient } from './errors.ts'
 import { unavailable } from '../responses/errors.ts'
 

@@ -1,5 +1,5 @@
 import { maxAheadMs, nowMs, setClock } from '../ids.ts'
-import type { Log } from '../log.ts'
+import type { Log } from '../logger.ts'
 import { repeatedly } from '../repeatedly.ts'
 import type { Sql } from './database.ts'
 

@@ -1,4 +1,4 @@
-import type { Log } from '../log.ts'
+import type { Log } from '../logger.ts'
 import type { Sql } from './database.ts'
 
 const uses: Record<string, string> = {

@@ -5,7 +5,6 @@ import { newQueryCounts } from '../metrics/counts.ts'
 import { connectionError, errorCode, isStatementTimeout, isTransient, markUnknownOutcome } from './errors.ts'
 import { retryDelay } from './retries.ts'
 import type { StatementLimit } from './statement-limit.ts'
-import { limitTransactions } from './transactions.ts'
 import { sendAlone, withoutHoles } from './workarounds.ts'
 
 const tickMs = 100
@@ -189,4 +188,52 @@ function track(query: Query, options: Options, again?: () => Query): void {
     else reject(error)
   }
   const endLimit = idleTimeouts.beginLimit(limitMs, query.reject)
+}
+
+type Begin = Sql['begin']
+type Work = (tx: TransactionSql) => unknown
+/** Begins a time limit, and returns a function that ends it. */
+type BeginLimit = (fail: (error: Error) => void) => () => void
+
+/** Limits the times of BEGIN and of COMMIT or ROLLBACK, which postgres.js sends. `track` limits other statements. */
+function limitTransactions(
+  begin: Begin,
+  beginLimit: BeginLimit,
+  track: (tx: TransactionSql, isOver: () => boolean) => TransactionSql,
+): Begin {
+  const limited = (...args: [Work] | [string, Work]) => {
+    const work = args.pop() as Work
+    return new Promise((resolve, reject) => {
+      let [isOver, isEnding] = [false, false]
+      let thrown: unknown
+      const fail = (error: Error) => {
+        isOver = true
+        reject(error)
+      }
+      let endLimit = beginLimit(fail)
+      const run = async (tx: TransactionSql) => {
+        endLimit()
+        // BEGIN waited for a connection until after its limit.
+        if (isOver) throw new Error('The transaction began too late')
+        try {
+          return await work(track(tx, () => isOver))
+        } catch (error) {
+          thrown = error
+          throw error
+        } finally {
+          isEnding = true
+          endLimit = beginLimit(fail)
+        }
+      }
+      const end = (error: unknown) => {
+        isOver = true
+        if (error !== thrown) markUnknownOutcome(error, isEnding)
+        reject(error)
+      }
+      void begin(args.join(''), run)
+        .then(resolve, end)
+        .finally(() => endLimit())
+    })
+  }
+  return limited as Begin
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isMigrated, migrate, withConnections } from '../../drizzle/migrate.ts'
 import type { Config } from '../config.ts'
-import type { Log } from '../log.ts'
+import type { Log } from '../logger.ts'
 import { openDatabase, type Sql } from '../postgres/database.ts'
 import { missingExtensions, warnAboutExtensions } from '../postgres/extensions.ts'
 import type { Server } from '../postgres/connect.ts'

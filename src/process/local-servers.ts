@@ -3,7 +3,7 @@ import { pathToFileURL } from 'node:url'
 import type { Config } from '../config.ts'
 import { localSecret } from '../local/secret.ts'
 import { startLocal } from '../local/start.ts'
-import type { Log } from '../log.ts'
+import type { Log } from '../logger.ts'
 import type { Shutdown } from './shutdown.ts'
 import type { LogProgress } from '../local/process.ts'
 

@@ -1,6 +1,6 @@
 import process from 'node:process'
 import { isatty } from 'node:tty'
-import type { Log } from '../log.ts'
+import type { Log } from '../logger.ts'
 import { within } from '../within.ts'
 
 interface Closer {

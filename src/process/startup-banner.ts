@@ -1,8 +1,9 @@
+import { distance } from 'fastest-levenshtein'
 import process from 'node:process'
 import { type Config, renamedSettings, settingNames } from '../config.ts'
-import { type Log, openLog, openBufferedLog } from '../log.ts'
 import { variableNames } from '../local/environment.ts'
-import { misspeltSettings } from '../schema/misspelt.ts'
+import { type Log, openLog, openBufferedLog } from '../logger.ts'
+import { nearest } from '../schema/nearest.ts'
 import { urlsOf } from './port.ts'
 
 /** The command `start` buffers its log until `begin(port)`, which first prints the startup banner with the URLs. */
@@ -29,4 +30,39 @@ export function warnOfUnknownSettings(log: Log): void {
   for (const [variable, name] of renamed)
     if (inEnvironment.includes(variable))
       log.warn({ variable }, `this setting is now called ${name}; the next release ignores the old name`)
+}
+
+/** A `.env` may also contain variables for Compose, Postgres, OpenTelemetry and the runtime. */
+const foreign =
+  /^(COMPOSE_|DOCKER_|POSTGRES_|REDIS_PASSWORD$|PG[A-Z]+$|OTEL_|NODE_|BUN_|NPM_|TZ$|SSL_)|_PROXY$/i
+/** The environment contains variables of other programs, so only long and very similar names count. */
+const closeEdits = 2
+const longCharacters = 8
+
+interface Misspelt {
+  name: string
+  suggestion: string | undefined
+}
+
+interface VariableNames {
+  settings: string[]
+  inFiles: string[]
+  inEnvironment: string[]
+}
+
+/** Returns the variables that look like settings but are not. */
+export function misspeltSettings({ settings, inFiles, inEnvironment }: VariableNames): Misspelt[] {
+  const unknown = (names: string[]) => names.filter((name) => !settings.includes(name))
+  const fromFiles = unknown(inFiles).flatMap((name) => {
+    if (!foreign.test(name)) return { name, suggestion: nearest(name, settings) }
+    return close(name, settings) ?? []
+  })
+  const fromEnvironment = unknown(inEnvironment).filter((name) => !inFiles.includes(name))
+  return [...fromFiles, ...fromEnvironment.flatMap((name) => close(name, settings) ?? [])]
+}
+
+function close(name: string, settings: string[]): Misspelt | undefined {
+  if (name.length < longCharacters) return undefined
+  const suggestion = settings.find((one) => distance(name, one) <= closeEdits)
+  return suggestion ? { name, suggestion } : undefined
 }

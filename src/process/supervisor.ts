@@ -1,11 +1,12 @@
 import process from 'node:process'
-import type { Config } from '../config.ts'
-import type { Log } from '../log.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Config, withNewNames } from '../config.ts'
+import type { Log } from '../logger.ts'
 import { type Family, withProcessLabel } from '../metrics/family.ts'
 import { Child, type Exit, type Env, type Role } from './child.ts'
+import type { ReadyMessage } from './parent-messages.ts'
 import { requireFree, urlsOf } from './port.ts'
 import type { Shutdown } from './shutdown.ts'
-import { ChildSlot } from './child-slot.ts'
 
 /** Time for a child to exit, added to the time of its drain. */
 const graceMs = 4_000
@@ -113,5 +114,103 @@ export class Supervisor {
       return log.error('a new process did not start: the current processes keep running')
     }
     log.info(this.pids(), 'rolling restart finished')
+  }
+}
+
+const stableMs = 1_000
+const maxFailedStarts = 6
+const minPauseMs = 100
+
+interface SlotOptions {
+  start(): Child
+  log: Log
+  stopTimeoutMs: number
+  giveUp(exit: Exit, starts: number): void
+}
+
+class ChildSlot {
+  current: Child | undefined
+  private readonly alive = new Set<Child>()
+  private hasBeenUp = false
+  private failedStarts = 0
+  private isStopping = false
+
+  constructor(private readonly options: SlotOptions) {}
+
+  /** Resolves to undefined if the process ends before it is ready. */
+  async start(): Promise<ReadyMessage | undefined> {
+    const child = this.spawn()
+    this.setCurrent(child)
+    const ready = await child.ready
+    this.hasBeenUp ||= ready !== undefined
+    return ready
+  }
+
+  async replace(): Promise<boolean> {
+    const successor = this.spawn()
+    if (!(await successor.ready)) return false
+    const previous = this.current
+    this.setCurrent(successor)
+    await previous?.stop('retire', this.options.stopTimeoutMs)
+    return true
+  }
+
+  /** Returns false if a process did not exit with code 0. */
+  async stop(): Promise<boolean> {
+    this.isStopping = true
+    const ends = [...this.alive].map((child) => child.stop('stop', this.options.stopTimeoutMs))
+    return (await Promise.all(ends)).every(({ code }) => code === 0)
+  }
+
+  kill(): void {
+    for (const child of this.alive) child.kill()
+  }
+
+  private spawn(): Child {
+    const child = this.options.start()
+    this.alive.add(child)
+    void child.exited.then(() => this.alive.delete(child))
+    return child
+  }
+
+  private setCurrent(child: Child): void {
+    this.current = child
+    void child.exited.then((exit) => this.restart(child, exit))
+  }
+
+  private async restart(child: Child, exit: Exit): Promise<void> {
+    const isObsolete = () => this.isStopping || child !== this.current
+    if (isObsolete()) return
+    this.failedStarts = child.uptimeMs < stableMs ? this.failedStarts + 1 : 0
+    const { log, giveUp } = this.options
+    if (!this.hasBeenUp || this.failedStarts >= maxFailedStarts) return giveUp(exit, this.failedStarts)
+    const restartInMs = minPauseMs * 2 ** this.failedStarts
+    log.error({ ended: child.pid, ...exit, restartInMs }, 'a child process ended unexpectedly')
+    await sleep(restartInMs)
+    if (isObsolete()) return
+    if (await this.start()) log.info({ started: this.current?.pid }, 'the child process was replaced')
+  }
+}
+
+export function childEnvs(config: Config, given: Env): Record<Role, Env> {
+  const { databaseUrl: DATABASE_URL, redisUrl: REDIS_URL, jwtSecret: JWT_SECRET } = config
+  const common = { WEB_CONCURRENCY: '1', REUSE_PORT: 'on', HOME_PORT: '0' }
+  const worker = { ...withNewNames(given), DATABASE_URL, REDIS_URL, JWT_SECRET, ...common }
+  return { web: { ...sharedPools(config), ...worker }, worker }
+}
+
+/** With six web processes, at most 88 connections exist, even during a restart. Postgres allows 100 by default. */
+const fullProcesses = 6
+
+type Pools = Pick<Config, 'webConcurrency' | 'readConnections' | 'backgroundConnections' | 'commitSlots'>
+
+/** Returns the default pool sizes of a web process. Beyond six processes, the total of connections no longer grows. */
+export function sharedPools({ webConcurrency, readConnections, backgroundConnections, commitSlots }: Pools) {
+  const share = (all: number) =>
+    String(Math.max(1, Math.min(all, Math.floor((all * fullProcesses) / webConcurrency))))
+  return {
+    READ_CONNECTIONS: share(readConnections),
+    BACKGROUND_CONNECTIONS: share(backgroundConnections),
+    COMMIT_SLOTS: share(commitSlots),
   }
 }

@@ -1,14 +1,8 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
 import type { Config } from '../config.ts'
-import type { Log } from '../log.ts'
-import {
-  clusterNodesOf,
-  isCluster,
-  sentinelsOf,
-  serverUrlOf,
-  credentialsOf,
-  tlsOptionsOf,
-} from './addresses.ts'
+import { hostOf, urlsIn } from '../hosts.ts'
+import type { Log } from '../logger.ts'
+import { tlsOf } from '../tls.ts'
 import { adviceFor } from './settings.ts'
 
 /** A script must use keys of one hash slot, because the client may be a cluster. */
@@ -107,3 +101,36 @@ function logOutages<R extends RedisClient>(redis: R, log: Log): R {
   })
   return redis
 }
+
+const sentinelPort = 26_379
+const redisPort = 6_379
+
+export const isCluster = (url: string): boolean => /^rediss?\+cluster:/.test(url)
+
+export const hashTag = (name: string): string => `{${name}}`
+
+const clusterNodesOf = (url: string) => urlsIn(url).map((server) => hostOf(server, redisPort))
+
+function sentinelsOf(url: string): RedisOptions | undefined {
+  if (!/^rediss?\+sentinel:/.test(url)) return undefined
+  const name = decodeURIComponent(new URL(urlsIn(url)[0]!).pathname.slice(1))
+  const { tls } = tlsOptionsOf(url)
+  const sentinels = urlsIn(url).map((server) => hostOf(server, sentinelPort))
+  const sentinelTls = tls && { sentinelTLS: tls, enableTLSForSentinelMode: true }
+  return { ...credentialsOf(url), ...sentinelTls, sentinels, name }
+}
+
+function credentialsOf(url: string): RedisOptions {
+  const { username, password } = new URL(urlsIn(url)[0]!)
+  return {
+    ...tlsOptionsOf(url),
+    ...(username && { username: decodeURIComponent(username) }),
+    ...(password && { password: decodeURIComponent(password) }),
+  }
+}
+
+const serverUrlOf = (url: string): string =>
+  url.startsWith('unix:') ? decodeURIComponent(new URL(url).pathname) + new URL(url).search : url
+
+const tlsOptionsOf = (url: string): Pick<RedisOptions, 'tls'> =>
+  url.startsWith('rediss') ? { tls: tlsOf(url, 'verify-full').options } : {}

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Cluster, Redis } from 'ioredis'
-import type { Log } from '../log.ts'
+import type { Log } from '../logger.ts'
 
 const rows: [pattern: RegExp, advice: string][] = [
   [/^NOAUTH/, 'Add the password to REDIS_URL: redis://:password@host'],

@@ -1,12 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../config.ts'
-import type { Log } from '../log.ts'
+import type { Log } from '../logger.ts'
 import type { RedisClient } from '../redis/connections.ts'
 import { within } from '../within.ts'
 import { type Members, Membership } from './membership.ts'
-import { assignShards } from './assign-shards.ts'
-import { shardOf } from './hash.ts'
 import type { Peer } from './rpc.ts'
 
 const jitterMs = 100
@@ -117,3 +115,68 @@ export class Placement {
 }
 
 const isEqual = <T>(a: T[], b: T[]) => a.length === b.length && a.every((value, i) => value === b[i])
+
+/**
+ * A shard stays with a live process. If `mayBalance`, at most one shard moves. All processes compute the same result.
+ */
+export function assignShards(
+  shards: number,
+  live: string[],
+  previous: (string | undefined)[],
+  mayBalance: boolean,
+) {
+  const counts = new Map([...new Set(live)].sort().map((id) => [id, 0]))
+  if (counts.size === 0) return []
+  const addShard = (id: string) => counts.set(id, counts.get(id)! + 1)
+  const liveHomes = Array.from({ length: shards }, (_, shard) =>
+    counts.has(previous[shard]!) ? previous[shard] : undefined,
+  )
+  for (const home of liveHomes) if (home !== undefined) addShard(home)
+  const homes = liveHomes.map((home, shard) => {
+    if (home !== undefined) return home
+    const taker = highestWeight(leastLoaded(counts), shard)
+    addShard(taker)
+    return taker
+  })
+  return mayBalance && !liveHomes.includes(undefined) ? moveOneShard(homes, counts) : homes
+}
+
+function moveOneShard(homes: string[], counts: ReadonlyMap<string, number>): string[] {
+  const most = Math.max(...counts.values())
+  if (most - Math.min(...counts.values()) < 2) return homes
+  const takers = leastLoaded(counts)
+  const movable = homes.flatMap((home, shard) =>
+    counts.get(home) === most ? [{ shard, taker: highestWeight(takers, shard) }] : [],
+  )
+  const { shard, taker } = movable.reduce((a, b) =>
+    weight(b.taker, b.shard) > weight(a.taker, a.shard) ? b : a,
+  )
+  return homes.with(shard, taker)
+}
+
+function leastLoaded(counts: ReadonlyMap<string, number>): string[] {
+  const least = Math.min(...counts.values())
+  return [...counts].flatMap(([id, shards]) => (shards === least ? [id] : []))
+}
+
+const highestWeight = (ids: string[], shard: number): string =>
+  ids.reduce((a, b) => (weight(b, shard) > weight(a, shard) ? b : a))
+
+/** Rendezvous hashing: the rank of a process for a shard. */
+const weight = (id: string, shard: number): number => mixBits(hashOf(id) ^ Math.imul(shard + 1, 0x9e3779b1))
+
+export const shardOf = (projectId: string, shards: number): number => hashOf(projectId) % shards
+
+/** FNV-1a, followed by `mixBits` because its low bits are weak. */
+function hashOf(text: string): number {
+  let hash = 0x811c9dc5
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
+  return mixBits(hash)
+}
+
+/** The finalizer of MurmurHash3. */
+function mixBits(hash: number): number {
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
+  return (hash ^ (hash >>> 16)) >>> 0
+}

@@ -1,16 +1,28 @@
+import { LRUCache } from 'lru-cache'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os'
 import type { Duplex } from 'node:stream'
-import { LRUCache } from 'lru-cache'
 import { WebSocketServer, type WebSocket } from 'ws'
-import type { Log } from '../log.ts'
+import type { Log } from '../logger.ts'
+import { type HttpError, unavailable, writeTimedOut } from '../responses/errors.ts'
 import { throttle } from '../throttle.ts'
 import { within } from '../within.ts'
-import { authenticate, deriveKeys, createWelcome } from './handshake.ts'
-import { ownAddress } from './own-address.ts'
-import { goodbye, type Peer, type RpcOptions, type RequestHandler, tickMs } from './rpc.ts'
-import { RpcServerConnection } from './rpc-server-connection.ts'
+import {
+  Batch,
+  authenticate,
+  deriveKeys,
+  createWelcome,
+  goodbye,
+  type Peer,
+  type RpcOptions,
+  type RequestHandler,
+  tickMs,
+  overheadBytes,
+  type RpcRequest,
+  type RpcResponse,
+} from './rpc.ts'
 
 const rememberedNonces = 100_000
 const timeouts = { headersTimeout: 2_000, requestTimeout: 2_000, connectionsCheckingInterval: 500 }
@@ -91,3 +103,110 @@ export class RpcServer {
 
 const reject = (socket: Duplex, status: string) =>
   void socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`)
+
+/** Clients send heartbeats far more often, so a silent client is lost. */
+const silenceTimeoutMs = 30_000
+
+type SentResponse = { head: string; body: string; bytes: number }
+
+export class RpcServerConnection {
+  private readonly pending = new Set<number>()
+  private readonly unsent = new Batch<SentResponse>((items) => this.send(items))
+  private silentMs = 0
+
+  constructor(
+    private readonly socket: WebSocket,
+    private readonly options: RpcOptions,
+    private readonly handle: RequestHandler,
+    private readonly log: Log,
+  ) {
+    socket.on('message', (data) => this.receive(String(data)))
+    socket.on('error', ({ message: reason }) =>
+      log.warn({ reason }, 'lost the connection of another process'),
+    )
+  }
+
+  tick(): void {
+    this.silentMs += tickMs
+    const hasRoom = this.socket.bufferedAmount <= this.options.maxUnsentBytes
+    if (this.silentMs > silenceTimeoutMs) this.socket.terminate()
+    else if (this.socket.isPaused && hasRoom) this.socket.resume()
+  }
+
+  private receive(text: string): void {
+    this.silentMs = 0
+    try {
+      const message: unknown = JSON.parse(text)
+      if (!Array.isArray(message)) throw new TypeError('not an array')
+      if (message.length === 1) this.send([])
+      else this.receiveRequests(message as [number, ...unknown[]])
+    } catch (error) {
+      this.log.error({ reason: String(error) }, 'received an invalid message from another process')
+      this.socket.terminate()
+    }
+  }
+
+  private receiveRequests(message: [number, ...unknown[]]): void {
+    const now = performance.now()
+    const requests: RpcRequest[] = []
+    for (let i = 1; i < message.length; i += 2) {
+      const id = message[0] + (i >> 1)
+      const deadline = message[i] as number
+      const respond = (response: RpcResponse) => this.respond(id, response)
+      this.pending.add(id)
+      if (deadline <= now) respond(toRefusal(writeTimedOut()))
+      else if (this.pending.size > this.options.maxPending)
+        respond(toRefusal(unavailable('Too many writes wait')))
+      else requests.push({ payload: message[i + 1], deadline, respond })
+    }
+    try {
+      this.handle(requests)
+    } catch (error) {
+      this.log.error({ reason: String(error) }, 'requests of another process failed')
+      for (const { respond } of requests) respond({ kind: 'failed' })
+    }
+  }
+
+  private respond(id: number, response: RpcResponse): void {
+    if (!this.pending.delete(id)) return
+    const item = encode(id, response)
+    if (item.bytes <= this.options.maxBytes) return this.unsent.add(item)
+    this.log.error({ bytes: item.bytes }, 'a response is too large for its client')
+    this.unsent.add(encode(id, { kind: 'failed' }))
+  }
+
+  private send(items: SentResponse[]): void {
+    let head = `[${Math.floor(performance.now())}`
+    let bodies = ''
+    for (const item of items) {
+      head += item.head
+      bodies += item.body
+    }
+    this.socket.send(`${head}]\n${bodies}`)
+    // Reads no more requests until the client has read its responses.
+    if (this.socket.bufferedAmount > this.options.maxUnsentBytes) this.socket.pause()
+  }
+}
+
+function encode(id: number, response: RpcResponse): SentResponse {
+  const [body, rest] = response.kind === 'reply' ? [response.body, { ...response, body: '' }] : ['', response]
+  const head = `,${id},${body.length},${JSON.stringify(rest)}`
+  return { head, body, bytes: Buffer.byteLength(head) + Buffer.byteLength(body) + overheadBytes }
+}
+
+export function toRefusal({ status, message, headers }: HttpError): RpcResponse {
+  return { kind: 'refusal', status, message, headers }
+}
+
+/** For a wildcard host, returns the first reachable address of this machine. */
+export function ownAddress(host: string, interfaces = networkInterfaces()): string {
+  if (host !== '0.0.0.0' && host !== '::') return host
+  const families = host === '::' ? ['IPv4', 'IPv6'] : ['IPv4']
+  const reachable = Object.values(interfaces).flatMap((all) => all?.filter(isReachable) ?? [])
+  const [first] = families.flatMap((family) => reachable.filter((address) => address.family === family))
+  return first?.address ?? '127.0.0.1'
+}
+
+/** Excludes link-local addresses: to connect to one, a client must also name its own network interface. */
+const isReachable = ({ internal, address }: NetworkInterfaceInfo): boolean =>
+  !internal && !/^(fe[89ab]|169\.254\.)/.test(address)

@@ -1,6 +1,6 @@
 import { type TSchema, Type } from '@sinclair/typebox'
 import { checked } from './input.ts'
-import { named } from './named.ts'
+import { named } from './response.ts'
 
 /** True for a non-negative integer in decimal digits. */
 export const isCount = (value: unknown): value is string =>

@@ -1,14 +1,13 @@
+import { openConcurrencyLimit } from '../admission/concurrency-limit.ts'
 import type { Config } from '../config.ts'
-import type { Log } from '../log.ts'
+import type { Log } from '../logger.ts'
 import { batched } from '../postgres/batch.ts'
 import type { Sql } from '../postgres/database.ts'
 import { repeatedly } from '../repeatedly.ts'
 import type { Notifications, ProjectVersion } from './notifications.ts'
 import { Subscription, Subscribers } from './subscription.ts'
-import { Lags } from './lags.ts'
-import { openConcurrencyLimit } from '../admission/concurrency-limit.ts'
-import type { ProjectScope } from './visible-projects.ts'
 import { VisibleProjectsByUser } from './visible-projects-by-user.ts'
+import type { ProjectScope } from './visible-projects.ts'
 
 const maxProjects = 1_000
 /** Without Redis, versions are polled this often. With Redis, a quarter as often, because notifications rarely fail. */
@@ -91,4 +90,50 @@ function openPoll(sql: Sql, subscribers: Subscribers) {
     return lists
   })
   return { poll, pollSoon }
+}
+
+/** How many events a stream has not sent yet, and how long it has been behind. Computed when the metrics are read. */
+class Lag {
+  private version = 0
+  private since = 0
+
+  constructor(
+    private readonly subscription: Pick<Subscription, 'notified'>,
+    private position: number,
+  ) {}
+
+  update(position: number, version: number): void {
+    this.position = position
+    this.version = version
+    this.since = this.events > 0 ? this.since || performance.now() : 0
+  }
+
+  get events(): number {
+    return Math.max(0, this.version - this.position, this.subscription.notified - this.position)
+  }
+
+  get seconds(): number {
+    if (this.events === 0) return 0
+    this.since ||= performance.now()
+    return (performance.now() - this.since) / 1_000
+  }
+}
+
+export class Lags {
+  private readonly all = new Set<Lag>()
+
+  /** @param signal aborts when the stream ends. @param position the seq after which the stream begins */
+  track(signal: AbortSignal, subscription: Pick<Subscription, 'notified'>, position: number): Lag {
+    const lag = new Lag(subscription, position)
+    if (signal.aborted) return lag
+    this.all.add(lag)
+    signal.addEventListener('abort', () => this.all.delete(lag), { once: true })
+    return lag
+  }
+
+  worst(): { streams: number; events: number; seconds: number } {
+    const all = [...this.all]
+    const worst = (of: (lag: Lag) => number) => all.reduce((max, lag) => Math.max(max, of(lag)), 0)
+    return { streams: all.length, events: worst((lag) => lag.events), seconds: worst((lag) => lag.seconds) }
+  }
 }

@@ -2,7 +2,7 @@
 import process from 'node:process'
 import { createApp } from '../../src/app.ts'
 import { readConfig } from '../../src/config.ts'
-import { openLog } from '../../src/log.ts'
+import { openLog } from '../../src/logger.ts'
 import { openServices } from '../../src/services.ts'
 import { commands } from '../../modules/commands.ts'
 import { react } from '../../workers/reactions.ts'

@@ -18,7 +18,7 @@ const composition = ['src/app.ts', 'src/main.ts']
 const places = [
   ...words(`
     drizzle package.json src/hosts.ts src/setting-values.ts src/tls.ts src/server-urls.ts src/proxies.ts src/config.ts src/id-format.ts
-    src/ids.ts src/log.ts src/within.ts src/repeatedly.ts src/throttle.ts src/metrics src/tracing`),
+    src/ids.ts src/logger.ts src/within.ts src/repeatedly.ts src/throttle.ts src/metrics src/tracing`),
   ...words(`
     src/responses src/schema src/redis src/postgres src/jobs src/identity src/admission src/outbound
     src/reads src/subscriptions`),

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'bun:test'
-import { ConnectionLost } from '../../src/routing/rpc-client-connection.ts'
+import { ConnectionLost } from '../../src/routing/rpc-client.ts'
 import type { Peer, RpcResponse } from '../../src/routing/rpc.ts'
 import type { Command } from '../../src/commands/command.ts'
 import { openRoute } from '../../src/commands/router.ts'

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { newId } from '../../src/ids.ts'
 import { readIdPage, isIdPart, nextLink, readCursor, writeCursor } from '../../src/reads/pages.ts'
 import { cases } from '../support/depth.ts'
-import { openBodyCache } from '../../src/responses/body-cache.ts'
+import { openBodyCache } from '../../src/responses/reply.ts'
 
 const notOurs = 'cursor must be from a Link header of this list'
 const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import { freePort } from '../../src/local/port.ts'
+import { freePort } from '../../src/local/server.ts'
 import { digest } from './check-lists.ts'
 import { Random } from './random.ts'
 

@@ -3,7 +3,7 @@ import { webhookFamilies } from '../../workers/webhooks/families.ts'
 import { make } from '../support/client.ts'
 import { AggregatorRegistry } from 'prom-client'
 import { createApp } from '../../src/app.ts'
-import { serviceFamilies } from '../../src/process/families.ts'
+import { serviceFamilies } from '../../src/process/metrics-server.ts'
 import { eventually, upTo } from '../races/pair.ts'
 import { openScene } from '../support/scene.ts'
 

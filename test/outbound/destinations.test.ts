@@ -1,6 +1,5 @@
 import { expect, test } from 'bun:test'
-import { isReachable } from '../../src/outbound/addresses.ts'
-import { ForbiddenUrl, openDestinations } from '../../src/outbound/destination.ts'
+import { isReachable, ForbiddenUrl, openDestinations } from '../../src/outbound/destination.ts'
 import { words } from '../support/words.ts'
 
 const strict = { allowHttp: false, allowPrivate: false }

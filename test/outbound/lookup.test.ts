@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'bun:test'
 import { hash } from '@node-rs/argon2'
-import { openLookup } from '../../src/outbound/lookup.ts'
+import { openLookup } from '../../src/outbound/destination.ts'
 import { forFile, newFolder } from '../support/service.ts'
 
 let queries: string[] = []

@@ -2,13 +2,12 @@ import { expect, test } from 'bun:test'
 import { createServer as createTlsServer } from 'node:https'
 import { createServer, type Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
-import { openDestinations } from '../../src/outbound/destination.ts'
-import type { Lookup } from '../../src/outbound/lookup.ts'
+import { openDestinations, type Lookup } from '../../src/outbound/destination.ts'
 import { openPost } from '../../src/outbound/post.ts'
-import { openReceiver } from '../webhooks/receiver.ts'
-import { testCertificate } from '../support/tls-proxy.ts'
 import { listen } from '../support/listen.ts'
 import { openForEach } from '../support/service.ts'
+import { testCertificate } from '../support/tls-proxy.ts'
+import { openReceiver } from '../webhooks/receiver.ts'
 
 const forEach = openForEach()
 const receiver = (...given: Parameters<typeof openReceiver>) => forEach(openReceiver(...given))

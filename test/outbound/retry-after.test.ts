@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { retryAfter } from '../../src/outbound/response.ts'
+import { retryAfter } from '../../src/outbound/post.ts'
 
 test('parses Retry-After as seconds or as a date', () => {
   const now = Date.parse('2027-01-15T09:30:00Z')

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { readdir } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
-import { freePort } from '../../src/local/port.ts'
+import { freePort } from '../../src/local/server.ts'
 import { eventually } from '../races/pair.ts'
 import { forFile, freshEnv, spawnService, newFolder } from '../support/service.ts'
 import { begin, emptyDatabase, readiness, run } from './launch.ts'

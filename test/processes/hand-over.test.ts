@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { createApp } from '../../src/app.ts'
-import { openLog } from '../../src/log.ts'
+import { openLog } from '../../src/logger.ts'
 import { retirePort } from '../../src/process/listen.ts'
 import { make, register } from '../support/client.ts'
 import { eventually } from '../races/pair.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { settingNames } from '../../src/config.ts'
-import { misspeltSettings } from '../../src/schema/misspelt.ts'
+import { misspeltSettings } from '../../src/process/startup-banner.ts'
 import { words } from '../support/words.ts'
 
 const reported = (inFiles: string[], inEnvironment: string[] = []) =>

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import postgres from 'postgres'
-import { freePort } from '../../src/local/port.ts'
+import { freePort } from '../../src/local/server.ts'
 import { upTo } from '../races/pair.ts'
 import { forFile, freshEnv, spawnService, testSecret } from '../support/service.ts'
 import { emptyDatabase, readiness, run } from './launch.ts'

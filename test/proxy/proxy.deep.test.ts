@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
-import { freePort } from '../../src/local/port.ts'
+import { freePort } from '../../src/local/server.ts'
 import { eventually, tally, upTo } from '../races/pair.ts'
 import { type Answer, make, openClient, register } from '../support/client.ts'
 import { forFile, freshEnv, type ServiceProcess, spawnService } from '../support/service.ts'

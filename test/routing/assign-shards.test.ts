@@ -1,11 +1,10 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { newId } from '../../src/ids.ts'
-import { assignShards } from '../../src/routing/assign-shards.ts'
-import { shardOf } from '../../src/routing/hash.ts'
-import { tally, upTo } from '../races/pair.ts'
 import { networkInterfaces } from 'node:os'
-import { ownAddress } from '../../src/routing/own-address.ts'
+import { newId } from '../../src/ids.ts'
+import { ownAddress } from '../../src/routing/rpc-server.ts'
+import { assignShards, shardOf } from '../../src/routing/placement.ts'
+import { tally, upTo } from '../races/pair.ts'
 
 const name = fc.string({ maxLength: 8 })
 const names = fc.uniqueArray(name, { minLength: 1, maxLength: 12 })

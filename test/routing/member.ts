@@ -1,10 +1,9 @@
 import { readConfig } from '../../src/config.ts'
-import { Placement, type Timing } from '../../src/routing/placement.ts'
-import { shardOf } from '../../src/routing/hash.ts'
 import { newId } from '../../src/ids.ts'
 import { until } from '../../src/local/wait.ts'
-import { openLog } from '../../src/log.ts'
+import { openLog } from '../../src/logger.ts'
 import { disconnect, openRedis, openSubscriber } from '../../src/redis/connections.ts'
+import { Placement, type Timing, shardOf } from '../../src/routing/placement.ts'
 
 type Env = Record<string, string>
 

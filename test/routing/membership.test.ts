@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { Membership } from '../../src/routing/membership.ts'
 import { readConfig } from '../../src/config.ts'
-import { openLog } from '../../src/log.ts'
+import { openLog } from '../../src/logger.ts'
 import { disconnect, openRedis, openSubscriber } from '../../src/redis/connections.ts'
 import { eventually } from '../races/pair.ts'
 import { disposable } from '../support/service.ts'

@@ -1,6 +1,12 @@
 import { expect, test } from 'bun:test'
-import { authenticate, authorizationHeader, deriveKeys } from '../../src/routing/handshake.ts'
-import { newNonce, verifyWelcome, createWelcome } from '../../src/routing/handshake.ts'
+import {
+  authenticate,
+  authorizationHeader,
+  deriveKeys,
+  newNonce,
+  verifyWelcome,
+  createWelcome,
+} from '../../src/routing/rpc.ts'
 
 function shakeHands(ours: string[], theirs: string[], serverId = 'home-1') {
   const [client, server] = [deriveKeys(ours), deriveKeys(theirs)]

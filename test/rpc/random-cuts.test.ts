@@ -1,11 +1,10 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { RpcClient } from '../../src/routing/rpc-client.ts'
-import { ConnectionLost } from '../../src/routing/rpc-client-connection.ts'
+import { RpcClient, ConnectionLost } from '../../src/routing/rpc-client.ts'
 import type { RpcResponse } from '../../src/routing/rpc.ts'
+import { cases } from '../support/depth.ts'
 import { openFaultyConnection } from './faulty-connection.ts'
 import { echo, limits, memoryLog, openPair, reply, inTenSeconds } from './pair.ts'
-import { cases } from '../support/depth.ts'
 
 type Outcome = { response: RpcResponse } | { error: Error }
 

@@ -1,7 +1,12 @@
 import { once } from 'node:events'
 import { WebSocket, WebSocketServer } from 'ws'
-import { authenticate, authorizationHeader, createWelcome } from '../../src/routing/handshake.ts'
-import { deriveKeys, newNonce } from '../../src/routing/handshake.ts'
+import {
+  authenticate,
+  authorizationHeader,
+  createWelcome,
+  deriveKeys,
+  newNonce,
+} from '../../src/routing/rpc.ts'
 import { secret } from './pair.ts'
 
 export type Raw = ReturnType<typeof readRaw>

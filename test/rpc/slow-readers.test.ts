@@ -1,11 +1,10 @@
 import { expect, test } from 'bun:test'
-import { ConnectionLost } from '../../src/routing/rpc-client-connection.ts'
-import { RpcClient } from '../../src/routing/rpc-client.ts'
+import { once } from 'node:events'
 import { HttpError } from '../../src/responses/errors.ts'
+import { ConnectionLost, RpcClient } from '../../src/routing/rpc-client.ts'
+import { RpcServerConnection } from '../../src/routing/rpc-server.ts'
 import { limits, memoryLog, openPair, reply, secret, inTenSeconds, until } from './pair.ts'
 import { authorization, connectRaw, serveRaw, welcomeTo } from './raw.ts'
-import { once } from 'node:events'
-import { RpcServerConnection } from '../../src/routing/rpc-server-connection.ts'
 
 const maxUnsentBytes = 1_048_576
 /** The maximum number of bytes that the kernel buffers for one loopback connection. */

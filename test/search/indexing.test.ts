@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { nilId } from '../../src/id-format.ts'
 import { newId } from '../../src/ids.ts'
-import { openLog } from '../../src/log.ts'
+import { openLog } from '../../src/logger.ts'
 import { missingExtensions, warnAboutExtensions } from '../../src/postgres/extensions.ts'
 import { expireEvents } from '../../workers/cleanup.ts'
 import { eventually, makeProjects, upTo } from '../races/pair.ts'

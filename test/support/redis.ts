@@ -1,11 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir, realpath, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { freePort } from '../../src/local/port.ts'
 import { endServer } from '../../src/local/process.ts'
-import { redisBinary } from '../../src/local/redis-binary.ts'
-import { launchRedis, redisIn } from '../../src/local/redis.ts'
-import { waitUntilReady } from '../../src/local/server.ts'
+import { redisBinary, launchRedis, redisIn } from '../../src/local/redis.ts'
+import { freePort, waitUntilReady } from '../../src/local/server.ts'
 import { until } from '../../src/local/wait.ts'
 
 const startTimeoutMs = 30_000

@@ -3,7 +3,7 @@ import { eventually, openPair } from '../races/pair.ts'
 import { make } from '../support/client.ts'
 import { forFile, openTestService } from '../support/service.ts'
 import { type Collected, openCollector } from './collector.ts'
-import { readTraceparent, writeTraceparent } from '../../src/tracing/traceparent.ts'
+import { readTraceparent, writeTraceparent } from '../../src/tracing/tracing.ts'
 
 const collector = await forFile(openCollector())
 const pair = await openPair({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, LOG_REQUESTS: 'on' })

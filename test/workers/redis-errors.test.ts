@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { readConfig } from '../../src/config.ts'
-import { openLog } from '../../src/log.ts'
+import { openLog } from '../../src/logger.ts'
 import { disconnect, openBlocking, openRedis, type RedisClient } from '../../src/redis/connections.ts'
 import { openWorkers } from '../../workers/run-job.ts'
 import { openSilentLine } from '../races/silent-line.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { DelayedError, type Job } from 'bullmq'
 import { newId } from '../../src/ids.ts'
-import { openLog } from '../../src/log.ts'
+import { openLog } from '../../src/logger.ts'
 import { notFound } from '../../src/responses/errors.ts'
 import { reasonOf } from '../../workers/reason.ts'
 import { type Throttle, SliceEnded } from '../../workers/throttle.ts'

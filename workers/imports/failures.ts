@@ -1,6 +1,6 @@
 import type { ImportCursor } from '../../drizzle/schema/imports.ts'
 import { ImportError } from '../../modules/imports/items.ts'
-import type { Log } from '../../src/log.ts'
+import type { Log } from '../../src/logger.ts'
 import { isTransient, toHttpError } from '../../src/postgres/errors.ts'
 import { reasonOf } from '../reason.ts'
 import { SliceEnded } from '../throttle.ts'

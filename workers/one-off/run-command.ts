@@ -1,6 +1,6 @@
 import { commands } from '../../modules/commands.ts'
 import type { CommandRequest } from '../../src/commands/request.ts'
-import { openLog } from '../../src/log.ts'
+import { openLog } from '../../src/logger.ts'
 import { openWritePath } from '../../src/services.ts'
 import { react } from '../reactions.ts'
 import type { AdminContext } from './command-group.ts'

@@ -1,5 +1,5 @@
 import type { Config } from '../../config.ts'
-import type { Log } from '../../log.ts'
+import type { Log } from '../../logger.ts'
 import type { RedisClient } from '../../redis/connections.ts'
 import { badRequest } from '../../responses/errors.ts'
 import { Budget, CallerBudget, rateLimited } from './budget.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import postgres from 'postgres'
-import { openLog } from '../../../src/log.ts'
+import { openLog } from '../../../src/logger.ts'
 import { unavailable } from '../../../src/responses/errors.ts'
 import { openFailures } from '../../../workers/imports/failures.ts'
 import { SliceEnded } from '../../../workers/throttle.ts'
