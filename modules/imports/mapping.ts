@@ -2,8 +2,7 @@ import { type Static, type TSchema, type TUnsafe, Type } from '@sinclair/typebox
 import { checked } from '../../src/schema/input.ts'
 import { Email, Nullable } from '../../src/schema/text.ts'
 import { Status } from '../tasks/schema.ts'
-import { dateFormatOf } from './readers/csv/dates.ts'
-import { isZone } from './readers/csv/zones.ts'
+import { dateFormatOf, isZone } from './readers/csv/dates.ts'
 
 /** A file has at most 2,000 columns. The proposed mapping has at most 1,000 other names of each kind. */
 const maxEntries = 2_000

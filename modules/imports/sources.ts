@@ -1,7 +1,6 @@
 import { readAsana } from './readers/csv-sources/asana.ts'
-import { readCsv } from './readers/csv-sources/csv.ts'
+import { readCsv, readLinear } from './readers/csv-sources/csv.ts'
 import { readJira } from './readers/csv-sources/jira.ts'
-import { readLinear } from './readers/csv-sources/linear.ts'
 import { readTickTick } from './readers/csv-sources/ticktick.ts'
 import { readDocket } from './readers/docket.ts'
 import { readTodoist } from './readers/csv-sources/todoist.ts'

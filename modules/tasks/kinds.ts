@@ -106,6 +106,8 @@ export interface ShownUses {
    * with this name has the people or the names of labels.
    */
   header?: string
+  /** Plain headers of the field in CSV files of other systems, the most certain first: see `plain` of the import. */
+  otherHeaders?: string
   /**
    * The lists of agents and of the command line have the field in each line, or agents have it in a preview. By default
    * only the full list of an agent has it.

@@ -45,6 +45,7 @@ export const fields = {
     input: Nullable(Text(0, 20_000, 'In ink, with all wheels')),
     output: OrNull(Type.String(), 'A description, or null', 'In ink, with all wheels'),
     defaultValue: null,
+    otherHeaders: 'notes,details,body,desc,content,task content,note',
   }),
   status: taskField({
     kind: kinds.choice,
@@ -53,6 +54,7 @@ export const fields = {
     defaultValue: 'TODO' as const,
     lists: 'lines',
     filter: { index: 'sorted' },
+    otherHeaders: 'state,stage,state name,status name,task status,current state',
   }),
   priority: taskField({
     kind: kinds.choice,
@@ -61,6 +63,7 @@ export const fields = {
     defaultValue: 'MEDIUM' as const,
     lists: 'lines',
     filter: { index: 'sorted' },
+    otherHeaders: 'importance,urgency,priority name',
   }),
   dueDate: taskField({
     kind: kinds.instant,
@@ -75,6 +78,7 @@ export const fields = {
     lists: 'lines',
     filter: { bounds: ['dueAfter', 'dueBefore'] },
     sortedWith: 'assignee',
+    otherHeaders: 'due,deadline,due on,due at,due by,target date,end date,finish date,finish',
   }),
   assigneeId: taskField({
     kind: kinds.user,
@@ -84,6 +88,8 @@ export const fields = {
     }),
     defaultValue: null,
     header: 'assignee',
+    otherHeaders: `assigned to,assignees,assigned,assignee name,assigned to name,assign,owner,owners,owned by,
+      responsible,person,resource names`,
     lists: 'lines',
     filter: { index: 'sorted' },
   }),
@@ -103,6 +109,7 @@ export const fields = {
       'When the event `task.reminded` is recorded, or null',
     ),
     defaultValue: undefined,
+    otherHeaders: 'reminder',
   }),
 }
 const values = {
@@ -117,11 +124,15 @@ const values = {
 const lists = {
   labelIds: {
     ...field.ids('label', { by: 'name', creates: true }, maxIds),
-    ...{ header: 'labels', lists: 'lines' as const },
+    ...{ header: 'labels', lists: 'lines' as const, otherHeaders: 'tags,label,tag,categories,category' },
   },
   blockedByIds: {
     ...field.ids('task', 'drop', maxIds),
-    ...{ header: 'blockedBy', lists: 'preview' as const },
+    ...{
+      header: 'blockedBy',
+      lists: 'preview' as const,
+      otherHeaders: 'depends on,dependencies,predecessors',
+    },
   },
 }
 export type FieldName = keyof typeof fields | keyof typeof lists

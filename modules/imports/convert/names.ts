@@ -10,12 +10,12 @@ type Status = NonNullable<TaskItem['status']>
 /** The usual names in English, Spanish, German, French, Portuguese and Polish, without white space. */
 const known = byWord<Status>({
   TODO: `todo,tobedone,backlog,open,new,notstarted,unstarted,planned,queued,ready,readyfordevelopment,selectedfordevelopment,reopened,unconfirmed,unscheduled,needsaction,porhacer,tareasporhacer,pendiente,zuerledigen,offen,
-    geplant,àfaire,afaire,ouvert,afazer,tarefaspendentes,pendente,dozrobienia,otwarte`,
-  IN_PROGRESS: `doing,inprogress,progress,wip,workinprogress,indevelopment,indev,started,active,ongoing,underway,working,workingonit,assigned,
+    geplant,àfaire,afaire,ouvert,afazer,tarefaspendentes,itenspendentes,pendente,dozrobienia,otwarte`,
+  IN_PROGRESS: `doing,inprogress,progress,wip,workinprogress,indevelopment,indev,started,active,ongoing,underway,working,workingonit,assigned,indeterminate,
     review,inreview,codereview,underreview,readyforreview,testing,intesting,intest,inqa,qa,readyfortesting,readyforqa,encurso,enprogreso,enrevisión,inarbeit,
     inbearbeitung,inprüfung,encours,enrevue,emandamento,emprogresso,emrevisão,wtoku,wtrakcie`,
   DONE: `done,closed,complete,completed,finished,resolved,archive,archived,released,shipped,deployed,accepted,verified,fixed,listo,hecho,finalizado,finalizada,terminado,cerrado,
-    fertig,erledigt,abgeschlossen,geschlossen,terminé,terminée,fini,fermé,concluído,concluída,feito,fechado,gotowe,zrobione,
+    fertig,erledigt,abgeschlossen,geschlossen,terminé,terminée,fini,fermé,concluído,concluída,itensconcluídos,feito,fechado,gotowe,zrobione,ukończone,
     zakończone`,
 })
 

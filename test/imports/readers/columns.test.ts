@@ -51,7 +51,7 @@ test.each<[Mapping['columns'], string | RegExp]>([
     { Title: 'titel' },
     /^mapping.columns.Title must be null, field.<key>, or one of title, .*; did you mean title\?$/,
   ],
-  [{ Title: 'field.Größe' }, /^mapping.columns.Title must be null, .* externalId$/],
+  [{ Title: 'field.Größe' }, /^mapping.columns.Title must be null, .* id$/],
   [{ Title: 'title', Other: 'title' }, 'Only one column can be the title, but these are: Title, Other'],
   [{ Title: null }, 'No column is the title. Send mapping.columns, such as {"Title": "title"}'],
 ])('rejects the columns %j', async (columns, message) => {
@@ -168,11 +168,9 @@ test('reports the names in mapping.columns that the file has no column for', asy
 test('reports the description of a Todoist section, which is not imported', async () => {
   const file =
     'TYPE,CONTENT,DESCRIPTION,PRIORITY,INDENT\nsection,Home,Around the house,,\ntask,Oil,,4,1\ntask,Buy,,4,1\n'
-  const [oil, buy] = tasksOf(await reading(readers.todoist!, file))
-  expect(oil!.messages).toEqual(['The description of the section was not imported: Around the house'])
-  expect(buy).not.toHaveProperty('messages')
-  const { messages } = await reading(readers.todoist!, `${file}section,Attic,Below the roof,,\n`)
-  expect(messages).toEqual(['The description of the section was not imported: Below the roof'])
+  const { items, messages } = await reading(readers.todoist!, file)
+  expect(messages).toEqual(['Row 1: The description of the section was not imported: Around the house'])
+  expect(tasksOf({ items })).toMatchObject([{ list: 'Home' }, { title: 'Buy', list: 'Home' }])
 })
 
 test('reads all cells of a Todoist file whose titles have unquoted commas', async () => {

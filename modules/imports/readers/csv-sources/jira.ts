@@ -1,16 +1,15 @@
 import { type CellComment, readPerson } from '../../../exports/cells.ts'
 import { shortKey } from '../../convert/keys.ts'
-import { maxMappedCharacters } from '../../convert/names.ts'
-import { ImportError } from '../../items.ts'
+import { maxMappedCharacters, statusOf } from '../../convert/names.ts'
+import { ImportError, type TaskItem } from '../../items.ts'
 import { valueFor } from '../../mapping.ts'
 import { addNote, type Draft } from '../csv/cells.ts'
-import { type KnownColumns, notImported } from '../csv/columns.ts'
 import { csvReader, type SourceContext, type SourceRows } from '../csv/csv-reader.ts'
+import { notImported } from '../csv/headers.ts'
 import type { Row } from '../csv/rows.ts'
 import { unreadDate } from '../csv/values.ts'
 import { maxLinks } from '../json/json-file.ts'
 import { KeyMap } from '../key-map.ts'
-import { isJiraSubtask, jiraName, type JiraStatus, jiraStatus } from './jira-languages.ts'
 
 const maxStatuses = 1_000
 const maxPeople = 20_000
@@ -18,45 +17,32 @@ const outward = 'outward issue link blocks'
 /** Columns of people, each with a column of ids. Watchers are repeated. */
 const people = ['assignee', 'reporter', 'creator', 'watchers']
 
-/** The columns of Jira in English. */
-const columns: KnownColumns = {
-  ...notImported(`issue id,project key,project name,project type,project lead,project lead id,project description,
-    project url,assignee id,reporter id,creator id,watchers id,watchers,votes,updated,last viewed,work ratio,
-    status category,status category changed,parent summary,outward issue link blocks,custom field rank,
-    custom field development`),
-  ...{
-    summary: 'title',
-    'issue key': 'id',
-    description: 'description',
-    status: 'status',
-    priority: 'priority',
-  },
-  ...{
-    assignee: 'assignee',
-    reporter: 'author',
-    created: 'createdAt',
-    'due date': 'dueDate',
-    labels: 'labels',
-  },
-  ...{ comment: 'comments', parent: 'parent', 'parent id': 'parent', 'parent key': 'parent' },
-  ...{ 'inward issue link blocks': 'blockedBy', attachment: 'notes', 'log work': 'notes' },
-  'custom field epic link': 'field.epic',
-}
-
 /** Reads the CSV export of a Jira search. A parent is given by its issue id. Either issue of a link may list it. */
-export const readJira = csvReader({
-  columns,
-  translate: jiraName,
+export const readJira = csvReader(() => ({
+  columns: {
+    ...notImported(`issue id,project key,project name,project type,project lead,project lead id,project description,
+      project url,assignee id,reporter id,creator id,watchers id,watchers,votes,updated,last viewed,work ratio,
+      status category,status category changed,parent summary,outward issue link blocks,custom field rank,
+      custom field development`),
+    ...{ 'parent id': 'parent', 'parent key': 'parent', principal: 'parent', parent: 'parent' },
+    ...{ 'inward issue link blocks': 'blockedBy', attachment: 'notes', 'log work': 'notes' },
+    ...{ 'custom field epic link': 'field.epic', resolved: 'field.resolved' },
+  },
   reads: ['issue id', 'status category', outward, ...people.map((name) => `${name} id`)],
   read: (context) => new JiraRows(context),
-})
+}))
+
+const isSubtask = (type: string): boolean =>
+  /^(sub[- ]?(task|tarea|tarefa|aufgabe)|unteraufgabe|teilaufgabe|sous[- ]t[âa]che|podzadanie|zadanie podrzędne)/i.test(
+    type.normalize(),
+  )
 
 class JiraRows implements SourceRows {
   /** The keys of issues by their ids. */
   private readonly keys = new KeyMap<string>()
   private readonly blockers = new KeyMap<string[]>()
   private links = 0
-  private readonly statuses = new Map<string, JiraStatus>()
+  private readonly statuses = new Map<string, NonNullable<TaskItem['status']>>()
   /** The names of people by the ids of their accounts. */
   private readonly people = new KeyMap<string>()
 
@@ -64,15 +50,16 @@ class JiraRows implements SourceRows {
 
   scan(row: Row): void {
     const key = shortKey(row.text('issue key'))
-    if (row.has('issue id')) this.keys.set(row.text('issue id'), key)
+    const id = row.text('issue id')
+    if (id !== '') this.keys.set(id, key)
     for (const blocked of row.texts(outward)) this.addLink(key, blocked)
-    const [name, status] = [row.text('status'), jiraStatus(row.text('status category'))]
+    const [name, status] = [row.text('status'), statusOf(row.text('status category'), {})]
     if (status && name.length <= maxMappedCharacters && this.statuses.size < maxStatuses)
       this.statuses.set(name, status)
     for (const person of people) {
       const names = row.texts(person)
-      for (const [n, id] of row.texts(`${person} id`).entries())
-        if (names[n] && this.people.size < maxPeople) this.people.set(id, names[n].slice(0, 500))
+      for (const [n, account] of row.texts(`${person} id`).entries())
+        if (names[n] && this.people.size < maxPeople) this.people.set(account, names[n].slice(0, 500))
     }
   }
 
@@ -93,9 +80,8 @@ class JiraRows implements SourceRows {
     const isGiven = valueFor(this.context.mapping.statuses, task.list ?? '') != null
     const status = isGiven ? undefined : this.statuses.get(task.list ?? '')
     if (status) task.status = status
-    const inward = task.blockedBy ?? []
-    const blockedBy = [...new Set([...inward, ...(this.blockers.get(task.key) ?? [])])]
-    if (blockedBy.length > 0) task.blockedBy = blockedBy
+    const blockedBy = new Set([...(task.blockedBy ?? []), ...(this.blockers.get(task.key) ?? [])])
+    if (blockedBy.size > 0) task.blockedBy = [...blockedBy]
     if (task.parent) this.finishParent(draft, row)
     if (task.description) task.description = this.withNames(task.description)
     draft.comments = draft.comments.map((comment) => this.commentOf(comment, draft))
@@ -106,7 +92,7 @@ class JiraRows implements SourceRows {
     const parent = row.text('parent key') || (this.keys.get(task.parent!) ?? task.parent!)
     task.parent = parent
     const type = row.text('issue type')
-    if (type === '' || isJiraSubtask(type)) return
+    if (type === '' || isSubtask(type)) return
     delete task.parent
     task.fields = { ...task.fields, epic: parent }
   }
@@ -121,13 +107,13 @@ class JiraRows implements SourceRows {
   /** Reads `14/Mar/26 2:15 PM;Ada;The text`. Adds an ambiguous date to the foot of the description. */
   private commentOf(comment: CellComment, draft: Draft): CellComment {
     const { dates } = this.context
-    const [, start = '', name = '', rest = ''] = /^([^;\n]+);([^;\n]*);([\s\S]*)$/.exec(comment.text) ?? []
-    const [date, author, text] = [start.trim(), name.trim(), this.withNames(rest.trim())]
+    const parts = /^([^;\n]+);([^;\n]*);([\s\S]*)$/.exec(comment.text) ?? []
+    const [date = '', author = '', text = ''] = parts.slice(1).map((part) => part.trim())
     const createdAt = dates.read(date)
     if (text === '' || (!createdAt && !dates.isAmbiguous(date)))
       return { ...comment, text: this.withNames(comment.text) }
     if (!createdAt) addNote(draft, author ? `Comment of ${author}` : 'Comment', date, unreadDate(date))
     const person = readPerson(this.people.get(author) ?? author)
-    return { text, ...(createdAt && { createdAt }), ...(person && { author: person }) }
+    return { text: this.withNames(text), ...(createdAt && { createdAt }), ...(person && { author: person }) }
   }
 }

@@ -1,9 +1,8 @@
 import { DateTime } from 'luxon'
 import { DigestKeys, shortKey } from '../../convert/keys.ts'
 import type { Draft } from '../csv/cells.ts'
-import { notImported } from '../csv/columns.ts'
-import { csvReader, type SourceRows } from '../csv/csv-reader.ts'
-import type { Dates } from '../csv/dates.ts'
+import { csvReader, type SourceContext, type SourceRows } from '../csv/csv-reader.ts'
+import { notImported } from '../csv/headers.ts'
 import type { Row } from '../csv/rows.ts'
 import { oneLine } from '../csv/values.ts'
 import { KeyMap } from '../key-map.ts'
@@ -11,25 +10,23 @@ import { KeyMap } from '../key-map.ts'
 const reads = ['kind', 'is check list', 'status', 'timezone', 'is all day', 'task id', 'parent id']
 
 /** Reads the backup of TickTick. Above its header are lines about the file. */
-export const readTickTick = csvReader({
+export const readTickTick = csvReader(() => ({
   columns: {
-    ...notImported([...reads, 'order', 'is floating', 'column order', 'view mode', 'project kind'].join(',')),
-    ...{ 'folder name': 'field.folder', 'list name': 'list', 'column name': 'status', title: 'title' },
-    ...{ tags: 'labels', content: 'description', 'due date': 'dueDate', priority: 'priority' },
-    ...{ 'created time': 'createdAt', 'completed time': 'completed' },
+    ...notImported([...reads, 'order', 'is floating', 'column order', 'view mode', 'project kind'].join()),
+    ...{ 'folder name': 'field.folder', reminder: 'field.reminder', 'column name': 'status' },
   },
   reads,
   zone: 'timezone',
   priorities: { '0': undefined, '1': 'LOW', '3': 'MEDIUM', '5': 'HIGH' },
-  read: ({ dates }) => new TickTickRows(dates),
-})
+  read: (context) => new TickTickRows(context),
+}))
 
 class TickTickRows implements SourceRows {
   private readonly keys = new DigestKeys()
   private readonly keysById = new KeyMap<string>()
   private readonly scanKeys = new DigestKeys()
 
-  constructor(private readonly dates: Dates) {}
+  constructor(private readonly context: SourceContext) {}
 
   scan(row: Row): void {
     this.keysById.set(row.text('task id'), shortKey(keyOf(row, this.scanKeys)))
@@ -45,8 +42,8 @@ class TickTickRows implements SourceRows {
     if (status !== '') draft.isCompleted = status !== '0'
     if (row.text('kind') === 'NOTE') task.labels = [...(task.labels ?? []), 'Note']
     if (row.text('is check list') === 'Y') finishChecklist(draft)
-    const zone = this.dates.zoneOf(row.text('timezone') || 'UTC')
     // The time of an all-day task is midnight in its time zone.
+    const zone = this.context.dates.zoneOf(row.text('timezone') || 'UTC')
     if (row.text('is all day') === 'true' && task.dueDate?.includes('T'))
       task.dueDate = DateTime.fromISO(task.dueDate, { zone }).toISODate() ?? task.dueDate
   }

@@ -2,27 +2,24 @@ import { DigestKeys } from '../../convert/keys.ts'
 import type { CommentItem, ImportedItem, ImportedPerson } from '../../items.ts'
 import { parseObject } from '../../parse-object.ts'
 import { addNote, type Draft } from '../csv/cells.ts'
-import { notImported } from '../csv/columns.ts'
-import { csvReader, type SourceRows } from '../csv/csv-reader.ts'
+import { csvReader, type SourceContext, type SourceRows } from '../csv/csv-reader.ts'
+import { notImported } from '../csv/headers.ts'
 import type { Row } from '../csv/rows.ts'
 import { oneLine, short } from '../csv/values.ts'
 
 /** Reads a Todoist project exported as a template, or a file of a Todoist backup. */
-export const readTodoist = csvReader({
+export const readTodoist = csvReader(() => ({
   columns: {
     ...notImported('type,indent,date lang,timezone,duration,duration unit,deadline lang'),
-    ...{ content: 'title', description: 'description', priority: 'priority', author: 'author' },
-    ...{ responsible: 'assignee', date: 'dueDate', deadline: 'field.deadline', labels: 'labels' },
+    ...{ content: 'title', date: 'dueDate', deadline: 'field.deadline' },
   },
   reads: ['type', 'indent', 'timezone', 'duration', 'duration unit'],
   zone: 'timezone',
   priorities: { '1': 'HIGH', '2': 'MEDIUM', '3': 'LOW', '4': undefined },
-  read: () => new TodoistRows(),
-})
+  read: (context) => new TodoistRows(context),
+}))
 
 const maxIndent = 10
-/** The most messages between two tasks. */
-const maxPending = 1_000
 const maxMessageCharacters = 500
 
 interface Ancestor {
@@ -36,52 +33,27 @@ class TodoistRows implements SourceRows {
   private section?: string
   /** The latest task after its ancestors, outermost first. */
   private parents: Ancestor[] = []
-  private latest?: string
-  /** Messages for the report of the next task. */
-  private readonly pending: string[] = []
 
-  finish(draft: Draft, row: Row): boolean {
+  constructor(private readonly context: SourceContext) {}
+
+  finish(draft: Draft, row: Row): ImportedItem[] | void {
     const type = row.text('type').toLowerCase()
+    const { task } = draft
+    if (task.author) task.author = withoutId(task.author)
+    if (task.assignee) task.assignee = withoutId(task.assignee)
+    if (type === 'task') return this.finishTask(draft, row)
+    for (const line of [...draft.notes, ...draft.messages]) this.report(row, line)
     if (type === 'section') {
-      this.section = draft.task.title
+      this.section = task.title
       this.parents = []
-      const description = row.text('description')
-      if (description) this.report(`The description of the section was not imported: ${description}`)
+      const { description } = task
+      if (description) this.report(row, `The description of the section was not imported: ${description}`)
     }
-    if (type === 'task') this.finishTask(draft, row)
-    else for (const line of [...draft.notes, ...draft.messages]) this.report(`Row ${row.number}: ${line}`)
-    return type === 'task'
+    return type === 'note' ? this.commentOf(draft, row) : []
   }
 
-  otherItems({ task }: Draft, row: Row): ImportedItem[] {
-    if (row.text('type').toLowerCase() !== 'note') return []
-    const { text, files } = withoutFile(row.text('content'))
-    if (!this.latest) {
-      this.report(`The comment on the whole project was not imported: ${text}`)
-      return []
-    }
-    const author = task.author && withoutId(task.author)
-    const comment: CommentItem = { kind: 'comment', row: row.number, task: this.latest, text }
-    const messages = files.map(
-      (name) => `The file "${short(name)}" was not imported, only its name and address`,
-    )
-    return [
-      {
-        ...{ ...comment, ...(author && { author }), ...(task.dueDate && { createdAt: task.dueDate }) },
-        ...(messages.length > 0 && { messages }),
-      },
-    ]
-  }
-
-  private report(message: string): void {
-    if (this.pending.length === maxPending) return
-    const isLast = this.pending.length === maxPending - 1
-    this.pending.push(isLast ? 'Further rows are not reported' : message.slice(0, maxMessageCharacters))
-  }
-
-  /** Returns the messages after the last task. */
-  end(): string[] {
-    return this.pending
+  private report({ number }: Row, message: string): void {
+    this.context.reportRow(`Row ${number}: ${message}`.slice(0, maxMessageCharacters))
   }
 
   private finishTask(draft: Draft, row: Row): void {
@@ -98,14 +70,26 @@ class TodoistRows implements SourceRows {
     const parent = this.parents.at(-1)?.key
     if (parent) task.parent = parent
     this.parents.push({ indent, title, key: task.key })
-    this.latest = task.key
     if (this.section) draft.section = this.section
-    if (task.author) task.author = withoutId(task.author)
-    if (task.assignee) task.assignee = withoutId(task.assignee)
-    const duration = row.text('duration')
-    if (duration)
-      task.fields = { ...task.fields, duration: `${duration} ${row.text('duration unit')}`.trim() }
-    draft.messages.push(...this.pending.splice(0))
+    const duration = `${row.text('duration')} ${row.text('duration unit')}`.trim()
+    if (row.text('duration')) task.fields = { ...task.fields, duration }
+  }
+
+  private commentOf({ task }: Draft, row: Row): ImportedItem[] {
+    const { text, files } = withoutFile(row.text('content'))
+    const latest = this.parents.at(-1)
+    if (!latest) {
+      this.report(row, `The comment on the whole project was not imported: ${text}`)
+      return []
+    }
+    const comment: CommentItem = { kind: 'comment', row: row.number, task: latest.key, text }
+    if (task.author) comment.author = task.author
+    if (task.dueDate) comment.createdAt = task.dueDate
+    if (files.length > 0)
+      comment.messages = files.map(
+        (name) => `The file "${short(name)}" was not imported, only its name and address`,
+      )
+    return [comment]
   }
 }
 

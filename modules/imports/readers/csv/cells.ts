@@ -1,14 +1,15 @@
-import { type CellComment, readComments, readPerson } from '../../../exports/cells.ts'
+import { type CellComment, fieldPrefix, readComments, readPerson } from '../../../exports/cells.ts'
 import type { DigestKeys } from '../../convert/keys.ts'
 import { statusOf } from '../../convert/names.ts'
 import type { CommentItem, ImportedItem, SubtaskItem, TaskItem } from '../../items.ts'
 import type { Mapping } from '../../mapping.ts'
-import { type TaskTarget, useOf } from './columns.ts'
 import type { Dates } from './dates.ts'
+import { declared, useOf } from './headers.ts'
 import type { Row } from './rows.ts'
-import type { FieldType, ReadColumn } from './survey.ts'
+import type { ReadColumn } from './survey.ts'
 import {
   answerOf,
+  assigneesOf,
   bracketedList,
   jsonComments,
   listOf,
@@ -26,7 +27,7 @@ export interface Draft {
   /** The list or section, if another column has the status. */
   section?: string
   isCompleted?: boolean
-  comments: (CellComment & { messages?: string[] })[]
+  comments: CellComment[]
   subtasks: { title: string; completed: boolean }[]
   notes: string[]
   messages: string[]
@@ -54,93 +55,60 @@ interface Cell extends CellOptions {
 }
 type CellReader = (draft: Draft, cell: Cell) => void
 
-const one =
-  (part: 'title' | 'parent' | 'key' | 'externalId'): CellReader =>
-  ({ task }, { text }) => {
-    task[part] ||= part === 'title' || part === 'externalId' ? text.trim() : oneLine(text)
-  }
-
-const date =
-  (part: 'dueDate' | 'remindAt' | 'createdAt'): CellReader =>
-  (draft, { text, column, dates, zone }) => {
-    // Notion writes `October 8, 2026 → October 10, 2026`.
-    const [end, ...starts] = text.split('→').reverse()
-    const read = dates.read(end!.trim(), zone, part === 'dueDate')
-    if (read) draft.task[part] = read
-    if (!read) addNote(draft, column.header, text, unreadDate(text, end))
-    else if (starts.length > 0) addNote(draft, column.header, text)
-  }
-
-const nobody = /^\s*(unassigned|not assigned|nobody|no one|none|n\/a|-)\s*$/i
-
-/** Returns several people: `Ada` and `Bob` of `Ada, Bob` under `Owners`. `Lovelace, Ada` under `Owner` is one person. */
-function peopleOf(text: string, header: string): string[] {
-  const listed = listOf(text, /[;\n]/)
-  const people = listed.length > 1 ? [] : listOf(text, /,/)
-  const isList =
-    /^assign$|(assignees|owners|people|persons|names|members)$/.test(header) ||
-    people.every((one) => /\S(\s+\S|@)/.test(one))
-  return isList && people.length > 1 ? people : listed
+const times = ['createdAt', 'remindAt']
+const date: CellReader = (draft, { text, column: { target, header }, dates, zone }) => {
+  // Notion writes `October 8, 2026 → October 10, 2026`.
+  const [end, ...starts] = text.split('→').reverse()
+  const value = dates.read(end!.trim(), zone, !times.includes(target))
+  if (value) Object.assign(draft.task, { [target]: value })
+  if (!value) addNote(draft, header, text, unreadDate(text, end))
+  else if (starts.length > 0) addNote(draft, header, text)
 }
 
-/** ClickUp writes `[Ada,Bob]`. */
-const assignees: CellReader = (draft, cell) => {
-  const { text, column, listSeparator } = cell
-  if (!listSeparator && nobody.test(text)) return
-  const people = listSeparator
-    ? listOf(text, listSeparator)
-    : (bracketedList(text) ?? peopleOf(text, column.plain))
-  const [first = text, ...others] = people
-  person('assignee')(draft, { ...cell, text: first })
-  if (others.length > 0) draft.notes.push(`Also assigned: ${others.map(oneLine).join(', ')}`)
+const person: CellReader = ({ task }, { text, column: { target } }) => {
+  const part = target as 'author'
+  const email = task[part]?.email
+  task[part] = { name: '', ...readPerson(oneLine(text)), ...(email && { email }) }
+}
+const email =
+  (part: 'assignee' | 'author'): CellReader =>
+  ({ task }, { text }) => {
+    task[part] = { name: text.trim(), ...task[part], email: text.trim() }
+  }
+
+const list: CellReader = ({ task }, { text, column: { target }, listSeparator }) => {
+  const usual = declared.get(target)?.reference?.to === 'task' ? /[,;\s]/ : /[,;\n]/
+  const values = (!listSeparator && bracketedList(text)) || listOf(text, listSeparator ?? usual)
+  ;(task[target as 'labels'] ??= []).push(...values)
 }
 
-const person =
-  (part: 'assignee' | 'author', isEmail = false): CellReader =>
-  ({ task }, { text }) => {
-    const known = task[part]
-    const read = readPerson(oneLine(text)) ?? { name: '' }
-    const email = isEmail ? text.trim() : (known?.email ?? read.email)
-    const name = known && !isEmail ? read.name : (known?.name ?? read.name)
-    task[part] = email ? { name, email } : { name }
-  }
-
-const list =
-  (part: 'labels' | 'blockedBy', usual = /[,;\n]/): CellReader =>
-  ({ task }, { text, listSeparator }) => {
-    const inBrackets = listSeparator ? undefined : bracketedList(text)
-    ;(task[part] ??= []).push(...(inBrackets ?? listOf(text, listSeparator ?? usual)))
-  }
-
-const readField: CellReader = ({ task }, { text, column }) => {
-  const key = column.target.slice('field.'.length)
+const field: CellReader = ({ task }, { text, column: { key, target, type } }) => {
+  const name = target === 'completed' ? key : target.slice(fieldPrefix.length)
   const fields = (task.fields ??= {})
-  if (Object.hasOwn(fields, key)) fields[key] = `${fields[key]}, ${text}`
-  else fields[key] = valueOf(text, column.type)
+  if (Object.hasOwn(fields, name)) fields[name] = `${fields[name]}, ${text}`
+  else if (type === 'number') fields[name] = Number(text)
+  else if (type === 'boolean') fields[name] = text.trim().toLowerCase() === 'true'
+  else fields[name] = type === 'date' ? text.trim() : text
 }
 
-function valueOf(text: string, type: FieldType): string | number | boolean {
-  if (type === 'number') return Number(text)
-  if (type === 'boolean') return text.trim().toLowerCase() === 'true'
-  return type === 'date' ? text.trim() : text
-}
-
-/** A time in the column also means that the task is completed. Every other answer than yes or no is also a field. */
-const completed: CellReader = (draft, { text: given, column, dates, zone }) => {
-  const text = given.trim()
-  const answer = answerOf(text, column.header)
-  const isTime = answer === 'other' && (dates.read(text, zone) !== undefined || dates.isAmbiguous(text))
-  if (answer === 'yes' || isTime) draft.isCompleted = true
-  if (answer === 'other') (draft.task.fields ??= {})[column.key] = valueOf(text, column.type)
-  if (answer === 'other' && !isTime)
-    draft.messages.push(
-      `${column.header}: ${short(text)} is not 100 %, a date, yes or no: the task is not completed`,
-    )
+/** Reads the cells of a declared field that needs no reader of its own, by its kind. */
+const declaredField: CellReader = (draft, cell) => {
+  const { text, column } = cell
+  const { kind } = declared.get(column.target)!
+  if (!kind) return list(draft, cell)
+  if (kind.is === 'instant') return date(draft, cell)
+  if (kind.is === 'user') return person(draft, cell)
+  const value = kind.is === 'wholeNumber' ? Number(text) : text.trim()
+  if (Number.isNaN(value))
+    addNote(draft, column.header, text, `${column.header}: ${short(text)} is not a number`)
+  else Object.assign(draft.task, { [column.target]: value })
 }
 
 /** The function that reads a cell into a draft, by the target of its column. */
-const cellReaders: Record<TaskTarget, CellReader> = {
-  title: one('title'),
+const cellReaders: Record<string, CellReader> = {
+  title: ({ task }, { text }) => {
+    task.title = text.trim()
+  },
   description: ({ task }, { text }) => {
     task.description = task.description ? `${task.description}\n\n${text}` : text
   },
@@ -158,27 +126,41 @@ const cellReaders: Record<TaskTarget, CellReader> = {
     else if (priority === null)
       addNote(draft, column.header, text, `The priority "${short(text)}" is unknown`)
   },
-  dueDate: date('dueDate'),
-  remindAt: date('remindAt'),
-  assignee: assignees,
-  assigneeEmail: person('assignee', true),
-  author: person('author'),
-  authorEmail: person('author', true),
-  createdAt: date('createdAt'),
-  completed,
-  labels: list('labels'),
-  parent: one('parent'),
-  blockedBy: list('blockedBy', /[,;\s]/),
+  assignee: (draft, cell) => {
+    const { text, column, listSeparator } = cell
+    const [first, ...others] = listSeparator ? [text] : assigneesOf(text, column.plain)
+    if (first !== undefined) person(draft, { ...cell, text: first })
+    if (others.length > 0) draft.notes.push(`Also assigned: ${others.map(oneLine).join(', ')}`)
+  },
+  assigneeEmail: email('assignee'),
+  author: person,
+  authorEmail: email('author'),
+  createdAt: date,
+  /** A time also means that the task is completed. Every other answer than yes or no is also a field. */
+  completed: (draft, cell) => {
+    const { column, dates, zone } = cell
+    const text = cell.text.trim()
+    const answer = answerOf(text, column.header)
+    const isTime = answer === 'other' && (dates.read(text, zone) !== undefined || dates.isAmbiguous(text))
+    if (answer === 'yes' || isTime) draft.isCompleted = true
+    if (answer === 'other') field(draft, { ...cell, text })
+    if (answer === 'other' && !isTime)
+      draft.messages.push(
+        `${column.header}: ${short(text)} is not 100 %, a date, yes or no: the task is not completed`,
+      )
+  },
+  parent: ({ task }, { text }) => {
+    task.parent ||= oneLine(text)
+  },
   comments: ({ comments, messages }, { text, dates, listSeparator }) =>
-    comments.push(
-      ...((listSeparator ? undefined : jsonComments(text, dates, messages)) ?? readComments(text)),
-    ),
+    comments.push(...((!listSeparator && jsonComments(text, dates, messages)) || readComments(text))),
   // Microsoft Planner writes `one;two`.
   subtasks: ({ subtasks }, { text, column }) =>
     subtasks.push(...subtasksOf(column.plain === 'checklist items' ? text.replaceAll(';', '\n') : text)),
   notes: ({ notes }, { text, column }) => notes.push(`${column.header}: ${text}`),
-  id: one('key'),
-  externalId: one('externalId'),
+  id: ({ task }, { text }) => {
+    task.key = oneLine(text)
+  },
 }
 
 /** Returns the draft of the task in a row. */
@@ -191,26 +173,24 @@ export function draftOf(row: Row, columns: ReadColumn[], options: CellOptions): 
     const { target, header } = column
     const given = row.at(column.index)
     const text = options.decode && target !== 'title' ? options.decode(given) : given
-    if (text.trim() === '' || isEmpty(text, column, options)) continue
+    if (text.trim() === '' || (!options.listSeparator && isEmpty(text, target))) continue
     const first = useOf(target) === 'first' ? filled.get(target) : undefined
     if (first !== undefined) {
       if (first !== text) draft.notes.push(`${header}: ${text}`)
       continue
     }
     filled.set(target, text)
-    const read = target.startsWith('field.') ? readField : cellReaders[target as TaskTarget]
-    cell.text = text
-    cell.column = column
-    read(draft, cell)
+    Object.assign(cell, { text, column })
+    if (target.startsWith(fieldPrefix)) field(draft, cell)
+    else (cellReaders[target] ?? declaredField)(draft, cell)
   }
   return draft
 }
 
+const texts = ['title', 'description', 'author', 'authorEmail', 'assigneeEmail', 'notes', 'id', 'externalId']
 /** Many systems write `null` and `[]` in empty cells. In our own files, they are names. */
-const isEmpty = (text: string, { target }: ReadColumn, { listSeparator }: CellOptions) =>
-  !listSeparator && mayBeEmpty.test(target) && /^\s*(null|\[\])\s*$/.test(text)
-const mayBeEmpty =
-  /^(status|list|priority|dueDate|remindAt|createdAt|completed|assignee|labels|parent|blockedBy|comments|subtasks)$/
+const isEmpty = (text: string, target: string) =>
+  /^\s*(null|\[\])\s*$/.test(text) && !target.startsWith(fieldPrefix) && !texts.includes(target)
 
 /** Returns the task of a draft, then its subtasks and comments. */
 export function itemsOf(draft: Draft, keys: DigestKeys, mapping: Mapping): ImportedItem[] {

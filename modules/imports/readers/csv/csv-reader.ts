@@ -3,22 +3,21 @@ import type { ImportedItem } from '../../items.ts'
 import type { Mapping } from '../../mapping.ts'
 import type { Reader } from '../reader.ts'
 import { type CellOptions, type Draft, draftOf, itemsOf } from './cells.ts'
-import { type Column, columnsOf, headerMessages, isTitle, type KnownColumns, plain } from './columns.ts'
+import { type Column, columnsOf, headerMessages, isTitle } from './columns.ts'
 import { Dates } from './dates.ts'
-import { findHeader, readRows, type Row, unevenCells } from './rows.ts'
-import { columnsToRead, Survey } from './survey.ts'
+import { englishName, type KnownColumns, usualTargets } from './headers.ts'
+import { findHeader, readRows, type Row } from './rows.ts'
+import { Survey } from './survey.ts'
 import type { Priorities } from './values.ts'
 
 /** The format of a system's CSV files. */
 export interface CsvSource {
+  /** The targets of columns that differ from the usual ones. */
+  columns?: KnownColumns
+  /** True if users name columns: only `columns` have targets, and all other columns become fields. */
+  hasOwnColumns?: boolean
   /** The plain headers of columns without a target that `read` uses. */
   reads?: readonly string[]
-  /** Absent: columns are found by their usual names. Other columns become fields. */
-  columns?: KnownColumns
-  /** For sources with several kinds of files. */
-  columnsFor?(names: string[]): KnownColumns | undefined
-  /** Returns the English name of a plain header. */
-  translate?(name: string): string
   /** The plain header of the column with the time zone of the dates in its row. */
   zone?: string
   priorities?: Priorities
@@ -28,33 +27,42 @@ export interface CsvSource {
 export interface SourceContext {
   mapping: Mapping
   dates: Dates
-  /** The header. */
-  names: string[]
+  /** Adds a line about a row that is not a task to the report, up to a limit. */
+  reportRow(message: string): void
 }
 
 /** Reads the rows of one file: `scan` is called with each row, and then `finish` with each row. */
-export interface SourceRows extends Partial<Pick<CellOptions, 'listSeparator' | 'priorities' | 'decode'>> {
+export interface SourceRows extends Partial<Pick<CellOptions, 'listSeparator' | 'decode'>> {
   scan?(row: Row): void
   /** Returns the part of the mapping that the rows show. */
   proposal?(): Mapping
-  /** Completes the draft. Returns false if the row is not a task. */
-  finish?(draft: Draft, row: Row): boolean | void
-  /** Returns the items of a row that is not a task, such as a comment on an earlier task. */
-  otherItems?(draft: Draft, row: Row): ImportedItem[]
-  /** Returns lines for the report, after the last row. */
-  end?(): string[]
+  /** Completes the draft. May return other items in place of the task, such as a comment on an earlier task. */
+  finish?(draft: Draft, row: Row): ImportedItem[] | void
 }
 
-/** Returns the reader of a system's CSV files. It reads a file twice: first the types of columns, then the tasks. */
-export const csvReader = (source: CsvSource): Reader =>
+const maxReported = 1_000
+
+/**
+ * Returns the reader of a system's CSV files. It reads a file twice: first the types of columns, then the tasks.
+ * @param formatOf returns the format of a file with these plain headers
+ */
+export const csvReader = (formatOf: (headers: string[]) => CsvSource): Reader =>
   async function* ({ open, mapping, propose, declareFields, report }) {
     const dates = new Dates(mapping)
-    const nameOf = (header: string) => source.translate?.(plain(header)) ?? plain(header)
-    const header = await findHeader(open, isTitle(source.columns, mapping, nameOf))
-    const names = header.names.map(nameOf)
-    const known = source.columns ?? source.columnsFor?.(header.names)
-    const columns = columnsOf(header.names, mapping, nameOf, known)
-    const rows = source.read?.({ mapping, dates, names: header.names }) ?? {}
+    const targetsOf = (headers: string[]) => {
+      const { columns, hasOwnColumns } = formatOf(headers)
+      return hasOwnColumns ? new Map(Object.entries(columns ?? {})) : usualTargets(headers, columns)
+    }
+    const header = await findHeader(open, isTitle(mapping, targetsOf))
+    const names = header.names.map(englishName)
+    const columns = columnsOf(header.names, mapping, targetsOf)
+    const format = formatOf(names)
+    let reported = 0
+    const reportRow = (message: string) => {
+      const isLast = ++reported === maxReported
+      if (reported <= maxReported) report(isLast ? 'Further rows are not reported' : message)
+    }
+    const rows = format.read?.({ mapping, dates, reportRow }) ?? {}
     const survey = new Survey(columns, rows.decode)
     for await (const row of readRows(open, header, names)) {
       if (row.repeatsHeader) continue
@@ -64,25 +72,24 @@ export const csvReader = (source: CsvSource): Reader =>
     const dateFormat = survey.decideOrder(dates)
     for (const message of [...headerMessages(mapping, columns), survey.otherOrder(dates)])
       if (message) report(message)
-    const toRead = columnsToRead(columns, survey, source.reads)
+    const toRead = survey.columnsToRead(format.reads)
     propose({ columns: toRead.proposal, ...(dateFormat && { dateFormat }), ...rows.proposal?.() })
     declareFields(fieldsOf(columns))
     yield* toRead.fields
     const keys = new DigestKeys()
-    const { listSeparator, decode, priorities = source.priorities } = rows
+    const { listSeparator, decode } = rows
     for await (const row of readRows(open, header, names)) {
-      const zone = source.zone && row.text(source.zone)
-      const draft = draftOf(row, toRead.columns, { dates, priorities, listSeparator, decode, zone })
-      const { messages, notes } = unevenCells(row, columns.length)
+      const zone = format.zone && row.text(format.zone)
+      const options = { dates, priorities: format.priorities, listSeparator, decode, zone }
+      const draft = draftOf(row, toRead.columns, options)
+      const { messages, notes } = row.uneven(columns.length)
       draft.messages.push(...messages)
       draft.notes.push(...notes)
       if (row.repeatsHeader) {
         const key = draft.task.key || keys.next(header.names)
         yield { ...draft.task, key, problem: 'The row repeats the header' }
-      } else if (rows.finish?.(draft, row) === false) yield* rows.otherItems?.(draft, row) ?? []
-      else yield* itemsOf(draft, keys, mapping)
+      } else yield* rows.finish?.(draft, row) ?? itemsOf(draft, keys, mapping)
     }
-    for (const message of rows.end?.() ?? []) report(message)
     if (dates.usedZone) propose({ timeZone: dates.zone })
   }
 

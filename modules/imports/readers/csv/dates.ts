@@ -1,13 +1,121 @@
-import { DateTime } from 'luxon'
+import { DateTime, IANAZone } from 'luxon'
 import { ImportError } from '../../items.ts'
-import { clockIn, dayOf, type First, instantOf, isDay, isoDay } from './date-texts.ts'
-import { isZone, ZoneClock, zoneNamed } from './zones.ts'
+
+/** `day` for 21/11/2026, `month` for 11/21/2026. */
+export type First = 'day' | 'month'
+
+const languages = ['en', 'es', 'de', 'fr', 'pt', 'it', 'nl', 'pl']
+const minMonthCharacters = 3
+const withoutAccents = (text: string) => text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
+
+/** The months, from 1, by their names and the starts of their names. Null: the start is ambiguous. */
+const months = new Map<string, number | null>()
+for (const language of languages)
+  for (let month = 1; month <= 12; month++)
+    for (const name of new Set(namesOf(language, new Date(2026, month - 1))))
+      for (let end = minMonthCharacters; end <= name.length; end++) {
+        const start = name.slice(0, end)
+        months.set(start, (months.get(start) ?? month) === month && months.get(start) !== null ? month : null)
+      }
+
+/** Returns the name of the month alone, the name after a day, and the short name. */
+function namesOf(language: string, date: Date): string[] {
+  const formats = [{ month: 'long' }, { month: 'long', day: 'numeric' }, { month: 'short' }] as const
+  return formats.map((format) => {
+    const parts = new Intl.DateTimeFormat(language, format).formatToParts(date)
+    return withoutAccents(parts.find(({ type }) => type === 'month')!.value).replace('.', '')
+  })
+}
+
+/** The time zones that an abbreviation means everywhere or usually. */
+const abbreviations = new Map(
+  `Z+0,UTC+0,GMT+0,WET+0,WEST+1,CET+1,MEZ+1,CEST+2,MESZ+2,EET+2,EEST+3,MSK+3,JST+9,KST+9,AEST+10,AEDT+11,NZST+12,NZDT+13,
+  EST-5,EDT-4,CDT-5,MST-7,MDT-6,PST-8,PDT-7,AKST-9,AKDT-8,HST-10`
+    .split(/,\s*/)
+    .map((pair) => [pair.replace(/[^A-Z]/g, ''), `UTC${pair.replace(/[A-Z]/g, '')}`]),
+)
+
+/** Returns the name of the time zone that a text means, or null. */
+function zoneIn(text: string): string | null {
+  const [, hours, minutes = '00'] = /^(?:GMT|UTC)?\s*([+-]\d{1,2}):?(\d{2})?$/i.exec(text) ?? []
+  if (hours) return `UTC${hours}:${minutes}`
+  return abbreviations.get(text.toUpperCase()) ?? (text.includes('/') ? (zoneNamed(text) ?? null) : null)
+}
+
+export const isZone = (zone: string): boolean => zone === 'UTC' || IANAZone.isValidZone(zone)
+
+/**
+ * Returns the usual name of a time zone: `Europe/Berlin` for `europe/BERLIN`. Undefined for other texts.
+ * luxon stores each name that it gets until the process ends.
+ */
+function zoneNamed(text: string): string | undefined {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: text }).resolvedOptions().timeZone
+  } catch {
+    return undefined
+  }
+}
+
+const time =
+  /(?:T|,?\s+(?:at\s+)?)(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?(?:\s*([ap])\.?\s?m\.?)?\s*(Z\b|(?:GMT|UTC)?[+-]\d{1,2}(?::?\d{2})?|[A-Z]+\/[A-Z_/]+|[A-Z]{2,5})?(?:\s*(?:\(([^()]*(?:\([^()]*\)[^()]*)*)\)|\[[^\][]*\]))?$/i
+
+/** Returns the time at the end of a text, from `index` on. Its zone is undefined if the text has none, and null if it is unknown. */
+export function clockIn(text: string) {
+  const match = time.exec(text)
+  if (!match) return undefined
+  const [, hours, minutes, seconds = '0', fraction = '', half, offset, inParentheses] = match
+  const hour = half ? (Number(hours) % 12) + (half.toLowerCase() === 'p' ? 12 : 0) : Number(hours)
+  const [minute, second] = [Number(minutes), Number(seconds)]
+  if (hour > 23 || minute > 59 || second > 59 || (half && !/^0?[1-9]$|^1[0-2]$/.test(hours!)))
+    return undefined
+  const millisecond = Number(fraction.padEnd(3, '0').slice(0, 3))
+  const zone = offset ?? inParentheses
+  return { index: match.index, hour, minute, second, millisecond, zone: zone && zoneIn(zone.trim()) }
+}
 
 const maxCharacters = 80
-/** A clock has up to 20,000 days in memory. */
-const maxZones = 50
-/** The longest name of a time zone has fewer characters. */
-const maxZoneCharacters = 50
+/** A weekday may be before the numbers. */
+const numbers = /^(?:\p{L}{2,10}\.?,? )?(\d{1,4})([-/.])(\d{1,2})\2(\d{1,4})$/u
+const dayFirst =
+  /^(?:\p{L}{2,10},? )?(\d{1,2})(?:st|nd|rd|th)?[ /.-]+(?:de )?(\p{L}{3,10})\.?,?[ /.-]+(?:de )?(\d{2,4})$/iu
+const monthFirst = /^(?:\p{L}{2,10},? )?(\p{L}{3,10})\.? (\d{1,2})(?:st|nd|rd|th)?,? (\d{4})$/iu
+
+/** Whether day or month is first. `certain`: a number above 12 shows it. `usual`: the separator also shows it. */
+export function orderOf(text: string): { certain?: First; usual?: First; separator?: string } {
+  if (text.length > maxCharacters) return {}
+  const [, one = '', separator, two] = numbers.exec(text.slice(0, clockIn(text)?.index)) ?? []
+  if (one === '' || one.length > 2) return {}
+  const certain = Number(one) > 12 ? 'day' : Number(two) > 12 ? 'month' : undefined
+  return { certain, usual: certain ?? (separator === '.' ? 'day' : undefined), separator }
+}
+
+/** Reads a date without a time. */
+function dayOf(text: string, first: First | undefined): DateTime | undefined {
+  const [year = 0, month, day] = (numericDay(text, first) ?? namedDay(text.normalize()))?.map(Number) ?? []
+  if (!month) return undefined
+  const date = DateTime.utc(year < 100 ? year + (year < 70 ? 2000 : 1900) : year, month, day!)
+  return date.isValid && date.year >= 1000 ? date : undefined
+}
+
+/** Returns year, month and day. */
+function numericDay(text: string, given?: First): unknown[] | undefined {
+  const [, one, , two, three = ''] = numbers.exec(text) ?? []
+  if (!one || one.length === 3 || three.length === 3) return undefined
+  if (one.length === 4) return [one, two, three]
+  const { certain, usual } = orderOf(text)
+  const first = certain ?? (one === two ? 'day' : given) ?? usual
+  if (!first || three.length === 1) return undefined
+  return first === 'day' ? [three, two, one] : [three, one, two]
+}
+
+function namedDay(text: string): unknown[] | undefined {
+  const [, day, name = '', year] = dayFirst.exec(text) ?? []
+  if (day) return [year, months.get(withoutAccents(name)), day]
+  const [, month, dayAfter, yearAfter] = monthFirst.exec(text) ?? []
+  return month ? [yearAfter, months.get(withoutAccents(month)), dayAfter] : undefined
+}
+
+const maxZones = 1_000
 
 /** Reads the dates of one file. */
 export class Dates {
@@ -19,7 +127,8 @@ export class Dates {
   private readonly format?: string
   /** True if the format has a usual order. `guess` then reads the same dates, and is faster. */
   readonly isUsual: boolean = true
-  private readonly clocks = new Map<string, ZoneClock>()
+  /** The names of time zones by their texts in the file. */
+  private readonly zones = new Map<string, string>()
 
   /** @throws ImportError if the format or the time zone cannot be used */
   constructor({ dateFormat, timeZone = 'UTC' }: { dateFormat?: string; timeZone?: string }) {
@@ -44,54 +153,46 @@ export class Dates {
    */
   read(text: string, zone?: string, isDue = false): string | undefined {
     if (text.length > maxCharacters) return undefined
-    const isFormatFirst = this.format && !this.isUsual
-    return isFormatFirst
-      ? (this.readFormat(text, isDue, zone) ?? this.guess(text, isDue, zone))
-      : (this.guess(text, isDue, zone) ?? this.readFormat(text, isDue, zone))
+    return this.isUsual
+      ? (this.guess(text, isDue, zone) ?? this.readFormat(text, isDue, zone))
+      : (this.readFormat(text, isDue, zone) ?? this.guess(text, isDue, zone))
   }
 
   /** True if only the order of day and month, or the time zone, is unknown. */
   isAmbiguous(text: string): boolean {
-    if (text.length > maxCharacters) return false
-    const day = dayOf(text.slice(0, clockIn(text)?.index), this.first ?? 'day')
-    return day !== undefined && isDay(day) && this.read(text) === undefined
+    if (text.length > maxCharacters || this.read(text) !== undefined) return false
+    return dayOf(text.slice(0, clockIn(text)?.index), this.first ?? 'day') !== undefined
   }
 
   /** Returns the name of a time zone of the file, or the default time zone for another text. */
-  zoneOf(given: string): string {
-    return this.clockOf(given).zone
-  }
-
-  private clockOf(given = this.zone): ZoneClock {
-    const zone = given.length > maxZoneCharacters ? this.zone : given
-    const known = this.clocks.get(zone)
+  zoneOf(given = this.zone): string {
+    if (!given || given === this.zone) return this.zone
+    const known = this.zones.get(given)
     if (known) return known
-    const clock = new ZoneClock(zone === this.zone ? zone : (zoneNamed(zone) ?? this.zone))
-    if (this.clocks.size < maxZones) this.clocks.set(zone, clock)
-    return clock
+    const zone = (given.length < maxCharacters && zoneNamed(given)) || this.zone
+    if (this.zones.size < maxZones) this.zones.set(given, zone)
+    return zone
   }
 
   private readFormat(text: string, isDue: boolean, given?: string): string | undefined {
     if (!this.format) return undefined
-    const date = DateTime.fromFormat(text, this.format, { zone: this.clockOf(given).zone, locale: 'en' })
+    const date = DateTime.fromFormat(text, this.format, { zone: this.zoneOf(given), locale: 'en' })
     if (!date.isValid) return undefined
     const isTime = /[hH]/.test(this.format) && !(isDue && date.equals(date.startOf('day')))
-    return isTime ? new Date(date.toMillis()).toISOString() : isoDay(date)
+    return isTime ? new Date(date.toMillis()).toISOString() : date.toISODate()
   }
 
   private guess(text: string, isDue: boolean, given?: string): string | undefined {
     // Milliseconds since 1970, as ClickUp writes them, or seconds.
     if (/^[1-9]\d{9}(\d{3})?$/.test(text)) return new Date(Number(text.padEnd(13, '0'))).toISOString()
-    const clock = clockIn(text)
-    const day = dayOf(text.slice(0, clock?.index), this.first)
-    if (!day || !isDay(day)) return undefined
-    if (!clock || (isDue && clock.ms === 0)) return isoDay(day)
-    return instantOf(day, clock, (own) => {
-      if (own !== undefined) return this.clockOf(own)
-      const zone = this.clockOf(given)
-      if (zone.zone === this.zone) this.usedZone = true
-      return zone
-    })
+    const { index, zone, ...clock } = clockIn(text) ?? {}
+    const day = dayOf(text.slice(0, index), this.first)
+    const isMidnight = Object.values(clock).every((part) => part === 0)
+    if (!day || index === undefined || (isDue && isMidnight)) return day?.toISODate() ?? undefined
+    if (zone === null) return undefined
+    const inFile = zone ?? this.zoneOf(given)
+    this.usedZone ||= zone === undefined && inFile === this.zone
+    return new Date(day.set(clock).setZone(inFile, { keepLocalTime: true }).toMillis()).toISOString()
   }
 }
 
@@ -103,7 +204,10 @@ const sample = DateTime.utc(2026, 11, 21)
 export function dateFormatOf(given: string): string | undefined {
   // Other tools write the day as D, the year as Y and a.m. as A.
   const format = given.replace(/[DYA]/g, (letter) => letter.toLowerCase())
-  if (!hasKnownLettersOnce(format)) return undefined
+  // luxon converts a format to a regular expression. Repeated letters, as in `HmsHmsHms`, would take exponential time.
+  const found = (format.replace(/'[^']*'?/g, ' ').match(/([A-Za-z])\1*/g) ?? []).map((run) => run[0]!)
+  if (new Set(found).size < found.length || !found.every((letter) => letters.includes(letter)))
+    return undefined
   try {
     const read = DateTime.fromFormat(sample.toFormat(format), format, { zone: 'UTC', locale: 'en' })
     const isWhole = /d/.test(format) && /[ML]/.test(format) && /y/.test(format)
@@ -111,11 +215,4 @@ export function dateFormatOf(given: string): string | undefined {
   } catch {
     return undefined
   }
-}
-
-/** Luxon converts a format to a regular expression. Repeated letters, as in `HmsHmsHms`, would take exponential time. */
-function hasKnownLettersOnce(format: string): boolean {
-  const runs = format.replace(/'[^']*'?/g, ' ').match(/([A-Za-z])\1*/g) ?? []
-  const found = runs.map((run) => run[0]!)
-  return found.every((letter) => letters.includes(letter)) && new Set(found).size === found.length
 }

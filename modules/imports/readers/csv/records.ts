@@ -1,13 +1,11 @@
-import { pipeline, Readable } from 'node:stream'
-import { CsvError, parse } from 'csv-parse'
 import { ImportError } from '../../items.ts'
-import { countLines, lineAt, type Open, readText } from './text.ts'
+import { linesIn, type Open, readText } from './text.ts'
 
 /** Many, because an export of Jira has as many comment columns as the issue with the most comments has comments. */
 export const maxColumns = 2_000
 /** Bounds the memory for a row. Quotes and separators do not count. */
 const maxRowCharacters = 4 * 1024 * 1024
-/** Bounds the work for a small archive that contains a file of empty lines. */
+/** Bounds the work for a small archive that contains a file of empty lines. CRLF counts twice. */
 const maxEmptyLines = 1_000_000
 
 /**
@@ -19,103 +17,105 @@ export async function* readRecords(
   delimiter: string,
   maxCharacters = maxRowCharacters,
 ): AsyncGenerator<string[]> {
-  const parser = parse({
-    delimiter,
-    record_delimiter: ['\r\n', '\n', '\r'],
-    relax_column_count: true,
-    relax_quotes: true,
-    skip_empty_lines: true,
-    max_record_size: maxCharacters,
-    // The rest of a row with more columns becomes the text of one cell, which `max_record_size` bounds.
-    ignore_last_delimiters: maxColumns + 1,
-  })
-  const text = limitEmptyLines(checkQuotes(readText(open), delimiter), () => parser.info.empty_lines)
-  pipeline(Readable.from(text), parser, () => {})
-  try {
-    for await (const record of parser) {
-      if (record.length > maxColumns) throw new ImportError(tooLarge, `row ${parser.info.records}`)
-      yield record
-    }
-  } catch (error) {
-    throw error instanceof CsvError ? await importError(error, open) : error
-  }
+  const parser = new RecordParser(delimiter, maxCharacters)
+  for await (const text of readText(open)) yield* parser.read(text)
+  const last = parser.end()
+  if (last) yield last
 }
-
-async function* limitEmptyLines(text: AsyncIterable<Uint8Array>, emptyLines: () => number) {
-  for await (const part of text) {
-    if (emptyLines() > maxEmptyLines)
-      throw new ImportError(`The file has more than ${maxEmptyLines} empty lines`)
-    yield part
-  }
-}
-
-const tooLarge = `A row must have at most ${maxColumns} columns and ${maxRowCharacters} characters`
-const problems: Record<string, string> = {
-  CSV_QUOTE_NOT_CLOSED: 'The quote at the start of a cell is never closed. The file may be cut off',
-}
-
-async function importError({ code, column, bytes }: CsvError, open: Open): Promise<ImportError> {
-  const problem = Number(column) < maxColumns ? problems[code] : undefined
-  return new ImportError(problem ?? tooLarge, `line ${await lineAt(open, Number(bytes))}`)
-}
-
-const quote = 34
-const lineFeed = 10
-const carriageReturn = 13
 
 /**
- * Checks that a quoted cell ends with a quote, and that other quotes in it are doubled. A quote in a cell that does not
- * begin with a quote is text, as in spreadsheets. The parser is set to accept such texts, so it does not check quotes.
- * @throws ImportError with the line
+ * Parses the pieces of a CSV text. As in spreadsheets, a quote in a cell that does not begin with a quote is text. A cell
+ * that begins with a quote must end with a quote, and other quotes in it must be doubled. No CSV package checks both.
  */
-async function* checkQuotes(text: AsyncIterable<Uint8Array>, delimiter: string): AsyncGenerator<Uint8Array> {
-  const quotes = new Quotes(delimiter.charCodeAt(0))
-  let line = 1
-  for await (const part of text) {
-    const error = quotes.findError(part)
-    if (error >= 0)
-      throw new ImportError(
-        'A quote within a quoted cell must be doubled',
-        `line ${line + countLines(part.subarray(0, error))}`,
-      )
-    line += countLines(part)
-    yield part
+class RecordParser {
+  private readonly ends: RegExp
+  private cells: string[] = []
+  private cell = ''
+  private characters = 0
+  /** `closing`: after a quote in a quoted cell. The next character must be a second quote, or end the cell. */
+  private state: 'start' | 'plain' | 'quoted' | 'closing' = 'start'
+  private line = 1
+  private quotedLine = 1
+  private emptyLines = 0
+
+  constructor(
+    private readonly delimiter: string,
+    private readonly maxCharacters: number,
+  ) {
+    this.ends = new RegExp(`[${delimiter}\r\n]`, 'g')
   }
-}
 
-class Quotes {
-  private isQuoted = false
-  private before = lineFeed
-  /** True after a quote in a quoted cell: the next byte must be a second quote, or end the cell. */
-  private isAfterQuote = false
-
-  constructor(private readonly separator: number) {}
-
-  /** Returns the index of the character that follows a wrong quote, or -1. */
-  findError(part: Uint8Array): number {
-    for (let at = 0; at < part.length; at++) {
-      if (!this.isAfterQuote) {
-        const next = part.indexOf(quote, at)
-        if (next > at) this.before = part[next - 1]!
-        if (next < 0) {
-          this.before = part.at(-1)!
-          return -1
-        }
-        at = next
+  *read(text: string): Generator<string[]> {
+    for (let at = 0; at < text.length; at++) {
+      if (this.state !== 'quoted' && this.state !== 'plain' && text[at] === '"') {
+        if (this.state === 'closing') this.add('"')
+        else this.quotedLine = this.line
+        this.state = 'quoted'
+      } else if (this.state === 'quoted') at = this.readQuoted(text, at)
+      else {
+        at = this.readPlain(text, at)
+        const record = at < text.length && this.endCell(text[at]!)
+        if (record) yield record
       }
-      const byte = part[at]!
-      if (this.isAfterQuote) {
-        this.isAfterQuote = false
-        this.isQuoted = byte === quote
-        if (!this.isQuoted && !this.isEnd(byte)) return at
-      } else if (this.isQuoted) this.isAfterQuote = true
-      else this.isQuoted = this.isEnd(this.before)
-      this.before = byte
     }
-    return -1
   }
 
-  private isEnd(byte: number): boolean {
-    return byte === this.separator || byte === lineFeed || byte === carriageReturn
+  /** Returns the last row. */
+  end(): string[] | undefined {
+    if (this.state === 'quoted')
+      throw new ImportError(
+        'The quote at the start of a cell is never closed. The file may be cut off',
+        `line ${this.quotedLine}`,
+      )
+    return this.endCell('\n')
+  }
+
+  /** Returns the offset of the quote that is not doubled, or the end of the text. */
+  private readQuoted(text: string, start: number): number {
+    let end = text.indexOf('"', start)
+    while (end >= 0 && text[end + 1] === '"') end = text.indexOf('"', end + 2)
+    const part = text.slice(start, end < 0 ? undefined : end)
+    this.line += linesIn(part)
+    this.add(part.replaceAll('""', '"'))
+    if (end >= 0) this.state = 'closing'
+    return start + part.length
+  }
+
+  /** Returns the offset of the character that ends the cell, or the end of the text. */
+  private readPlain(text: string, start: number): number {
+    this.ends.lastIndex = start
+    const end = this.ends.exec(text)?.index ?? text.length
+    if (end > start && this.state === 'closing')
+      throw new ImportError('A quote within a quoted cell must be doubled', `line ${this.line}`)
+    if (end > start) this.state = 'plain'
+    this.add(text.slice(start, end))
+    return end
+  }
+
+  private add(part: string): void {
+    this.cell += part
+    this.characters += part.length
+    if (this.characters <= this.maxCharacters && this.cells.length < maxColumns) return
+    const message = `A row must have at most ${maxColumns} columns and ${maxRowCharacters} characters`
+    throw new ImportError(message, `line ${this.line}`)
+  }
+
+  /** Returns the row that ends here. */
+  private endCell(end: string): string[] | undefined {
+    const isEmptyLine = this.state === 'start' && this.cells.length === 0 && end !== this.delimiter
+    if (end === '\n') this.line++
+    if (isEmptyLine) {
+      if (++this.emptyLines <= maxEmptyLines) return undefined
+      throw new ImportError(`The file has more than ${maxEmptyLines} empty lines`)
+    }
+    this.cells.push(this.cell)
+    this.cell = ''
+    this.state = 'start'
+    if (end === this.delimiter) return undefined
+    const record = this.cells
+    this.cells = []
+    this.characters = 0
+    this.emptyLines = 0
+    return record
   }
 }

@@ -14,7 +14,6 @@ const delimiters = [',', ';', '\t', '|']
 /** Some systems write lines about the file above the header. */
 const maxLinesAbove = 20
 const maxNameCharacters = 500
-const maxCharacters = maxColumns * maxNameCharacters
 
 /**
  * Finds the separator and the header of a CSV file.
@@ -22,18 +21,19 @@ const maxCharacters = maxColumns * maxNameCharacters
  * @throws ImportError if the file is empty or broken
  */
 export async function findHeader(open: Open, isTitle: (name: string) => boolean): Promise<Header> {
-  let best: Header | undefined
+  let best: { header: Header; rank: number } | undefined
   let error: unknown
   for (const delimiter of delimiters) {
     try {
       const header = await headerWith(open, delimiter, isTitle)
-      if (header && rank(header, isTitle) > rank(best, isTitle)) best = header
+      const rank = header ? header.names.length + (header.names.some(isTitle) ? maxColumns : 0) : 0
+      if (header && rank > (best?.rank ?? 0)) best = { header, rank }
     } catch (failure) {
       if (lineOf(failure) > lineOf(error)) error = failure
     }
   }
   // With a wrong separator, the whole header is one name.
-  if (best && (!error || best.names.length > 1 || best.names.some(isTitle))) return best
+  if (best && (!error || best.rank > 1)) return best.header
   throw error ?? new ImportError('The file is empty')
 }
 
@@ -44,23 +44,19 @@ const lineOf = (error: unknown): number =>
 async function headerWith(open: Open, delimiter: string, isTitle: (name: string) => boolean) {
   let first: Header | undefined
   let skip = 0
-  for await (const record of readRecords(open, delimiter, maxCharacters)) {
+  for await (const record of readRecords(open, delimiter, maxColumns * maxNameCharacters)) {
     const names = record.map((cell) => cell.trim().slice(0, maxNameCharacters))
     const filled = names.filter((name) => name !== '').length
-    skip++
-    if (filled > 0 && names.some(isTitle)) return { delimiter, skip, names }
-    if (filled > 1 || skip > maxLinesAbove) return first ?? { delimiter, skip, names }
-    if (filled === 1) first ??= { delimiter, skip, names }
+    const header = { delimiter, skip: ++skip, names }
+    if (filled > 0 && names.some(isTitle)) return header
+    if (filled > 1 || skip > maxLinesAbove) return first ?? header
+    if (filled === 1) first ??= header
   }
   return first
 }
 
-function rank(header: Header | undefined, isTitle: (name: string) => boolean): number {
-  if (!header) return -1
-  return header.names.length + (header.names.some(isTitle) ? maxColumns : 0)
-}
-
 const maxCellCharacters = 100_000
+const maxRows = 1_000_000
 
 /** A row of the file, and its cells by plain header. */
 export class Row {
@@ -69,18 +65,11 @@ export class Row {
   cells: string[] = []
   /** True for the header of a second file that was appended. */
   repeatsHeader = false
-  private readonly indexes = new Map<string, number[]>()
+  private readonly indexes: Map<string, number[]>
 
   /** @param names the headers in plain English */
   constructor(names: string[]) {
-    for (const [index, name] of names.entries()) {
-      const indexes = this.indexes.get(name) ?? []
-      this.indexes.set(name, [...indexes, index])
-    }
-  }
-
-  has(name: string): boolean {
-    return this.indexes.has(name)
+    this.indexes = Map.groupBy(names.keys(), (index) => names[index]!)
   }
 
   /** Returns the first text in the columns with this name, or an empty text. */
@@ -89,24 +78,32 @@ export class Row {
   }
 
   texts(name: string): string[] {
-    const indexes = this.indexes.get(name) ?? []
-    return indexes.map((index) => this.at(index).trim()).filter((text) => text !== '')
+    const texts = this.indexes.get(name)?.map((index) => this.at(index).trim()) ?? []
+    return texts.filter((text) => text !== '')
   }
 
   at(index: number): string {
-    const cell = this.cells[index]
-    return cell === undefined ? '' : unescaped(cell)
+    const cell = this.cells[index] ?? ''
+    const text = cell.startsWith("'") ? unescapeFormula(cell) : cell
+    if (text.length <= maxCellCharacters) return text
+    return text.slice(0, maxCellCharacters).replace(/[\ud800-\udbff]$/, '')
+  }
+
+  /** Returns lines for the report and for the foot of the description, if the row does not fit the header. */
+  uneven(columns: number): { messages: string[]; notes: string[] } {
+    const { cells } = this
+    const messages: string[] = []
+    const extra = [...cells.keys()].slice(columns).filter((index) => cells[index]!.trim() !== '')
+    if (cells.length < columns || extra.length > 0) {
+      const advice = extra.length > 0 ? ': a cell that contains the separator must be quoted' : ''
+      const count = `${cells.length} ${cells.length === 1 ? 'cell' : 'cells'}`
+      messages.push(`The row has ${count}, and the header ${columns}${advice}`)
+    }
+    if (cells.some((cell) => cell.length > maxCellCharacters))
+      messages.push(`A cell was cut at ${maxCellCharacters} characters`)
+    return { messages, notes: extra.map((index) => `Without a header: ${this.at(index)}`) }
   }
 }
-
-function unescaped(cell: string): string {
-  const text = cell.startsWith("'") ? unescapeFormula(cell) : cell
-  return text.length > maxCellCharacters
-    ? text.slice(0, maxCellCharacters).replace(/[\ud800-\udbff]$/, '')
-    : text
-}
-
-const maxRows = 1_000_000
 
 /**
  * Reads the rows below the header. All rows are the same object. Rows without text are skipped.
@@ -127,19 +124,4 @@ export async function* readRows(
     row.repeatsHeader = headers.length > 1 && headers.every((name, i) => row.at(i).trim() === name)
     if (cells.some((cell) => cell.trim() !== '')) yield row
   }
-}
-
-/** Returns lines for the report, if the row does not fit the header. */
-export function unevenCells({ cells }: Row, columns: number): { messages: string[]; notes: string[] } {
-  const messages: string[] = []
-  const extra = cells.slice(columns).filter((cell) => cell.trim() !== '')
-  if (cells.length < columns || extra.length > 0) {
-    const advice = extra.length > 0 ? ': a cell that contains the separator must be quoted' : ''
-    messages.push(
-      `The row has ${cells.length} ${cells.length === 1 ? 'cell' : 'cells'}, and the header ${columns}${advice}`,
-    )
-  }
-  if (cells.some((cell) => cell.length > maxCellCharacters))
-    messages.push(`A cell was cut at ${maxCellCharacters} characters`)
-  return { messages, notes: extra.map((cell) => `Without a header: ${unescaped(cell)}`) }
 }

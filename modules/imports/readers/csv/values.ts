@@ -3,8 +3,7 @@ import { type CellComment, readPerson } from '../../../exports/cells.ts'
 import { byWord } from '../../convert/texts.ts'
 import type { TaskItem } from '../../items.ts'
 import { parseObject } from '../../parse-object.ts'
-import { clockIn } from './date-texts.ts'
-import type { Dates } from './dates.ts'
+import { clockIn, type Dates } from './dates.ts'
 
 type Priority = NonNullable<TaskItem['priority']>
 
@@ -72,6 +71,24 @@ export function answerOf(text: string, header: string): Answer {
   return number === whole ? 'yes' : number === 0 ? 'no' : 'other'
 }
 
+const nobody = /^\s*(unassigned|not assigned|nobody|no one|none|n\/a|-)\s*$/i
+
+/**
+ * Returns the people in a cell. ClickUp writes `[Ada,Bob]`. `Ada, Bob` under `Owners` are two people, and `Lovelace, Ada`
+ * under `Owner` is one person.
+ */
+export function assigneesOf(text: string, header: string): string[] {
+  if (nobody.test(text)) return []
+  const inBrackets = bracketedList(text)
+  if (inBrackets) return inBrackets
+  const listed = listOf(text, /[;\n]/)
+  const people = listed.length > 1 ? [] : listOf(text, /,/)
+  const isList =
+    /^assign$|(assignees|owners|people|persons|names|members)$/.test(header) ||
+    people.every((one) => /\S(\s+\S|@)/.test(one))
+  return isList && people.length > 1 ? people : listed
+}
+
 /** Names in Docket have no line breaks or other control characters. */
 export const oneLine = (text: string): string => text.replace(/[\s\p{Cc}]+/gu, ' ').trim()
 
@@ -104,12 +121,12 @@ export function jsonComments(text: string, dates: Dates, messages: string[]): Ce
   const { list } = parseObject(`{"list":${text}}`) ?? {}
   if (!Array.isArray(list)) return undefined
   const comments = list.map((one: Record<string, unknown>) => {
-    const first = (keys: string[]) =>
-      keys.map((key) => one?.[key]).find((value) => value != null && value !== '')
-    const [content, author, date] = [first(names.text), first(names.author), first(names.date)]
+    const [content, author, date] = [names.text, names.author, names.date].map((keys) =>
+      keys.map((key) => one?.[key]).find((value) => value != null && value !== ''),
+    )
     if (typeof content !== 'string') return undefined
-    const createdAt = date === undefined ? undefined : dates.read(String(date).trim())
-    if (date !== undefined && !createdAt) messages.push(`A comment: ${unreadDate(String(date))}`)
+    const createdAt = date ? dates.read(String(date).trim()) : undefined
+    if (date && !createdAt) messages.push(`A comment: ${unreadDate(String(date))}`)
     const person = typeof author === 'string' ? readPerson(oneLine(author)) : undefined
     return { text: content, ...(createdAt && { createdAt }), ...(person && { author: person }) }
   })

@@ -1,6 +1,6 @@
 import { Tokenizer, TokenParser, TokenParserError, TokenType } from '@streamparser/json'
 import { ImportError } from '../../items.ts'
-import { lineAt, type Open, readText } from '../csv/text.ts'
+import { lineAt, type Open, readUtf8 } from '../csv/text.ts'
 import { Entry, type Json } from './entry.ts'
 
 /** The most levels of objects and lists. */
@@ -45,7 +45,7 @@ export class JsonFile {
     const tokenizer = new Tokenizer({ stringBufferSize: 64 * 1024 })
     let bytes = 0
     tokenizer.onToken = (token) => reading.add(token)
-    for await (const piece of readText(this.open)) {
+    for await (const piece of readUtf8(this.open)) {
       bytes += piece.length
       await this.check(reading, () => {
         tokenizer.write(piece)
