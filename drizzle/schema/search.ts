@@ -59,13 +59,13 @@ export const searchUnmerged = pgTable('search_unmerged', {
   rows: integer('rows').notNull(),
 })
 
-/** One row for each task, comment, subtask and project. The migration creates the index of words, `search_documents_words`. */
+/** One row for each task, child of a task and project. The migration creates the index of words, `search_documents_words`. */
 export const searchDocuments = pgTable(
   'search_documents',
   {
     id: uuid('id').primaryKey(),
     projectId: uuid('project_id').notNull(),
-    kind: text('kind').$type<'task' | 'comment' | 'subtask' | 'project'>().notNull(),
+    kind: text('kind').notNull(),
     /** Null for a project; the own id of a task. */
     taskId: uuid('task_id'),
     /** The time at which the row was created, or deleted. */
@@ -86,10 +86,12 @@ export const searchDocuments = pgTable(
   ],
 )
 
-/** A fill replaces the documents after `at` and `id`, then adds the rows after `task` and `id`. `number` is the last filled task. */
-export type NextDocuments = { at: string; id: string }
-export type NextRows = { task: string; id: string; number: number }
-export type FillCursor = NextDocuments | NextRows
+/** The row that a fill has added last, and the number of the last task. */
+export interface FillCursor {
+  task: string
+  id: string
+  number: number
+}
 
 /** The event up to which a project is indexed. */
 export const searchCursors = pgTable(

@@ -4,9 +4,10 @@ import { allPages } from '../http/list-pages.ts'
 import { connect } from '../mcp/mcp-client.ts'
 import { Docket } from '../../clients/typescript/src/docket.ts'
 import { newTask } from '../../clients/typescript/src/tanstack.ts'
+import { fillStart } from '../../modules/search/documents.ts'
 import { runDocket } from '../cli/scene.ts'
 import { invite, register } from '../support/client.ts'
-import { ada, batch, created, rowsAt, service, undo } from './scene.ts'
+import { ada, batch, created, rowsAt, service, sql, undo } from './scene.ts'
 
 const { id: projectId } = await created('/projects', { name: 'P' })
 for (const [title, estimate] of Object.entries({ a: 3, b: null, c: 1, d: 20, e: 3 }))
@@ -91,6 +92,25 @@ test('a new field is written by every kind of write, and moves', async () => {
   await ada.patch(`/tasks/${id}`, { projectId })
   expect(await estimate()).toBe(2)
   expect(titles(await rowsAt(`/tasks/${id}/links`))).toBe('Plan')
+})
+
+test('a search of tasks finds the text of a new child, also after a move, an undo and a fill of the index', async () => {
+  const [from, to] = [await created('/projects', { name: 'S' }), await created('/projects', { name: 'T' })]
+  const task = await created('/tasks', { projectId: from.id, title: 'k' })
+  const link = await created(`/tasks/${task.id}/links`, { title: 'Quokka', url: 'https://example.com' })
+  const found = (q: string, project = from.id) => list(`q=${q}`, project)
+  expect(await found('quokka')).toBe('k')
+  await ada.patch(`/tasks/links/${link.id}`, { title: 'Wombat' })
+  expect([await found('quokka'), await found('wombat')]).toEqual(['', 'k'])
+  await ada.patch(`/tasks/${task.id}`, { projectId: to.id })
+  expect([await found('wombat'), await found('wombat', to.id)]).toEqual(['', 'k'])
+  await ada.delete(`/tasks/${task.id}`)
+  expect(await found('wombat', to.id)).toBe('')
+  await undo(to.id, 3)
+  expect(await found('wombat', to.id)).toBe('k')
+  await sql`update search_cursors set fill = ${sql.json({ ...fillStart })} where project_id = ${to.id}`
+  await sql`update search_documents set doc = '' where project_id = ${to.id}`
+  expect(await found('wombat', to.id)).toBe('k')
 })
 
 const origin = 'http://localhost'

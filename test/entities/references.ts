@@ -2,7 +2,7 @@
 import { expect, test } from 'bun:test'
 import { newId } from '../../src/ids.ts'
 import { faultsOf } from '../support/history.ts'
-import { rowsWith, untilOutboxEmpty } from '../workers/remains.ts'
+import { rowsBesideSearch, untilOutboxEmpty } from '../workers/remains.ts'
 import { ada, batch, createPlace, created, errorOf, type Place, readTask } from './scene.ts'
 import { type Row, rowsAt, sql, undo } from './scene.ts'
 import { versionOf } from '../support/client.ts'
@@ -113,7 +113,7 @@ test('attachments are deleted and restored with their task', async () => {
   await ada.delete(`/tasks/${taskId}`)
   const seq = await versionOf(ada, projectId)
   await untilOutboxEmpty(sql)
-  expect(await rowsWith(sql, [attachment.id])).toEqual({ events: 1 })
+  expect(await rowsBesideSearch(sql, [attachment.id])).toEqual({ events: 1 })
   await undo(projectId, seq)
   expect(await rowsAt(path)).toEqual([attachment])
   expect(await faultsOf(sql)).toEqual([])

@@ -1,4 +1,4 @@
-import { noDocuments } from '../../modules/search/indexing.ts'
+import { fillStart } from '../../modules/search/documents.ts'
 import { missingExtensions } from '../../src/postgres/extensions.ts'
 import { indexState } from '../search/progress.ts'
 import {
@@ -26,10 +26,10 @@ async function status({ sql }: AdminContext): Promise<string> {
   ])
 }
 
-/** A search finds the old documents until a worker has replaced them. */
+/** A fill begins without documents, so a search finds only what is filled again. */
 async function refill({ sql }: AdminContext, which = ''): Promise<string> {
   const { count } = await sql`
-    update search_cursors set fill = ${JSON.stringify(noDocuments)}::text::jsonb
+    update search_cursors set fill = ${JSON.stringify(fillStart)}::text::jsonb
     where ${which} = 'all' or project_id = ${idOrNil(which)}`
   if (count === 0 && which !== 'all') throw new AdminError(`The project ${which} is not in the search index`)
   return `${withUnit(count, 'project')} will be filled again`

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fillNext } from '../../modules/search/documents.ts'
+import { deleteDocuments, fillNext } from '../../modules/search/documents.ts'
 import { indexEvents, isBehind, maxProjects, readProgress } from '../../modules/search/indexing.ts'
 import { nilId } from '../../src/id-format.ts'
 import { newId } from '../../src/ids.ts'
@@ -149,10 +149,6 @@ function openSweep(sql: Sql, add: (projectId: string) => void, config: Services[
 
 /** Deletes the cursor last, so that an interrupted deletion continues. */
 export async function purgeDocuments(sql: Sql, projectId: string, throttle: Throttle): Promise<void> {
-  await whilePagesAreFull(throttle, async () => {
-    const { count } = await sql`delete from search_documents where id = any(array(
-      select id from search_documents where project_id = ${projectId} limit ${throttle.batchRows}))`
-    return count
-  })
+  await whilePagesAreFull(throttle, () => deleteDocuments(sql, projectId, throttle.batchRows))
   await sql`delete from search_cursors where project_id = ${projectId}`
 }
