@@ -7,105 +7,120 @@ import { databaseUrl, redisUrl, smtpUrl, url } from './server-urls.ts'
 const poolers = ['off', 'on', 'named']
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
 
-const settings = {
+/** The settings of operators. docs/configuration.md and .env.example list exactly these. */
+const documented = {
   production: kind.setting('NODE_ENV', '', (value) => value === 'production'),
   host: kind.host('HOST', '0.0.0.0'),
   port: kind.integer('PORT', 3000, 0, 65535),
-  databaseUrl: databaseUrl('DATABASE_URL'),
-  redisUrl: redisUrl('REDIS_URL'),
-  redisTimeoutMs: kind.integer('REDIS_TIMEOUT_MS', 300, 10, 60_000),
-  redisPrefix: kind.text('REDIS_PREFIX', 'docket'),
+  webConcurrency: kind.concurrency('WEB_CONCURRENCY', 1, 64),
   dataDir: kind.text('DATA_DIR', '.data'),
   logLevel: kind.oneOf('LOG_LEVEL', 'info', logLevels),
-  jwtSecret: kind.secrets('JWT_SECRET'),
-  jwtExpirationSeconds: kind.duration('JWT_EXPIRATION', '7d'),
-  webConcurrency: kind.concurrency('WEB_CONCURRENCY', 1, 64),
-  reusePort: kind.onOff('REUSE_PORT', 'off'),
-  otlpEndpoint: url('OTEL_EXPORTER_OTLP_ENDPOINT', ['http:', 'https:']),
+  logRequests: kind.onOff('LOG_REQUESTS', 'off'),
   metricsPort: kind.integer('METRICS_PORT', 0, 0, 65535),
   metricsHost: kind.host('METRICS_HOST', '127.0.0.1'),
+  otlpEndpoint: url('OTEL_EXPORTER_OTLP_ENDPOINT', ['http:', 'https:']),
   drainDelayMs: kind.integer('DRAIN_DELAY_MS', 0, 0, 600_000),
   drainTimeoutMs: kind.integer('DRAIN_TIMEOUT_MS', 10_000, 100, 600_000),
+  databaseUrl: databaseUrl('DATABASE_URL'),
+  databasePooler: kind.oneOf('DATABASE_POOLER', 'off', poolers),
+  redisUrl: redisUrl('REDIS_URL'),
+  redisPrefix: kind.text('REDIS_PREFIX', 'docket'),
+  jwtSecret: kind.secrets('JWT_SECRET'),
+  jwtExpirationSeconds: kind.duration('JWT_EXPIRATION', '7d'),
   registration: kind.registration('REGISTRATION'),
+  passwordMinCharacters: kind.integer('PASSWORD_MIN_CHARACTERS', 6, 6, 128),
+  passwordRejectCommon: kind.onOff('PASSWORD_REJECT_COMMON', 'off'),
+  signInFailures: kind.integer('SIGN_IN_FAILURES', 20, 1, 1_000_000),
+  invitationsPerHour: kind.integer('INVITATIONS_PER_HOUR', 60, 1, 1_000_000),
+  smtpUrl: smtpUrl('SMTP_URL'),
+  mailFrom: kind.mailbox('MAIL_FROM', 'Docket <docket@localhost>'),
+  publicUrl: url('PUBLIC_URL', ['http:', 'https:']),
+  mailsPerHour: kind.integer('MAILS_PER_HOUR', 10, 1, 1_000_000),
   rateLimit: kind.onOff('RATE_LIMIT', 'on'),
   readsPerMinute: kind.integer('READS_PER_MINUTE', 6_000_000, 1, 1_000_000_000),
   writesPerMinute: kind.integer('WRITES_PER_MINUTE', 3_000_000, 1, 1_000_000_000),
-  signInsPerMinute: kind.integer('SIGN_INS_PER_MINUTE', 2_400, 1, 1_000_000_000),
-  signInFailures: kind.integer('SIGN_IN_FAILURES', 20, 1, 1_000_000),
-  signInFailureMinutes: kind.integer('SIGN_IN_FAILURE_MINUTES', 15, 1, 1_440),
-  invitationsPerHour: kind.integer('INVITATIONS_PER_HOUR', 60, 1, 1_000_000),
-  passwordMinCharacters: kind.integer('PASSWORD_MIN_CHARACTERS', 6, 6, 128),
-  passwordRejectCommon: kind.onOff('PASSWORD_REJECT_COMMON', 'off'),
-  corsOrigins: kind.origins('CORS_ORIGINS'),
-  logRequests: kind.onOff('LOG_REQUESTS', 'off'),
   trustProxy: trustProxy('TRUST_PROXY'),
   basePath: basePath('BASE_PATH'),
-  bodyCacheBytes: kind.integer('BODY_CACHE_BYTES', 67_108_864, 0, 17_179_869_184),
+  corsOrigins: kind.origins('CORS_ORIGINS'),
   bodyBytes: kind.integer('BODY_BYTES', 1_048_576, 1_024, 16_777_216),
-  bodyTimeoutMs: kind.integer('BODY_TIMEOUT_MS', 15_000, 10, 600_000),
   importBytes: kind.integer('IMPORT_BYTES', 67_108_864, 1_024, 1_073_741_824),
-  subscribers: kind.renamed('FOLLOWERS', kind.integer('SUBSCRIBERS', 20_000, 1, 1_000_000)),
-  subscribersPerAccount: kind.renamed(
-    'FOLLOWERS_PER_CALLER',
-    kind.integer('SUBSCRIBERS_PER_ACCOUNT', 10_000, 1, 1_000_000),
-  ),
-  expensiveRequestsPerAccount: kind.integer('EXPENSIVE_REQUESTS_PER_ACCOUNT', 4, 1, 1_000),
-  asOfEvents: kind.integer('AS_OF_EVENTS', 10_000, 1, 1_000_000),
   idempotencyHours: kind.integer('IDEMPOTENCY_HOURS', 24, 1, 8_760),
-  databasePooler: kind.oneOf('DATABASE_POOLER', 'off', poolers),
+  historyDays: kind.integer('HISTORY_DAYS', 0, 0, 36_500),
+  writeShards: kind.integer('WRITE_SHARDS', 1, 0, 64),
+  homeHost: kind.host('HOME_HOST', '127.0.0.1'),
+  homePort: kind.integer('HOME_PORT', 0, 0, 65535),
+  webhookAllowHttp: kind.onOff('WEBHOOK_ALLOW_HTTP', 'off'),
+  webhookAllowPrivate: kind.onOff('WEBHOOK_ALLOW_PRIVATE', 'off'),
+}
+
+/**
+ * Constants for operators, because the best value depends on the code and not on the installation. Tests shorten the
+ * times and lower the limits through the environment.
+ */
+const undocumented = {
+  // A parent process sets REUSE_PORT, and with many web processes the sizes of their pools. With the default sizes, six
+  // web processes fit into the 100 connections of Postgres. One of the read connections serves expensive reads.
+  reusePort: kind.onOff('REUSE_PORT', 'off'),
   readConnections: kind.integer('READ_CONNECTIONS', 4, 1, 100),
-  readTimeoutMs: kind.integer('READ_TIMEOUT_MS', 10_000, 100, 600_000),
-  backgroundConnections: kind.renamed('CHORE_CONNECTIONS', kind.integer('BACKGROUND_CONNECTIONS', 4, 1, 100)),
-  backgroundTimeoutMs: kind.renamed(
-    'CHORE_TIMEOUT_MS',
-    kind.integer('BACKGROUND_TIMEOUT_MS', 5_000, 100, 600_000),
-  ),
+  backgroundConnections: kind.integer('BACKGROUND_CONNECTIONS', 4, 1, 100),
   commitSlots: kind.integer('COMMIT_SLOTS', 3, 1, 32),
-  commitEvents: kind.integer('COMMIT_EVENTS', 512, 1, 10_000),
-  commitShapes: kind.integer('COMMIT_SHAPES', 64, 0, 1_000),
+  // A statement is normally done within milliseconds: after this time, the server or a lock is the reason.
+  redisTimeoutMs: kind.integer('REDIS_TIMEOUT_MS', 300, 10, 60_000),
+  readTimeoutMs: kind.integer('READ_TIMEOUT_MS', 10_000, 100, 600_000),
+  backgroundTimeoutMs: kind.integer('BACKGROUND_TIMEOUT_MS', 5_000, 100, 600_000),
   commitTimeoutMs: kind.integer('COMMIT_TIMEOUT_MS', 4_000, 100, 600_000),
   lockTimeoutMs: kind.integer('LOCK_TIMEOUT_MS', 50, 10, 600_000),
+  // Clients usually wait for 30 s.
   writeTimeoutMs: kind.integer('WRITE_TIMEOUT_MS', 15_000, 100, 600_000),
+  bodyTimeoutMs: kind.integer('BODY_TIMEOUT_MS', 15_000, 10, 600_000),
+  // Beyond these sizes, a group commit does not become faster, and each prepared statement needs memory of Postgres.
+  commitEvents: kind.integer('COMMIT_EVENTS', 512, 1, 10_000),
+  commitShapes: kind.integer('COMMIT_SHAPES', 64, 0, 1_000),
+  // A home commits so many commands in about two seconds. One project may not take all places.
   mailboxCommands: kind.integer('MAILBOX_COMMANDS', 2_000, 1, 100_000),
   waitingCommands: kind.integer('WAITING_COMMANDS', 10_000, 1, 1_000_000),
+  // A web process needs 512 MiB with these caches.
   actors: kind.integer('ACTORS', 10_000, 1, 1_000_000),
   actorCacheBytes: kind.integer('ACTOR_CACHE_BYTES', 67_108_864, 0, 17_179_869_184),
   actorIdleMs: kind.integer('ACTOR_IDLE_MS', 60_000, 100, 86_400_000),
+  bodyCacheBytes: kind.integer('BODY_CACHE_BYTES', 67_108_864, 0, 17_179_869_184),
+  // A lease outlives a short pause of its process. A slice is long enough for several group commits.
   leaseTtlMs: kind.integer('LEASE_TTL_MS', 2_000, 100, 60_000),
   leaseSliceMs: kind.integer('LEASE_SLICE_MS', 15, 0, 10_000),
   leaseLingerMs: kind.integer('LEASE_LINGER_MS', 5_000, 0, 600_000),
-  writeShards: kind.renamed('WRITE_HOMES', kind.integer('WRITE_SHARDS', 1, 0, 64)),
-  homeHost: kind.host('HOME_HOST', '127.0.0.1'),
-  homePort: kind.integer('HOME_PORT', 0, 0, 65535),
+  // A slow core computes 2,700 password hashes a minute.
+  signInsPerMinute: kind.integer('SIGN_INS_PER_MINUTE', 2_400, 1, 1_000_000_000),
+  signInFailureMinutes: kind.integer('SIGN_IN_FAILURE_MINUTES', 15, 1, 1_440),
+  // Each open stream needs memory. One account may not take all places.
+  subscribers: kind.integer('SUBSCRIBERS', 20_000, 1, 1_000_000),
+  subscribersPerAccount: kind.integer('SUBSCRIBERS_PER_ACCOUNT', 10_000, 1, 1_000_000),
+  // Bounds of the work that one request causes.
+  expensiveRequestsPerAccount: kind.integer('EXPENSIVE_REQUESTS_PER_ACCOUNT', 4, 1, 1_000),
+  asOfEvents: kind.integer('AS_OF_EVENTS', 10_000, 1, 1_000_000),
   projectMembers: kind.integer('PROJECT_MEMBERS', 1_000, 1, 10_000),
-  historyDays: kind.integer('HISTORY_DAYS', 0, 0, 36_500),
+  projectWebhooks: kind.integer('PROJECT_WEBHOOKS', 100, 1, 1_000),
+  webhookConcurrency: kind.integer('WEBHOOK_CONCURRENCY', 100, 1, 10_000),
+  // Small steps with pauses between them leave Postgres to the requests. More workers do more jobs at a time.
   jobConcurrency: kind.integer('JOB_CONCURRENCY', 4, 1, 100),
   jobBatchRows: kind.integer('JOB_BATCH_ROWS', 500, 1, 10_000),
   jobPauseMs: kind.integer('JOB_PAUSE_MS', 5, 0, 10_000),
   jobSliceMs: kind.integer('JOB_SLICE_MS', 1_000, 10, 600_000),
   jobAttempts: kind.integer('JOB_ATTEMPTS', 8, 1, 20),
   sweepEveryMs: kind.integer('SWEEP_EVERY_MS', 2_000, 50, 600_000),
-  webhookAllowHttp: kind.onOff('WEBHOOK_ALLOW_HTTP', 'off'),
-  webhookAllowPrivate: kind.onOff('WEBHOOK_ALLOW_PRIVATE', 'off'),
-  webhookConcurrency: kind.integer('WEBHOOK_CONCURRENCY', 100, 1, 10_000),
-  projectWebhooks: kind.integer('PROJECT_WEBHOOKS', 100, 1, 1_000),
-  smtpUrl: smtpUrl('SMTP_URL'),
-  mailFrom: kind.mailbox('MAIL_FROM', 'Docket <docket@localhost>'),
-  publicUrl: url('PUBLIC_URL', ['http:', 'https:']),
-  mailsPerHour: kind.integer('MAILS_PER_HOUR', 10, 1, 1_000_000),
 }
+
+const settings = { ...documented, ...undocumented }
 
 type Env = Record<string, string | undefined>
 export type Config = { [K in keyof typeof settings]: ReturnType<(typeof settings)[K]['read']> }
 
 export function readConfig(env: Env): Config {
   const problems: string[] = []
-  const entries = Object.entries(settings).map(([key, { fallback, read, ...names }]) => {
-    const { variable, value } = variableOf(env, names)
+  const entries = Object.entries(settings).map(([key, { name, fallback, read }]) => {
     try {
-      return [key, read(value || fallback)]
+      return [key, read(env[name]?.trim() || fallback)]
     } catch (error) {
-      problems.push(`${variable} ${(error as ConfigError).message}`)
+      problems.push(`${name} ${(error as ConfigError).message}`)
       return []
     }
   })
@@ -113,22 +128,9 @@ export function readConfig(env: Env): Config {
   return Object.fromEntries(entries) as Config
 }
 
-function variableOf(env: Env, { name, oldName = '' }: { name: string; oldName?: string }) {
-  const variable = [name, oldName].find((one) => env[one]?.trim()) ?? name
-  return { variable, value: env[variable]?.trim() }
-}
-
-export const settingNames = (): string[] => Object.values(settings).map(({ name }) => name)
-
-/** Returns the new names of renamed settings, by old name. */
-export const renamedSettings = (): Map<string, string> =>
-  new Map(Object.values(settings).flatMap(({ name, oldName }) => (oldName ? [[oldName, name]] : [])))
-
-/** Returns the environment with the value of each old name under the new name too. */
-export function withNewNames(env: Env): Env {
-  const renamed = Object.values(settings).filter(({ oldName = '' }) => env[oldName]?.trim())
-  return { ...env, ...Object.fromEntries(renamed.map((one) => [one.name, variableOf(env, one).value])) }
-}
+const namesOf = (all: Record<string, { name: string }>) => Object.values(all).map(({ name }) => name)
+export const settingNames = (): string[] => namesOf(settings)
+export const documentedSettings = (): string[] => namesOf(documented)
 
 export function requireProductionSettings({ production, databaseUrl, jwtSecret, redisUrl }: Config): void {
   if (!production || !databaseUrl) return

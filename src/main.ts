@@ -23,6 +23,7 @@ import { serviceFamilies, type CollectFamilies, serveMetrics, collect } from './
 import { isChild, handleParentMessages, sendToParent } from './process/parent-messages.ts'
 import { requireFreePorts, urlsOf } from './process/port.ts'
 import { toOneLine, Shutdown } from './process/shutdown.ts'
+import { checkEveryMs, openBusyCheck } from './process/busy-home.ts'
 import { openStartupLog, warnOfUnknownSettings } from './process/startup-banner.ts'
 import { childEnvs, Supervisor } from './process/supervisor.ts'
 import { openServices } from './services.ts'
@@ -127,6 +128,7 @@ async function serve(
     parts.push(() => importFamilies(background, services.counts))
   }
   if (command === 'worker') return undefined
+  setInterval(openBusyCheck(services), checkEveryMs).unref()
   const maxBytes = Math.max(maxReceivedBytes, config.importBytes + formBytes)
   return listen(createApp(services), services, shutdown, maxBytes)
 }

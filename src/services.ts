@@ -97,6 +97,8 @@ export function openWritePath(config: Config, log: Log, domain: Domain, tracing?
     /** Runs a command in this process: for bulk work of workers, which would delay the other requests of the home. */
     runHere: openRun({ ...located, route: execute }),
     /** Joins the processes that share the writes. With `asHome` this process may be the home of projects. */
+    isHome: router.isHome,
+    homeProblem: router.problem,
     async join(asHome: boolean) {
       await clock.known
       await router.join(asHome)

@@ -8,8 +8,6 @@ export class ConfigError extends Error {}
 export interface Setting<T> {
   name: string
   fallback: string
-  /** The name in the previous release, which this release still accepts. */
-  oldName?: string
   /** @throws ConfigError whose message begins with `must be` and does not name the variable */
   read(value: string): T
 }
@@ -19,8 +17,6 @@ export const setting = <T>(
   fallback: string | number,
   read: Setting<T>['read'],
 ): Setting<T> => ({ name, fallback: String(fallback), read })
-
-export const renamed = <T>(before: string, one: Setting<T>): Setting<T> => ({ ...one, oldName: before })
 
 export function check(isRight: unknown, message: string): void {
   if (!isRight) throw new ConfigError(message)

@@ -113,6 +113,9 @@ const maxUnsentBytes = 16_777_216
 export interface Router {
   route: Execute
   join(asHome: boolean): Promise<void>
+  isHome(): boolean
+  /** Returns what the operator must do if other processes are alive but cannot reach this process. */
+  problem(): string | undefined
   leave(timeoutMs: number): Promise<void>
   close(): Promise<void>
 }
@@ -153,6 +156,8 @@ export function openRouter(dependencies: RouterDependencies): Router {
       const me = await server?.listen(config.homeHost, config.homePort)
       joined = { client, placement: new Placement(redis, subscriber, config, me, log), server }
     },
+    isHome: () => joined?.placement.isHome() ?? false,
+    problem: () => joined?.placement.problem(),
     async leave(timeoutMs) {
       await joined?.placement.leave()
       await joined?.server?.leave(timeoutMs)

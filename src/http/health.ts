@@ -12,19 +12,21 @@ const timeoutMs = 2_000
 interface Dependencies {
   database: Database
   redisStatus(): string
+  homeProblem(): string | undefined
   isDraining(): boolean
 }
 
-export function health({ database, redisStatus, isDraining }: Dependencies) {
+export function health({ database, redisStatus, homeProblem, isDraining }: Dependencies) {
   const expected = knownMigrations().length
 
   async function readiness(): Promise<Response> {
     const applied = await within(timeoutMs, countApplied(database.reads)).catch(() => undefined)
     const postgres = applied === undefined ? 'away' : applied < expected ? 'not migrated' : 'ok'
-    const status = isDraining() ? 'draining' : postgres === 'ok' ? 'ok' : 'unready'
+    const problem = homeProblem()
+    const status = isDraining() ? 'draining' : postgres === 'ok' && !problem ? 'ok' : 'unready'
     // Without Redis the service works, only slower, so the state of Redis does not change the status.
     const redis = redisStatus() === 'ready' ? 'ok' : 'away'
-    return json({ status, postgres, redis }, status === 'ok' ? 200 : 503)
+    return json({ status, postgres, redis, ...(problem && { problem }) }, status === 'ok' ? 200 : 503)
   }
 
   return new Elysia({ prefix: '/health' })
@@ -53,7 +55,7 @@ const readinessCheck = {
   detail: {
     ...{ operationId: 'readReadiness', summary: 'Check that the service is ready', ...common },
     description:
-      'Checks that Postgres responds and has all migrations of this release. Without Redis the service is ready, only slower.',
+      'Checks that Postgres responds and has all migrations of this release, and that the other processes can reach this process: `problem` says which setting prevents this. Without Redis the service is ready, only slower.',
     responses: {
       200: answer('Ready', { status: 'ok', postgres: 'ok', redis: 'ok' }),
       503: answer('Not ready, or shutting down', { status: 'unready', postgres: 'away', redis: 'ok' }),

@@ -1,6 +1,6 @@
 import { distance } from 'fastest-levenshtein'
 import process from 'node:process'
-import { type Config, renamedSettings, settingNames } from '../config.ts'
+import { type Config, settingNames } from '../config.ts'
 import { variableNames } from '../local/environment.ts'
 import { type Log, openLog, openBufferedLog } from '../logger.ts'
 import { nearest } from '../schema/nearest.ts'
@@ -22,14 +22,10 @@ export function openStartupLog(command: string, { host, logLevel }: Config, isCh
 }
 
 export function warnOfUnknownSettings(log: Log): void {
-  const renamed = renamedSettings()
-  const settings = [...settingNames(), ...renamed.keys()]
   const { inFiles, inEnvironment } = variableNames()
-  for (const { name: variable, suggestion } of misspeltSettings({ settings, inFiles, inEnvironment }))
+  const found = misspeltSettings({ settings: settingNames(), inFiles, inEnvironment })
+  for (const { name: variable, suggestion } of found)
     log.warn({ variable }, `unknown setting${suggestion ? `; did you mean ${suggestion}?` : ''}`)
-  for (const [variable, name] of renamed)
-    if (inEnvironment.includes(variable))
-      log.warn({ variable }, `this setting is now called ${name}; the next release ignores the old name`)
 }
 
 /** A `.env` may also contain variables for Compose, Postgres, OpenTelemetry and the runtime. */

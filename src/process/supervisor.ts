@@ -1,6 +1,6 @@
 import process from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Config, withNewNames } from '../config.ts'
+import type { Config } from '../config.ts'
 import type { Log } from '../logger.ts'
 import { type Family, withProcessLabel } from '../metrics/family.ts'
 import { Child, type Exit, type Env, type Role } from './child.ts'
@@ -195,7 +195,7 @@ class ChildSlot {
 export function childEnvs(config: Config, given: Env): Record<Role, Env> {
   const { databaseUrl: DATABASE_URL, redisUrl: REDIS_URL, jwtSecret: JWT_SECRET } = config
   const common = { WEB_CONCURRENCY: '1', REUSE_PORT: 'on', HOME_PORT: '0' }
-  const worker = { ...withNewNames(given), DATABASE_URL, REDIS_URL, JWT_SECRET, ...common }
+  const worker = { ...given, DATABASE_URL, REDIS_URL, JWT_SECRET, ...common }
   return { web: { ...sharedPools(config), ...worker }, worker }
 }
 

@@ -12,6 +12,7 @@ const peerSchema = Type.Object({
   id: Type.String(),
   host: Type.String({ minLength: 1 }),
   port: Type.Integer({ minimum: 1, maximum: 65_535 }),
+  machine: Type.Optional(Type.String()),
 })
 
 /** Reads and writes the list of live processes in Redis. If Redis loses its data, each process restores the list. */

@@ -5,6 +5,7 @@ import type { Log } from '../logger.ts'
 import type { RedisClient } from '../redis/connections.ts'
 import { within } from '../within.ts'
 import { type Members, Membership } from './membership.ts'
+import { unreachableHost } from './own-address.ts'
 import type { Peer } from './rpc.ts'
 
 const jitterMs = 100
@@ -27,6 +28,7 @@ export class Placement {
   private homes: string[] = []
   private membersChangedAt = 0
   private assignmentChangedAt = 0
+  private lastProblem: string | undefined
   private hasLeft = false
   private isClosed = false
   private wake = () => {}
@@ -51,6 +53,15 @@ export class Placement {
     if (id === undefined || id === this.self?.id || isUsable(id)) return this.peerOf(id)
     const usable = [...this.members.peers.keys()].filter((id) => id === this.self?.id || isUsable(id))
     return this.peerOf(assignShards(this.shards, usable, this.homes, false)[shard])
+  }
+
+  isHome(): boolean {
+    return this.ownShards().length > 0
+  }
+
+  /** Returns what the operator must do if other processes are alive but cannot reach this process. */
+  problem(): string | undefined {
+    return this.self && unreachableHost(this.self, this.members.peers.values())
   }
 
   async leave(): Promise<void> {
@@ -100,6 +111,9 @@ export class Placement {
     const before = this.ownShards()
     this.members = members
     this.homes = assignShards(this.shards, ids, members.assignment, false)
+    const problem = this.problem()
+    if (problem && problem !== this.lastProblem) this.log.warn(problem)
+    this.lastProblem = problem
     const shards = this.ownShards()
     if (!isEqual(shards, before))
       this.log.info({ shards, processes: ids.length }, 'this process is the home of these shards')

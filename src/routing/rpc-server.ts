@@ -2,13 +2,13 @@ import { LRUCache } from 'lru-cache'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os'
 import type { Duplex } from 'node:stream'
 import { WebSocketServer, type WebSocket } from 'ws'
 import type { Log } from '../logger.ts'
 import { type HttpError, unavailable, writeTimedOut } from '../responses/errors.ts'
 import { throttle } from '../throttle.ts'
 import { within } from '../within.ts'
+import { ownAddress, ownMachine } from './own-address.ts'
 import {
   Batch,
   authenticate,
@@ -62,7 +62,8 @@ export class RpcServer {
     this.http.on('error', (error) =>
       this.log.error({ reason: error.message }, 'cannot accept connections from other processes'),
     )
-    return { id: this.id, host: ownAddress(host), port: (this.http.address() as AddressInfo).port }
+    const { port: ownPort } = this.http.address() as AddressInfo
+    return { id: this.id, host: ownAddress(host), port: ownPort, machine: ownMachine() }
   }
 
   /** Sends a goodbye, and serves pending requests until all clients have disconnected. */
@@ -197,16 +198,3 @@ function encode(id: number, response: RpcResponse): SentResponse {
 export function toRefusal({ status, message, headers }: HttpError): RpcResponse {
   return { kind: 'refusal', status, message, headers }
 }
-
-/** For a wildcard host, returns the first reachable address of this machine. */
-export function ownAddress(host: string, interfaces = networkInterfaces()): string {
-  if (host !== '0.0.0.0' && host !== '::') return host
-  const families = host === '::' ? ['IPv4', 'IPv6'] : ['IPv4']
-  const reachable = Object.values(interfaces).flatMap((all) => all?.filter(isReachable) ?? [])
-  const [first] = families.flatMap((family) => reachable.filter((address) => address.family === family))
-  return first?.address ?? '127.0.0.1'
-}
-
-/** Excludes link-local addresses: to connect to one, a client must also name its own network interface. */
-const isReachable = ({ internal, address }: NetworkInterfaceInfo): boolean =>
-  !internal && !/^(fe[89ab]|169\.254\.)/.test(address)

@@ -21,7 +21,8 @@ export const goodbye = 'goodbye'
 export const tickMs = 100
 export const overheadBytes = 128
 
-export type Peer = { id: string; host: string; port: number }
+/** `machine` is equal in processes that share loopback. Undefined on some systems, and in the previous release. */
+export type Peer = { id: string; host: string; port: number; machine?: string }
 
 export interface RpcRequest {
   payload: unknown

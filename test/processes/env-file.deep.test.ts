@@ -9,7 +9,7 @@ const dir = await newFolder()
 
 test.each(['start', 'web', 'worker', 'migrate'])('%s warns of wrong names in .env', async (command) => {
   const database = await emptyDatabase()
-  const names = 'PORT=70000\nWRITE_TIMEOUT=2\nWRITE_HOMES=2\nLOG_LEVEL=warn\n'
+  const names = 'PORT=70000\nWRITE_TIMEOUT=2\nWRITE_SHARD=2\nLOG_LEVEL=warn\n'
   await writeFile(join(dir, '.env'), `${names}DATABASE_URL=${database.url}`)
   const env = { PATH: process.env.PATH, REDIS_URL: process.env.TEST_REDIS_URL, PORT: '0', HOST: '127.0.0.1' }
   const options = { cwd: dir, env, stdout: 'pipe', stderr: 'inherit' } as const
@@ -21,10 +21,9 @@ test.each(['start', 'web', 'worker', 'migrate'])('%s warns of wrong names in .en
   }
   await child.exited
   const warnings = output.split('\n').slice(0, 2)
-  const renamed = 'this setting is now called WRITE_SHARDS; the next release ignores the old name'
   expect(warnings.map((line) => JSON.parse(line))).toMatchObject([
     { level: 40, variable: 'WRITE_TIMEOUT', msg: 'unknown setting; did you mean WRITE_TIMEOUT_MS?' },
-    { level: 40, variable: 'WRITE_HOMES', msg: renamed },
+    { level: 40, variable: 'WRITE_SHARD', msg: 'unknown setting; did you mean WRITE_SHARDS?' },
   ])
   await database.drop()
 })

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { networkInterfaces } from 'node:os'
 import { newId } from '../../src/ids.ts'
-import { ownAddress } from '../../src/routing/rpc-server.ts'
+import { ownAddress } from '../../src/routing/own-address.ts'
 import { assignShards, shardOf } from '../../src/routing/placement.ts'
 import { tally, upTo } from '../races/pair.ts'
 
