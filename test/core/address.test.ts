@@ -2,7 +2,6 @@ import { expect, test } from 'bun:test'
 import { readConfig } from '../../src/config.ts'
 import { addressOf } from '../../src/http/limits/address.ts'
 import { words } from '../support/words.ts'
-import { Budget } from '../../src/http/limits/budget.ts'
 
 const requestFrom = (forwarded?: string) =>
   new Request('http://x', { headers: forwarded ? { 'x-forwarded-for': forwarded } : {} })
@@ -93,32 +92,4 @@ test('an invalid TRUST_PROXY ends the start with a message that names the settin
   for (const value of invalid) {
     expect(() => readConfig({ TRUST_PROXY: value })).toThrow(/^TRUST_PROXY must be on, off, a number/)
   }
-})
-
-function open() {
-  const count = { points: 0 }
-  const add = async (_: string, points: number) => ({ points: (count.points += points), msToEnd: 60_000 })
-  const policy = { name: 'writes', points: 100, seconds: 60 }
-  const process = () => new Budget({ add, read: () => add('', 0) }, policy)
-  return { count, one: process(), other: process() }
-}
-
-test('one batch may exceed the budget, and the next batch is rejected', async () => {
-  const { count, one, other } = open()
-  // One request remains in the budget of each process.
-  for (const process of [one, other]) await process.take('k')
-  count.points = 100
-  for (const process of [one, other]) await process.take('k')
-  await one.takeMore('k', 1)
-  expect(count.points).toBe(101)
-  await expect(other.takeMore('k', 1)).rejects.toMatchObject({ status: 429 })
-})
-
-test('counts the writes of a batch only once', async () => {
-  const { count, one } = open()
-  await one.take('k')
-  await one.takeMore('k', 1)
-  expect(count.points).toBe(2)
-  await one.take('k')
-  expect(count.points).toBe(4)
 })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { Budget, type Share } from '../../src/http/limits/budget.ts'
+import { BoundedMemory, Budget } from '../../src/http/limits/budget.ts'
 import { eventually, openPair, statuses, upTo } from '../races/pair.ts'
 import { type Answer, type Client, make, register } from '../support/client.ts'
 import { freshRedis } from '../support/redis.ts'
@@ -72,21 +72,55 @@ describe('reads and writes', () => {
       for (const _ of upTo(3))
         expectError(await client.post('/auth/login', { email: ada.email, password: 'wrong' }), 401)
     }))
+})
 
-  test('are reset when the time window ends', async () => {
-    let points = 0
-    const counter = {
-      add: async (_: string, more: number) => ({ points: (points += more), msToEnd: 30 }),
-      read: async () => ({ points, msToEnd: 30 }),
-    }
-    const budget = new Budget(counter, { name: 'test', points: 2, seconds: 1 })
-    const take = async (): Promise<Share | string> =>
-      Promise.try(() => budget.take('me')).catch((error: Error) => error.message)
-    const taken = [await take(), await take(), await take()]
-    expect(taken.map((one) => typeof one)).toEqual(['object', 'object', 'string'])
-    points = 0
-    await eventually('the next window', async () => typeof (await take()) === 'object')
+/** Opens the budgets of two processes that share the counts. */
+function openBudgets(points: number, seconds: number) {
+  const counts = new BoundedMemory({ points, duration: seconds })
+  const open = () => new Budget(counts, { name: 'test', points, seconds })
+  const used = async () => (await counts.get('k'))?.consumedPoints
+  return { counts, used, one: open(), other: open() }
+}
+
+describe('a budget', () => {
+  test('is full again when its time window ends', async () => {
+    const { one } = openBudgets(2, 1)
+    const isTaken = () =>
+      Promise.try(() => one.take('k')).then(
+        () => true,
+        () => false,
+      )
+    // If the machine pauses for the whole window, a later window begins meanwhile.
+    await eventually('the end of the budget', async () => !(await isTaken()))
+    await eventually('the next window', isTaken)
   })
+
+  test('may be exceeded by one batch, and then rejects the next batch', async () => {
+    const { counts, used, one, other } = openBudgets(100, 60)
+    // One request remains in the budget of each process.
+    for (const process of [one, other]) await process.take('k')
+    await counts.penalty('k', 100 - (await used())!)
+    for (const process of [one, other]) await process.take('k')
+    await one.takeMore('k', 1)
+    expect(await used()).toBe(101)
+    await expect(other.takeMore('k', 1)).rejects.toMatchObject({ status: 429 })
+  })
+
+  test('counts the writes of a batch only once', async () => {
+    const { used, one } = openBudgets(100, 60)
+    await one.take('k')
+    await one.takeMore('k', 1)
+    expect(await used()).toBe(2)
+    await one.take('k')
+    expect(await used()).toBe(4)
+  })
+})
+
+test('counts in memory have at most 50,000 keys: the least recently used keys are deleted', async () => {
+  const counts = new BoundedMemory({ points: 1, duration: 60 })
+  for (const n of upTo(50_001)) await counts.penalty(`key ${n}`)
+  expect(counts.dump().storage).toHaveLength(50_000)
+  expect([await counts.get('key 1'), (await counts.get('key 2'))?.consumedPoints]).toEqual([null, 1])
 })
 
 describe('sign-in', () => {

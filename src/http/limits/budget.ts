@@ -1,7 +1,47 @@
 import { LRUCache } from 'lru-cache'
+import { RateLimiterMemory, RateLimiterRedis } from 'rate-limiter-flexible'
 import { type Caller, holderOf } from '../../identity/rights.ts'
-import type { Counter, Policy } from './counter.ts'
+import type { RedisClient } from '../../redis/connections.ts'
 import { HttpError } from '../../responses/errors.ts'
+
+/** A quota policy (draft-ietf-httpapi-ratelimit-headers): at most `points` within `seconds`. */
+export interface Policy {
+  name: string
+  points: number
+  seconds: number
+}
+
+const maxKeys = 50_000
+/** A longer timer would end at once. */
+const maxTimerSeconds = 2_147_483
+
+/** Counts in the memory of this process. The least recently used keys beyond 50,000 are deleted. */
+export class BoundedMemory extends RateLimiterMemory {
+  private readonly keys = new LRUCache<string, true>({
+    max: maxKeys,
+    dispose: (_, key, reason) => void (reason === 'evict' && this.delete(key)),
+  })
+
+  override penalty(...[key, ...more]: Parameters<RateLimiterMemory['penalty']>) {
+    this.keys.set(String(key), true)
+    return super.penalty(key, ...more)
+  }
+
+  override consume(...[key, ...more]: Parameters<RateLimiterMemory['consume']>) {
+    this.keys.set(String(key), true)
+    return super.consume(key, ...more)
+  }
+}
+
+export type OpenLimiter = (policy: Policy) => RateLimiterRedis
+
+/** Opens a count in Redis that all processes share. While Redis is unreachable, each process counts on its own. */
+export const openLimiter = (redis: RedisClient, prefix: string, { name, points, seconds }: Policy) =>
+  new RateLimiterRedis({
+    ...{ points, duration: seconds, keyPrefix: `${prefix}:limit:${name}` },
+    ...{ storeClient: redis, rejectIfRedisNotReady: true },
+    insuranceLimiter: new BoundedMemory({ points, duration: Math.min(seconds, maxTimerSeconds) }),
+  })
 
 /** The part of a key's budget that this process may use without a request to Redis. */
 export class Share {
@@ -9,15 +49,12 @@ export class Share {
   /** The rest of the budget of all processes, as of this process's last request to Redis. */
   remaining = 1
   endsAt = 0
-  waiting = 0
-  refill: Promise<void> | null = null
+  refill: Promise<void> | undefined
   header = ''
   headerUntil = 0
 
   constructor(readonly budget: Budget) {}
 }
-
-const maxKeys = 50_000
 
 /** Each process takes chunks of the shared budget from Redis, so `RateLimit` may be wrong by one chunk per process. */
 export class Budget {
@@ -26,17 +63,17 @@ export class Budget {
   readonly policyHeader: string
 
   constructor(
-    private readonly counter: Counter,
+    private readonly limiter: Pick<RateLimiterRedis, 'penalty'>,
     readonly policy: Policy,
   ) {
     this.policyHeader = policyHeader(policy)
     this.chunk = Math.max(1, Math.floor(policy.points / 50))
   }
 
-  /** Counts one request. Returns a promise if the share needs a refill from Redis. */
+  /** Counts one request. Returns a promise if the share needs a chunk from Redis. */
   take(key: string): Share | Promise<Share> {
     const share = this.shareOf(key)
-    return this.tryTake(share) ? share : this.takeAfterRefill(key, share)
+    return this.tryTake(share) ? share : this.takeFromNextChunk(key, share)
   }
 
   /** A request larger than the remaining budget runs and empties the budget. Otherwise it could never run. */
@@ -45,18 +82,10 @@ export class Budget {
     const fromShare = Math.min(share.left, count)
     share.left -= fromShare
     share.headerUntil = 0
-    if (fromShare === count) return
-    const points = await this.count(key, share, count - fromShare)
+    const rest = count - fromShare
     // `take` has already counted this request as one.
-    const before = points - (count - fromShare) - 1
-    if (before >= this.policy.points) throw rateLimited(this.policy, share.endsAt - performance.now())
-  }
-
-  private async count(key: string, share: Share, count: number): Promise<number> {
-    const { points, msToEnd } = await this.counter.add(key, count)
-    share.remaining = Math.max(0, this.policy.points - points)
-    share.endsAt = performance.now() + msToEnd
-    return points
+    if (rest > 0 && (await this.count(key, share, rest)) - rest > this.policy.points)
+      throw rateLimited(this.policy, share.endsAt - performance.now())
   }
 
   private shareOf(key: string): Share {
@@ -65,7 +94,7 @@ export class Budget {
     return share
   }
 
-  /** Returns false if the share needs a refill from Redis. */
+  /** Returns false if the share needs a chunk from Redis. */
   private tryTake(share: Share): boolean {
     const msToEnd = share.endsAt - performance.now()
     if (msToEnd <= 0) return false
@@ -74,27 +103,27 @@ export class Budget {
     return false
   }
 
-  private async takeAfterRefill(key: string, share: Share): Promise<Share> {
-    share.waiting++
-    try {
-      do await (share.refill ??= this.refill(key, share))
-      while (!this.tryTake(share))
-    } finally {
-      share.waiting--
-    }
+  private async takeFromNextChunk(key: string, share: Share): Promise<Share> {
+    do await (share.refill ??= this.refill(key, share))
+    while (!this.tryTake(share))
     return share
   }
 
   private async refill(key: string, share: Share): Promise<void> {
-    // Lets all requests of this tick increase `waiting`.
-    await null
-    const chunk = Math.max(this.chunk, share.waiting)
     try {
-      const points = await this.count(key, share, chunk)
-      share.left = Math.max(0, Math.min(chunk, chunk + this.policy.points - points))
+      const excess = (await this.count(key, share, this.chunk)) - this.policy.points
+      share.left = Math.max(0, this.chunk - Math.max(0, excess))
     } finally {
-      share.refill = null
+      share.refill = undefined
     }
+  }
+
+  /** Returns the points of all processes, including these. */
+  private async count(key: string, share: Share, points: number): Promise<number> {
+    const { consumedPoints, msBeforeNext } = await this.limiter.penalty(key, points)
+    share.remaining = Math.max(0, this.policy.points - consumedPoints)
+    share.endsAt = performance.now() + msBeforeNext
+    return consumedPoints
   }
 }
 

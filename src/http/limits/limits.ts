@@ -2,9 +2,8 @@ import type { Config } from '../../config.ts'
 import type { Log } from '../../logger.ts'
 import type { RedisClient } from '../../redis/connections.ts'
 import { badRequest } from '../../responses/errors.ts'
-import { Budget, CallerBudget, rateLimited } from './budget.ts'
-import { hashedKey, openCounter, type OpenCounter } from './counter.ts'
-import { withFailureLog, openPasswordChecks } from './password-checks.ts'
+import { Budget, CallerBudget, openLimiter, type OpenLimiter, rateLimited } from './budget.ts'
+import { hashedKey, openPasswordChecks, withFailureLog } from './password-checks.ts'
 
 /** All API tokens of an account share one budget, four times as large as the budget of one token. */
 const tokensPerAccount = 4
@@ -15,22 +14,22 @@ export type BudgetName = 'reads' | 'writes'
 /** The limit for mails applies even if rate limits are off, because it protects the owners of email addresses. */
 export function openLimits(redis: RedisClient, config: Config, log: Log) {
   const { invitationsPerHour, mailsPerHour, rateLimit, signInsPerMinute } = config
-  const counter: OpenCounter = (policy) => openCounter(redis, config.redisPrefix, policy)
+  const limiterOf: OpenLimiter = (policy) => openLimiter(redis, config.redisPrefix, policy)
   const perMinute = (name: string, points: number) => {
     const policy = { name, points, seconds: 60 }
-    return new Budget(counter(policy), policy)
+    return new Budget(limiterOf(policy), policy)
   }
   const callerBudget = (name: BudgetName, points: number) =>
     new CallerBudget(perMinute(name, points), perMinute(`account-${name}`, tokensPerAccount * points))
   const reads = callerBudget('reads', config.readsPerMinute)
   const writes = callerBudget('writes', config.writesPerMinute)
   const signIns = perMinute('sign-ins', signInsPerMinute)
-  const useInvitations = openHourly(counter, 'invitations', invitationsPerHour)
-  const useMail = openHourly(counter, 'mails', mailsPerHour)
+  const useInvitations = openHourly(limiterOf, 'invitations', invitationsPerHour)
+  const useMail = openHourly(limiterOf, 'mails', mailsPerHour)
   return {
     budgets: rateLimit ? { reads, writes } : undefined,
     takeSignIn: (address: string) => (rateLimit ? signIns.take(address) : null),
-    checkPassword: withFailureLog(log, rateLimit && openPasswordChecks(counter, redis, config)),
+    checkPassword: withFailureLog(log, rateLimit && openPasswordChecks(limiterOf, config)),
     /** Rejected invitations count too, because the error reveals whether an email address has an account. */
     async takeInvitations(userId: string, invitations: number): Promise<void> {
       if (!rateLimit) return
@@ -43,11 +42,11 @@ export function openLimits(redis: RedisClient, config: Config, log: Log) {
 }
 
 /** Returns a function that counts uses of a key. The function throws HttpError 429 above `points` an hour. */
-function openHourly(counterOf: OpenCounter, name: string, points: number) {
+function openHourly(limiterOf: OpenLimiter, name: string, points: number) {
   const policy = { name, points, seconds: 3_600 }
-  const counter = counterOf(policy)
+  const limiter = limiterOf(policy)
   return async (key: string, count: number): Promise<void> => {
-    const used = await counter.add(key, count)
-    if (used.points > points) throw rateLimited(policy, used.msToEnd)
+    const { consumedPoints, msBeforeNext } = await limiter.penalty(key, count)
+    if (consumedPoints > points) throw rateLimited(policy, msBeforeNext)
   }
 }
