@@ -22,11 +22,11 @@ export type ImportState = 'receiving' | 'queued' | 'running' | 'done' | 'failed'
 export type UndoState = 'queued' | 'running' | 'done' | 'failed'
 
 /**
- * The steps of an import, in their order. The step `sub-items` finds sub-items that become subtasks. The step `specs`
- * creates labels, fields and the description of the project, the step `records` tasks with their subtasks and comments.
- * The step `references` sets the blockers and the order of tasks.
+ * The steps of an import, in their order. The step `names` creates labels, fields and the description of the project, the
+ * step `tasks` tasks, the step `leaves` subtasks from sub-items, and the step `children` subtasks and comments. The step
+ * `links` sets the blockers and the order of tasks.
  */
-export type ImportStep = 'read' | 'sub-items' | 'specs' | 'records' | 'references' | 'end'
+export type ImportStep = 'read' | 'names' | 'tasks' | 'leaves' | 'children' | 'links' | 'end'
 
 /**
  * The position from which a job continues, perhaps in another process: after row `n` of the step. An undo processes the
@@ -35,8 +35,6 @@ export type ImportStep = 'read' | 'sub-items' | 'specs' | 'records' | 'reference
 export interface ImportCursor {
   step: ImportStep | 'undo'
   n: number
-  /** In the step `records`: the last imported child of the task `n`, if the task has further children. */
-  child?: number
 }
 
 export const imports = pgTable(

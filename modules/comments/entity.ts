@@ -11,7 +11,7 @@ import { type AuthorizeUndo, entity, byDeleterOrAdmin } from '../../src/model/de
 import type { StoredEvent } from '../../src/model/events.ts'
 import { forbidden } from '../../src/responses/errors.ts'
 import { commentCell } from '../exports/cells.ts'
-import { commentView } from './schema.ts'
+import { commentView, UpdateComment } from './schema.ts'
 
 declare module '../../src/model/entities.ts' {
   interface Entities {
@@ -50,6 +50,7 @@ export const comment = entity<'comment'>({
   view: commentView,
   asChild: {
     text: 'text',
+    input: UpdateComment,
     cell: (shown: Parameters<typeof commentCell>[0] & { authorId: string }, personOf) =>
       commentCell({ ...shown, author: personOf(shown.authorId) ?? shown.author }),
   },

@@ -1,4 +1,8 @@
-/** The parts of a file that an import reads. Readers of all sources return these items. */
+import type { ChildOfTask } from '../../src/model/entities.ts'
+import type { FieldInput } from '../fields/schema.ts'
+import type { TaskInput } from '../tasks/schema.ts'
+
+/** The records of a file that an import reads, as the lines of an export. Readers of all sources return these items. */
 export type ImportedItem = SpecItem | TaskItem | SubtaskItem | CommentItem
 /** An item that is about the project, not a task. */
 export type SpecItem = ProjectItem | LabelItem | FieldItem
@@ -29,23 +33,23 @@ export interface LabelItem extends Item {
 }
 
 /** A custom field. Without this item, a field of tasks has the type `text`. */
-export interface FieldItem extends Item {
+export interface FieldItem extends Item, Pick<FieldInput, 'key' | 'name' | 'type'> {
   kind: 'field'
-  key: string
-  name: string
-  type: 'text' | 'number' | 'boolean' | 'date' | 'choice'
   options?: string[]
   createdAt?: string
 }
 
-export interface TaskItem extends Item {
+type Values = Pick<TaskInput, 'status' | 'priority'> & {
+  [Name in 'description' | 'dueDate' | 'remindAt' | 'externalId']?: string
+}
+
+/** All times are ISO 8601 with an offset, or dates. Other fields of tasks have their names in the schema of tasks. */
+export interface TaskItem extends Item, Values {
   kind: 'task'
-  /** The id in the source, or a digest that identifies the task in later imports. */
+  /** The id in the source, or a digest that identifies the task in later imports. The default external id is `<source>:<key>`. */
   key: string
   /** The file has no id of the task: `key` is a digest. */
   hasNoId?: true
-  /** The external id, if the file has one. Default: `<source>:<key>`. */
-  externalId?: string
   /**
    * The task is from an export of Docket: `key` is its id, which may be in this project, and an absent value is empty.
    * If a CSV export lacks the column of a field, the value is unknown.
@@ -56,15 +60,8 @@ export interface TaskItem extends Item {
   /** Only for a task that was moved: the `key` of the task before it, or '' for the first task. */
   after?: string
   title: string
-  description?: string
-  /** The list, section, column or status in the source: see `statuses` of the mapping. */
+  /** The list, section, column or status in the source: see `statuses` of the mapping. `status` takes precedence. */
   list?: string
-  /** The status in the source, such as DONE for a completed task. Takes precedence over `list`. */
-  status?: 'TODO' | 'IN_PROGRESS' | 'DONE'
-  priority?: 'LOW' | 'MEDIUM' | 'HIGH'
-  /** All times are ISO 8601 with an offset, or dates. */
-  dueDate?: string
-  remindAt?: string
   createdAt?: string
   author?: ImportedPerson
   assignee?: ImportedPerson
@@ -85,32 +82,30 @@ export interface TaskItem extends Item {
   problem?: string
 }
 
-export interface SubtaskItem extends Item {
-  kind: 'subtask'
+/** A part of a task, such as a comment, with the fields that the entity declares. */
+export interface ChildItem extends Item {
+  kind: ChildOfTask
   /** The `key` of the task. */
   task: string
   key?: string
-  /** The key of the same subtask in a CSV export, which has no ids of subtasks. */
+  /** The key of the same child in a CSV export, which has no ids of children. */
   csvKey?: string
-  title: string
-  completed: boolean
   createdAt?: string
-  /** The time in the id of the subtask, in ms since 1970. Lists sort subtasks by id. Default: `createdAt` */
+  /** The time in the id of the child, in ms since 1970. Lists sort children by id. Default: `createdAt` */
   orderMs?: number
+  author?: ImportedPerson
   messages?: string[]
 }
 
-export interface CommentItem extends Item {
+export interface SubtaskItem extends ChildItem {
+  kind: 'subtask'
+  title: string
+  completed: boolean
+}
+
+export interface CommentItem extends ChildItem {
   kind: 'comment'
-  /** The `key` of the task. */
-  task: string
-  key?: string
-  /** The key of the same comment in a CSV export, which has no ids of comments. */
-  csvKey?: string
   text: string
-  author?: ImportedPerson
-  createdAt?: string
-  messages?: string[]
 }
 
 export const isSpec = (item: ImportedItem): item is SpecItem =>

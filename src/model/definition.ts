@@ -1,3 +1,4 @@
+import type { TObject } from '@sinclair/typebox'
 import type { PgTable } from 'drizzle-orm/pg-core'
 import { type ProjectCaller, requireRole, requireScope, type Role, scopeOfWrite } from '../identity/rights.ts'
 import type { HttpError } from '../responses/errors.ts'
@@ -48,6 +49,8 @@ type Check<Row> = (row: Row, before: Row | undefined, state: CheckedState) => vo
 export interface ChildParts<Row> {
   /** The column with the text that searches find. Answers for agents may cut this text. */
   text: string & keyof Row
+  /** The schema of the fields that clients can change. Imports set these fields, except references to other rows. */
+  input: TObject
   /**
    * Returns a child as a part of a cell of a CSV file.
    * @param personOf returns a member of the project by id

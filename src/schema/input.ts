@@ -11,7 +11,8 @@ TypeRegistry.Set<{ [checkKey]: (value: unknown, schema: object) => boolean }>('C
 export const checked = <T>(check: (value: unknown, schema: never) => boolean, schema: object) =>
   Type.Unsafe<T>({ [Kind]: 'Checked', [checkKey]: check, ...schema })
 
-const checkOf = (schema: TSchema): unknown => (checkKey in schema ? schema[checkKey as never] : undefined)
+export const checkOf = (schema: TSchema): unknown =>
+  checkKey in schema ? schema[checkKey as never] : undefined
 
 /** Unknown fields are rejected, so that a misspelt field is not ignored. */
 export const Input = <T extends TProperties>(properties: T) =>

@@ -1,5 +1,5 @@
 import { type TSchema, Type } from '@sinclair/typebox'
-import { checked } from './input.ts'
+import { checked, checkOf } from './input.ts'
 import { named } from './response.ts'
 
 /** True for a non-negative integer in decimal digits. */
@@ -70,6 +70,9 @@ export const Name = (max: number, example: string) =>
     pattern: `^\\s*[^\\s${forbiddenInNames}][^${forbiddenInNames}]*\\s*$`,
     description: `A text of 1 to ${max} characters, without control or bidirectional-override characters`,
   })
+
+/** True for the schema of a name, which has one line and no control characters. */
+export const isNameSchema = (schema: TSchema): boolean => checkOf(schema) === isNameText
 
 const isSecret = (value: unknown, bounds: Bounds) => isStorable(value) && hasLength(value, bounds)
 

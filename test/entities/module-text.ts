@@ -65,11 +65,13 @@ export const ${name}s = {
   }
 }
 
+const updateOf = (name: string) => `Update${name.charAt(0).toUpperCase()}${name.slice(1)}`
+
 const entityText = ({ name, about, parent, load, hasReferences, text = 'name' }: Options) =>
   `import { ${name}s } from '../../drizzle/schema/${name}s.ts'
 import { entity, standardEvents } from '../../src/model/definition.ts'
 ${hasReferences ? "import { referencesIn } from '../../src/model/fields.ts'\nimport { fields } from './schema.ts'" : ''}
-import { ${name}View } from './schema.ts'
+import { ${name}View${parent === 'task' ? `, ${updateOf(name)}` : ''} } from './schema.ts'
 
 declare module '../../src/model/entities.ts' {
   interface Entities {
@@ -84,7 +86,7 @@ export const ${name} = entity<'${name}'>({
   parent: '${parent}',
   load: '${load}',
   view: ${name}View,
-  ${parent === 'task' ? "asChild: { text: 'TEXT', cell: ({ TEXT }: { TEXT: string }) => TEXT },".replaceAll('TEXT', text) : ''}
+  ${parent === 'task' ? `asChild: { text: 'TEXT', input: ${updateOf(name)}, cell: ({ TEXT }: { TEXT: string }) => TEXT },`.replaceAll('TEXT', text) : ''}
   ${hasReferences ? 'references: referencesIn(fields),' : ''}
   events: standardEvents,
 })

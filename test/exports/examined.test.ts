@@ -72,7 +72,7 @@ test('an EDITOR imports tasks, and the report lists the parts that only an ADMIN
   expect(counts).toMatchObject({ created: 9, rejected: 0 })
   const report = await reportOf(cy, id)
   expect(report.map(({ message }) => message)).toContain(
-    'Only an ADMIN can give the project the description in the file',
+    'The description of the project: This needs the role ADMIN in the project',
   )
 }, 60_000)
 

@@ -1,40 +1,46 @@
-import type { ImportCursor, ImportStep } from '../../drizzle/schema/imports.ts'
+import type { ImportStep } from '../../drizzle/schema/imports.ts'
 import { type ImportedRows, importRows } from '../../modules/imports/command/import-rows.ts'
 import type { ImportOperation } from '../../modules/imports/command/operations.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { HttpError } from '../../src/responses/errors.ts'
 import { forEachPage } from '../throttle.ts'
-import { moveCursor, type Run } from './import-row.ts'
+import { endStep, moveCursor, type Run } from './import-row.ts'
 import { type FinishedRow, insertBatches, insertLines, type PreparedRow } from './report.ts'
 
-type Position = Omit<ImportCursor, 'step'>
-
-export interface BatchStep<P extends PreparedRow> {
+export interface BatchStep<Row extends { n: number }, P extends PreparedRow> {
   step: ImportStep
   last: number
-  /** Reads and prepares the next rows, while the previous rows are imported. Returns their last position. */
-  prepare(after: Position): Promise<{ prepared: P[]; end: Position } | undefined>
-  /** Corrects outcomes that depend on other rows of the batch. */
-  settle?(finished: FinishedRow<P>[]): FinishedRow<P>[]
+  read(after: number): Promise<Row[]>
+  prepare(rows: Row[]): Promise<P[]>
+  /** In a dry run: operations that the project must have executed before those of the rows. */
+  before?(operations: ImportOperation[]): ImportOperation[]
   /** Stores the outcomes, in the transaction that moves the cursor. */
   store(tx: Sql, finished: FinishedRow<P>[]): Promise<unknown>
 }
 
-/** Runs the operations of a step in batches. An interrupted batch may run again, and then changes nothing. */
-export async function runBatches<P extends PreparedRow>(run: Run, spec: BatchStep<P>): Promise<void> {
+/**
+ * Runs a step in batches. The next rows are read and prepared while the previous rows are imported. An interrupted batch may
+ * run again, and then changes nothing.
+ */
+export async function runBatches<Row extends { n: number }, P extends PreparedRow>(
+  run: Run,
+  spec: BatchStep<Row, P>,
+): Promise<void> {
   const { running, throttle, services } = run
-  const { step, last, prepare, store, settle = (finished) => finished } = spec
-  let next = prepare(running.cursor)
+  const { step, last, store } = spec
+  const readPage = async (after: number) => {
+    const rows = await spec.read(after)
+    return { prepared: await spec.prepare(rows), n: rows.at(-1)?.n }
+  }
+  let next = readPage(running.cursor.n)
   await forEachPage(throttle, true, async () => {
-    const page = await next
-    if (!page) return undefined
-    const { prepared, end } = page
-    next = prepare(end)
+    const { prepared, n } = await next
+    if (n === undefined) return undefined
+    next = readPage(n)
     // The next page throws the error.
     next.catch(() => {})
-    const { finished: decided, batches } = await runOperations(run, step, prepared)
-    const finished = settle(decided)
-    await moveCursor(run, { step, ...end }, end.n / last, (tx) =>
+    const { finished, batches } = await runOperations(run, spec, prepared)
+    await moveCursor(run, { step, n }, n / last, (tx) =>
       Promise.all([
         insertLines(tx, running.id, linesOf(finished)),
         insertBatches(tx, running.id, batches),
@@ -44,6 +50,7 @@ export async function runBatches<P extends PreparedRow>(run: Run, spec: BatchSte
     services.counts.imports.rows += prepared.length
     return true
   })
+  await endStep(run, step)
 }
 
 /** The rows that were not imported exactly. */
@@ -63,16 +70,16 @@ interface BatchResult<P extends PreparedRow> {
 /** Runs the operations of rows in one command, and returns the rows with their outcomes. */
 async function runOperations<P extends PreparedRow>(
   run: Run,
-  step: ImportStep,
+  spec: Pick<BatchStep<never, P>, 'step' | 'before'>,
   prepared: P[],
 ): Promise<BatchResult<P>> {
   const operations = prepared.flatMap(({ operation }) => operation ?? [])
   if (operations.length === 0) return { finished: prepared as FinishedRow<P>[], batches: [] }
   try {
-    // A repeated batch may have fewer operations: an account that lost the role ADMIN imports no fields.
-    const part = `${step} ${nameOf(prepared[0]!)}-${nameOf(prepared.at(-1)!)} ${operations.length}`
-    const { batch, results } = await runCommand(run, part, operations)
-    const remaining = results.values()
+    const part = `${spec.step} ${prepared[0]!.n}-${prepared.at(-1)!.n}`
+    const before = run.running.dryRun ? (spec.before?.(operations) ?? []) : []
+    const { batch, results } = await runCommand(run, part, [...before, ...operations])
+    const remaining = results.slice(before.length).values()
     const finished = prepared.map(
       (one) => (one.operation ? withResult(one, remaining.next().value!) : one) as FinishedRow<P>,
     )
@@ -83,16 +90,14 @@ async function runOperations<P extends PreparedRow>(
     if (prepared.length === 1)
       return { finished: [withResult(prepared[0]!, { outcome: 'rejected', message })], batches: [] }
     const middle = prepared.length >> 1
-    const first = await runOperations(run, step, prepared.slice(0, middle))
-    const second = await runOperations(run, step, prepared.slice(middle))
+    const first = await runOperations(run, spec, prepared.slice(0, middle))
+    const second = await runOperations(run, spec, prepared.slice(middle))
     return {
       finished: [...first.finished, ...second.finished],
       batches: [...first.batches, ...second.batches],
     }
   }
 }
-
-const nameOf = ({ kind = '', n }: PreparedRow): string => `${kind}${n}`
 
 /** The commit of a batch is rejected as a whole if, for example, another project uses one of its ids. */
 const isRejected = (error: unknown): error is HttpError =>
@@ -103,7 +108,7 @@ function withResult<P extends PreparedRow>(
   { outcome, id, message }: Pick<ImportedRows['results'][number], 'outcome' | 'message'> & { id?: string },
 ): FinishedRow<P> {
   if (message) one.notes.report([...(one.subject ? [one.subject] : []), reportMessage(message)].join(': '))
-  return { ...one, outcome: outcome === 'unchanged' && one.isChanged ? 'updated' : outcome, id }
+  return { ...one, outcome, id }
 }
 
 /** Removes task numbers, which a dry run cannot know, and the name of the field `blockedByIds`. */
@@ -117,14 +122,10 @@ async function runCommand(
   operations: ImportOperation[],
 ): Promise<ImportedRows> {
   const { projectId, caller, dryRun } = running
-  const request = { name: importRows.name, caller }
-  if (dryRun) {
-    const { body } = await services.runHere({ ...request, input: { projectId, dryRun, operations } })
-    return JSON.parse(body)
-  }
+  const request = { name: importRows.name, caller, input: { projectId, dryRun, operations } }
+  if (dryRun) return JSON.parse((await services.runHere(request)).body)
   const guard = batchKey(running.id, part)
-  const write = () => services.runHere({ ...request, input: { projectId, operations }, guard })
-  const { body } = await services.withIdempotency(guard, write)
+  const { body } = await services.withIdempotency(guard, () => services.runHere({ ...request, guard }))
   return JSON.parse(body)
 }
 

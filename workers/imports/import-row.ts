@@ -35,7 +35,7 @@ export class ImportTaken extends Error {}
 
 /** The steps in their order, with the share of the work that each step has. */
 const weights: Record<ImportStep, number> = {
-  ...{ read: 0.2, 'sub-items': 0.05, specs: 0.01, records: 0.69, references: 0.05, end: 0 },
+  ...{ read: 0.25, names: 0.01, tasks: 0.39, leaves: 0.05, children: 0.25, links: 0.05, end: 0 },
 }
 const stepOrder = Object.keys(weights) as ImportStep[]
 const first: ImportCursor = { step: 'read', n: 0 }
@@ -118,10 +118,6 @@ export async function moveCursor(
   if (moved!.state !== 'running') throw new ImportTaken()
 }
 
-/** @param next default: the step after this step */
-export const endStep = (
-  run: Run,
-  step: ImportStep,
-  work?: (tx: Sql) => Promise<unknown>,
-  next = stepOrder[stepOrder.indexOf(step) + 1]!,
-): Promise<void> => moveCursor(run, { step: next, n: 0 }, 0, work)
+/** Moves the cursor to the next step. */
+export const endStep = (run: Run, step: ImportStep, work?: (tx: Sql) => Promise<unknown>): Promise<void> =>
+  moveCursor(run, { step: stepOrder[stepOrder.indexOf(step) + 1]!, n: 0 }, 0, work)

@@ -14,7 +14,8 @@ import { type Reading, readChunks, unpack } from './file.ts'
 import { endStep, ImportTaken, isActive, moveCursor, type Run, showProgress } from './import-row.ts'
 import { deleteRows } from './remove.ts'
 import { countRead, insertLines } from './report.ts'
-import { readPeople } from './specs.ts'
+import { readPeople } from './names.ts'
+import { markLeaves } from './staged.ts'
 import { insertItems, Staging } from './staging.ts'
 
 /** The event loop runs at least this often. */
@@ -35,7 +36,7 @@ async function readItems(run: Run, reader: Reader, reading: Reading): Promise<vo
   await moveCursor(run, { step: 'read', n: running.cursor.n + 1 }, 0)
   await deleteItems(run)
   const [staging, names] = [new Staging(), new NamesInFile()]
-  const { items, proposed, messages, readPart } = await openItems(run, reader, reading, names)
+  const { items, proposed, messages, readPart } = await openItems(run, reader, reading)
   const throttle = { ...run.throttle, isOver: run.throttle.isStopping }
   // A page is stored while the next page is read.
   let stored: Promise<unknown> = Promise.resolve()
@@ -53,6 +54,7 @@ async function readItems(run: Run, reader: Reader, reading: Reading): Promise<vo
   await insertItems(sql, running, staging.takePage())
   // Without statistics, Postgres would read all earlier items to find a key.
   await sql`analyze import_items`
+  await markLeaves(sql, running)
   const mapping = JSON.stringify(running.mapping)
   const store = async (tx: Sql) => {
     await tx`update imports set mapping = ${mapping}::text::jsonb where id = ${running.id}`
@@ -65,10 +67,10 @@ async function readItems(run: Run, reader: Reader, reading: Reading): Promise<vo
     }))
     await insertLines(tx, running.id, lines)
   }
-  await endStep(run, 'read', store, names.hasNested ? 'sub-items' : 'specs')
+  await endStep(run, 'read', store)
 }
 
-async function openItems(run: Run, reader: Reader, reading: Reading, names: NamesInFile) {
+async function openItems(run: Run, reader: Reader, reading: Reading) {
   const { id, mapping } = run.running
   const { sql } = run
   const [row] = await sql<{ count: number }[]>`
@@ -80,7 +82,6 @@ async function openItems(run: Run, reader: Reader, reading: Reading, names: Name
     open: openFile(run, reading, (n) => (chunks = n)),
     mapping,
     propose: (part) => void Object.assign(proposed, part),
-    declareFields: (fields) => void (names.columns = fields),
     report: (message) => void messages.add(message),
   })
   const readPart = () => chunks / row!.count

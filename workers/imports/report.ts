@@ -17,8 +17,6 @@ export interface PreparedRow {
   subject?: string
   operation?: ImportOperation
   outcome?: Outcome
-  /** In a dry run: the row also has values that no operation can contain, such as labels that do not exist yet. */
-  isChanged?: boolean
   /** The outcome in the report, if the operation imports only a part of the row. */
   rowOutcome?: Outcome
 }

@@ -9,17 +9,18 @@ import { openFailures } from './failures.ts'
 import { openLargeFiles } from './file.ts'
 import { beginImport, finishImport, requireToken, type Run } from './import-row.ts'
 import { readFile } from './read.ts'
-import { findSubItems, importRecords } from './records.ts'
-import { importReferences } from './references.ts'
+import { importLinks } from './links.ts'
+import { importNames } from './names.ts'
+import { importChildren, importTasks } from './records.ts'
 import { deleteUpload } from './remove.ts'
-import { trimReports } from './report.ts'
-import { importSpecs } from './specs.ts'
+import { reportChangedTasks, trimReports } from './report.ts'
 
 const steps: Record<Exclude<ImportStep, 'read' | 'end'>, (run: Run) => Promise<void>> = {
-  'sub-items': findSubItems,
-  specs: importSpecs,
-  records: importRecords,
-  references: importReferences,
+  names: importNames,
+  tasks: importTasks,
+  leaves: (run) => importChildren(run, 'leaf'),
+  children: (run) => importChildren(run, 'child'),
+  links: importLinks,
 }
 
 interface Options {
@@ -71,4 +72,5 @@ async function runSteps(run: Run, reader: Reader | undefined): Promise<void> {
   await requireToken(run.sql, running.caller)
   for (let { step } = running.cursor; step !== 'end' && step !== 'undo'; { step } = running.cursor)
     await (step === 'read' ? readFile(run, reader) : steps[step](run))
+  await reportChangedTasks(run)
 }

@@ -1,7 +1,8 @@
-import type { ImportCursor } from '../../drizzle/schema/imports.ts'
-import type { CommentItem, SubtaskItem, TaskItem } from '../../modules/imports/items.ts'
+import type { ImportedItem, TaskItem } from '../../modules/imports/items.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
-import { hasRoom, jsonBytes } from '../../src/reads/pages.ts'
+import { jsonBytes, untilPageFull } from '../../src/reads/pages.ts'
+import type { RunningImport } from './import-row.ts'
+import type { Outcome } from './report.ts'
 
 interface Staged {
   n: number
@@ -14,20 +15,28 @@ interface Staged {
 export interface StagedTask extends Staged {
   id: string
   item: TaskItem
+  /** Null for a task that the import created, or has not imported yet. */
+  outcome: Outcome | null
   parent: string | null
   /** Null if the parent is not in the file. */
   parentTitle: string | null
   parentHasNoId: boolean | null
-  /** True if an earlier batch has imported the task, and some of its subtasks and comments. */
-  isContinued: boolean
 }
 
-/** A subtask or comment. `leaf`: a sub-item that becomes a subtask. */
-export type StagedChild = Staged & { taskN: number } & (
-    | { kind: 'leaf'; item: TaskItem }
-    | { kind: 'subtask'; item: SubtaskItem }
-    | { kind: 'comment'; item: CommentItem }
-  )
+export type StagedLinks = Pick<StagedTask, 'n' | 'row' | 'key' | 'id' | 'item' | 'outcome'> & {
+  taskN: number
+}
+
+/** A child, or a sub-item that becomes a subtask, and its task. The fields of the task are null if it is not in the file. */
+export interface StagedChild extends Staged {
+  item: Exclude<ImportedItem, { kind: 'project' | 'label' | 'field' }>
+  taskKey: string
+  taskN: number | null
+  taskId: string
+  taskRow: number
+  taskOutcome: Outcome | null
+  task: Pick<TaskItem, 'externalId' | 'list' | 'isExported'>
+}
 
 /** A sub-item: a line in the description of its parent has its values or, if it becomes a task, its title. */
 export type SubItem = { taskN: number; key: string } & (
@@ -37,14 +46,9 @@ export type SubItem = { taskN: number; key: string } & (
 /** The most bytes of the items of a page. A single longer item has a page of its own. */
 const pageBytes = 4_000_000
 
-/** Reads rows until there are `limit`, or their items fill a page. `isCut`: there are further rows. */
-export async function readPage<Row extends { item: unknown }>(sql: Sql, rows: SqlPart, limit: number) {
-  const found = await sql<(Omit<Row, 'item'> & { item: Row['item'] | null; hasRoom: boolean })[]>`
-    select r.*, case when r.has_room then r.item end as item
-    from (select r.*, ${hasRoom(sql, jsonBytes(sql, sql`item`), pageBytes)} as has_room from (${rows} limit ${limit + 1}) r) r`
-  const page = found.slice(0, limit).filter((row) => row.hasRoom) as unknown as Row[]
-  return { page, isCut: page.length < found.length }
-}
+/** Reads rows until there are `limit`, or their items fill a page. */
+const readPage = <Row extends object>(sql: Sql, rows: SqlPart, limit: number) =>
+  sql<Row[]>`${untilPageFull(sql, sql`${rows} limit ${limit}`, jsonBytes(sql, sql`item`), pageBytes)}`
 
 export async function lastOf(sql: Sql, importId: string, kind: string): Promise<number> {
   const [row] = await sql<{ n: number }[]>`
@@ -52,84 +56,78 @@ export async function lastOf(sql: Sql, importId: string, kind: string): Promise<
   return row!.n
 }
 
-/** SQL for the row of the first item with the same kind and key; null for the first item itself. */
-const firstRow = (sql: Sql) => sql`(
-  select row from import_items e
-  where e.import_id = i.import_id and e.kind in (i.kind, case when i.kind = 'task' then 'leaf' end) and e.key = i.key
-    and e.n < i.n order by e.n limit 1)`
-
-type Position = Omit<ImportCursor, 'step'>
-
-interface RecordPage {
-  tasks: StagedTask[]
-  children: StagedChild[]
-  end: Position
-}
-
-/**
- * Reads the next tasks with their children. Of several tasks with the same key, only the first has the children. If the
- * last task has more children than fit, its next page begins after `end.child`. Returns undefined at the end.
- * @param maxTasks reads no more tasks, because the children of all these tasks are read
- */
-export async function readRecords(
-  sql: Sql,
-  importId: string,
-  { n: after, child }: Position,
-  limit: number,
-  maxTasks = limit,
-): Promise<RecordPage | undefined> {
-  const { page: tasks } = await readPage<StagedTask>(
+export const readTasks = (sql: Sql, importId: string, after: number, limit: number) =>
+  readPage<StagedTask>(
     sql,
     sql`
-      select i.n, i.row, i.key, i.id, i.item, i.parent, i.n = ${after} as is_continued,
-        coalesce((i.item ->> 'firstRow')::int4, ${firstRow(sql)}) as first_row, p.title as parent_title,
-        p.has_no_id as parent_has_no_id
+      select i.n, i.row, i.key, i.id, i.item, i.outcome, i.parent, coalesce((i.item ->> 'firstRow')::int4, (
+          select row from import_items e where e.import_id = i.import_id and e.kind in ('task', 'leaf') and e.key = i.key
+            and e.n < i.n order by e.n limit 1)) as first_row,
+        p.title as parent_title, p.has_no_id as parent_has_no_id
       from import_items i
       left join lateral (select left(p.item ->> 'title', 500) as title, p.item -> 'hasNoId' is not null as has_no_id
         from import_items p where p.import_id = i.import_id and p.kind = 'task' and p.key = i.parent
         order by p.n limit 1) p on true
-      where i.import_id = ${importId} and i.kind = 'task' and i.n >= ${after} and (i.n > ${after} or ${child !== undefined})
+      where i.import_id = ${importId} and i.kind = 'task' and i.n > ${after}
       order by i.n`,
-    maxTasks,
+    limit,
   )
-  if (tasks.length === 0) return undefined
-  const maxChildren = 2 * limit
-  const { page: children, isCut } = await readPage<StagedChild>(
+
+/** Reads the tasks that have blockers or a place, in the order of the file. `n` is the number of the link. */
+export const readLinks = (sql: Sql, importId: string, after: number, limit: number) =>
+  readPage<StagedLinks>(
     sql,
     sql`
-      select i.*, t.n::float8 as task_n from ${firstTasks(sql, tasks)}
-      cross join lateral (
-        select i.n, i.row, i.kind, i.key, i.item, ${firstRow(sql)} as first_row from import_items i
-        where i.import_id = ${importId} and i.parent = t.key and i.kind in ('leaf', 'subtask', 'comment')
-          and i.n > case when t.n = ${after} then ${child ?? 0}::int4 else 0 end
-        order by i.n limit ${maxChildren + 1}) i
-      order by t.n, i.n`,
-    maxChildren,
+      select i.n, t.n as task_n, t.row, t.key, t.id, t.item, t.outcome from import_items i
+      join lateral (select * from import_items t
+        where t.import_id = i.import_id and t.kind = 'task' and t.key = i.key order by t.n limit 1) t on t.row = i.row
+      where i.import_id = ${importId} and i.kind = 'link' and i.n > ${after} and t.outcome is distinct from 'rejected'
+      order by i.n`,
+    limit,
   )
-  const cut = isCut ? children.at(-1) : undefined
-  const childrenOf = Map.groupBy(children, ({ taskN }) => taskN)
-  const page: StagedTask[] = []
-  let rows = 0
-  for (const task of tasks.filter(({ n }) => !cut || n <= cut.taskN)) {
-    rows += 1 + (childrenOf.get(task.n)?.length ?? 0)
-    if (page.length > 0 && rows > maxRows(limit)) break
-    page.push(task)
-  }
-  const { n } = page.at(-1)!
-  return {
-    tasks: page,
-    children: page.flatMap((task) => childrenOf.get(task.n) ?? []),
-    end: { n, ...(n === cut?.taskN && { child: cut.n }) },
-  }
-}
 
-/** The undo of a batch may have at most 500 events. */
-const maxRows = (limit: number) => 2.5 * limit
+/** Of several tasks with the same key, the first has the children. */
+export const readChildren = (
+  sql: Sql,
+  importId: string,
+  kind: 'leaf' | 'child',
+  after: number,
+  limit: number,
+) =>
+  readPage<StagedChild>(
+    sql,
+    sql`
+      select i.n, i.row, i.key, i.item, i.parent as task_key, t.n as task_n, t.id as task_id, t.row as task_row,
+        t.outcome as task_outcome, coalesce(t.task, '{}') as task, (
+          select row from import_items e where e.import_id = i.import_id and e.kind = ${kind} and e.key = i.key and e.n < i.n
+            and e.item -> 'kind' = i.item -> 'kind' order by e.n limit 1) as first_row
+      from import_items i
+      left join lateral (select t.*, jsonb_build_object('externalId', t.item -> 'externalId', 'list', t.item -> 'list',
+          'isExported', t.item -> 'isExported') as task
+        from import_items t where t.import_id = i.import_id and t.kind = 'task' and t.key = i.parent
+        order by t.n limit 1) t on true
+      where i.import_id = ${importId} and i.kind = ${kind} and i.n > ${after}
+      order by i.n`,
+    limit,
+  )
 
-const firstTasks = (sql: Sql, tasks: StagedTask[]) => {
-  const first = tasks.filter((task) => task.firstRow === null)
-  return sql`unnest(${first.map(({ n }) => n)}::bigint[], ${first.map(({ key }) => key)}::text[]) t(n, key)`
-}
+/** More lines do not fit into a description. */
+const maxSubItems = 700
+
+/** Reads the sub-items of tasks whose description an import writes. */
+export const readSubItems = (sql: Sql, importId: string, tasks: StagedTask[]) =>
+  readPage<SubItem>(
+    sql,
+    sql`
+      select i.*, t.n::float8 as task_n from unnest(${tasks.map(({ n }) => n)}::bigint[], ${tasks.map(({ key }) => key)}::text[]) t(n, key)
+      cross join lateral (
+        select i.n, i.kind, i.key, case when i.kind = 'leaf' then i.item
+          else jsonb_build_object('title', left(i.item ->> 'title', 200), 'hasNoId', i.item -> 'hasNoId') end as item
+        from import_items i where i.import_id = ${importId} and i.parent = t.key and i.kind in ('leaf', 'task')
+        order by i.n limit ${maxSubItems}) i
+      order by t.n, i.n`,
+    10 * maxSubItems,
+  )
 
 export async function hasSubItems(sql: Sql, importId: string): Promise<boolean> {
   const [found] = await sql`
@@ -137,42 +135,25 @@ export async function hasSubItems(sql: Sql, importId: string): Promise<boolean> 
   return found !== undefined
 }
 
-/** More lines do not fit into a description. */
-const maxSubItems = 700
+/** The most items of a statement. */
+const pageItems = 5_000
 
-/** Reads the sub-items of tasks whose description an import writes. */
-export const readSubItems = async (sql: Sql, importId: string, tasks: StagedTask[]): Promise<SubItem[]> =>
-  (
-    await readPage<SubItem>(
-      sql,
-      sql`
-        select i.*, t.n::float8 as task_n from ${firstTasks(
-          sql,
-          tasks.filter((task) => !task.isContinued),
-        )}
-        cross join lateral (
-          select i.n, i.kind, i.key, case when i.kind = 'leaf' then i.item
-            else jsonb_build_object('title', left(i.item ->> 'title', 200), 'hasNoId', i.item -> 'hasNoId') end as item
-          from import_items i where i.import_id = ${importId} and i.parent = t.key and i.kind in ('leaf', 'task')
-          order by i.n limit ${maxSubItems}) i
-        order by t.n, i.n`,
-      10 * maxSubItems,
-    )
-  ).page
+type Position = Pick<RunningImport, 'id' | 'cursor'>
 
-interface Orphan {
-  row: number
-  kind: string
-  task: string
-  count: number
+/**
+ * Marks sub-items that become subtasks: they have no sub-items, comments and description of their own. Marks nothing if
+ * another worker reads the file again.
+ */
+export async function markLeaves(sql: Sql, { id: importId, cursor }: Position): Promise<void> {
+  const last = await lastOf(sql, importId, 'task')
+  for (let after = 0; after < last; after += pageItems)
+    await sql`
+      update import_items i set kind = 'leaf'
+      where i.import_id = ${importId} and i.kind = 'task' and i.n > ${after} and i.n <= ${after + pageItems} and i.parent is not null
+        and exists (select from imports where id = ${importId} and cursor = ${JSON.stringify(cursor)}::text::jsonb)
+        and coalesce(i.item ->> 'description', '') !~ '\\S' and i.item -> 'problem' is null
+        and exists (select from import_items p where p.import_id = ${importId} and p.kind = 'task' and p.key = i.parent)
+        and not exists (select from import_items c where c.import_id = ${importId} and c.parent = i.key)
+        and not exists (select from import_items e
+          where e.import_id = ${importId} and e.kind in ('task', 'leaf') and e.key = i.key and e.n < i.n)`
 }
-
-const maxOrphans = 10_000
-
-/** Returns the first subtask or comment of each task that is not in the file, and the number of these rows. */
-export const orphans = (sql: Sql, importId: string) => sql<Orphan[]>`
-  select (array_agg(i.row order by i.n))[1] as row, (array_agg(i.kind order by i.n))[1] as kind, i.parent as task,
-    count(*)::int4 as count
-  from import_items i where i.import_id = ${importId} and i.kind in ('subtask', 'comment')
-    and not exists (select from import_items t where t.import_id = i.import_id and t.kind = 'task' and t.key = i.parent)
-  group by i.parent order by min(i.n) limit ${maxOrphans}`

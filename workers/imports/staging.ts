@@ -44,7 +44,7 @@ export class Staging {
     const { task } = item
     // The ids of subtasks and comments may be unique only within their task.
     const key = item.key === undefined ? this.keys.ofChild(item) : `${task} ${item.key}`
-    this.push({ kind, row, key, parent: task, id: nilId, json })
+    this.push({ kind: 'child', row, key, parent: task, id: nilId, json })
   }
 
   /** Returns the row of an earlier task with the same external id. */
@@ -60,17 +60,16 @@ export class Staging {
     const stored = firstRow === undefined ? json : JSON.stringify({ ...item, firstRow })
     const n = item.number ?? this.n + 1
     this.push({ kind: 'task', row, key, parent, id: taskIdOf(item, n), json: stored }, n)
-    if (after === undefined && !blockedBy?.length) return
-    const references = JSON.stringify({ blockedBy: blockedBy ?? [], after })
-    this.push({ kind: 'references', row, key, parent: '', id: nilId, json: references })
+    // Tasks are placed in the order of the file.
+    if (blockedBy?.length || after !== undefined)
+      this.push({ kind: 'link', row, key, parent: '', id: nilId, json: '{}' })
   }
 
-  /** Adds the items without a row: the description, the labels, the fields, and the names of the file's columns. */
+  /** Adds the items without a row: the description, the labels and the fields. */
   addSpecs(names: NamesInFile, mapping: Mapping): void {
     const add = (kind: string, key: string, spec: object) =>
       this.push({ kind, row: 0, key, parent: '', id: newId(), json: JSON.stringify(spec) })
-    const { description, columns } = names
-    if (columns) add('columns', '', columns)
+    const { description } = names
     if (description) add('project', '', { description })
     for (const [key, field] of names.fields) add('field', key, field)
     for (const [key, label] of names.allLabels(mapping)) add('label', key, label)

@@ -1,27 +1,26 @@
-import type { TaskRow } from '../../../drizzle/rows.ts'
 import type { ProjectState } from '../../../src/actor/state.ts'
 import type { Command, RuleContext } from '../../../src/commands/command.ts'
 import { decide } from '../../../src/commands/decide.ts'
-import { created, type EventDraft } from '../../../src/model/events.ts'
-import { idTaken, notFound } from '../../../src/responses/errors.ts'
+import type { EventType } from '../../../src/model/entities.ts'
+import { created, diff, type EventDraft, updated } from '../../../src/model/events.ts'
+import { definitionOf } from '../../../src/model/model.ts'
+import { columnsOf } from '../../../src/postgres/columns.ts'
+import { forbidden, idTaken, notFound } from '../../../src/responses/errors.ts'
 import { caseless, parseInstant } from '../../../src/schema/text.ts'
-import { updateComment } from '../../comments/commands.ts'
 import { createField, updateField } from '../../fields/commands.ts'
 import { fitsField, optionNamed } from '../../fields/values.ts'
 import { createLabel } from '../../labels/commands.ts'
 import { updateProject } from '../../projects/commands.ts'
-import { updateSubtask } from '../../subtasks/commands.ts'
 import { createTask, updateTask } from '../../tasks/commands.ts'
 import { externalIds } from '../../tasks/external-ids.ts'
 import type {
-  CommentOperation,
+  ChildOperation,
   FieldOperation,
   ImportOperation,
   ImportResult,
   LabelOperation,
   ProjectOperation,
   ReferencesOperation,
-  SubtaskOperation,
   TaskOperation,
 } from './operations.ts'
 
@@ -36,25 +35,20 @@ export function decideOperation(
   context: RuleContext,
   operation: ImportOperation,
 ): Decided {
-  return (deciders[operation.op] as Decide<ImportOperation>)(state, context, operation)
+  const decideOne: Decide<never> = deciders[operation.op as keyof typeof deciders] ?? decideChild
+  return (decideOne as Decide<ImportOperation>)(state, context, operation)
 }
 
-const deciders: { [Op in ImportOperation['op']]: Decide<Extract<ImportOperation, { op: Op }>> } = {
+const deciders = {
   project: decideProject,
   label: decideLabel,
   field: decideField,
   task: decideTask,
-  subtask: decideSubtask,
-  comment: decideComment,
-  references: decideReferences,
+  references: (state: ProjectState, context: RuleContext, { op: _, ...change }: ReferencesOperation) =>
+    update(state, context, updateTask, change),
 }
 
 const unchanged = (id: string): Decided => ({ outcome: 'unchanged', id })
-const creationOf = (id: string, change: object): Decided => ({
-  outcome: 'created',
-  id,
-  changes: [change as EventDraft],
-})
 
 function update<Input extends { id: string }, Row>(
   state: ProjectState,
@@ -71,21 +65,16 @@ interface Origin {
   importedAuthor?: string | null
 }
 
-/** Returns the time and the author of the row in its source. */
-function originOf({ createdAt, importedAuthor }: Origin, { now }: RuleContext) {
-  const at = (createdAt && parseInstant(createdAt)) || now
-  return { createdAt: at, ...(importedAuthor && { importedAuthor: importedAuthor.trim() }) }
-}
-
 /** Returns the event of a new row, with its time and author in the source. */
-function withOrigin(
-  { changes }: { changes: EventDraft[] },
-  origin: Origin,
-  context: RuleContext,
-): EventDraft {
-  const [change] = changes
-  Object.assign(change!.after!, originOf(origin, context))
-  return change!
+function creation(
+  change: EventDraft | undefined,
+  { createdAt, importedAuthor }: Origin,
+  { now }: RuleContext,
+): Decided {
+  const at = (createdAt && parseInstant(createdAt)) || now
+  const author = importedAuthor && { importedAuthor: importedAuthor.trim() }
+  Object.assign(change!.after!, { createdAt: at }, author)
+  return { outcome: 'created', id: change!.entityId, changes: [change!] }
 }
 
 function decideProject(state: ProjectState, context: RuleContext, { description }: ProjectOperation) {
@@ -93,128 +82,98 @@ function decideProject(state: ProjectState, context: RuleContext, { description 
   return project?.description ? unchanged(id) : update(state, context, updateProject, { id, description })
 }
 
-function decideLabel(state: ProjectState, context: RuleContext, { op: _, ...label }: LabelOperation) {
+function decideLabel(
+  state: ProjectState,
+  context: RuleContext,
+  { op: _, createdAt, ...label }: LabelOperation,
+) {
   const wanted = caseless(label.name.trim())
   const same = state.all('label').find(({ name }) => caseless(name) === wanted)
   if (same) return unchanged(same.id)
   const input = { ...label, projectId: state.projectId }
-  return creationOf(label.id, withOrigin(decide(createLabel, state, context, input), label, context))
+  return creation(decide(createLabel, state, context, input).changes[0], { createdAt }, context)
 }
 
-/** Returns undefined for the type `text` too, because every value can become text. */
-export const otherTypeOf = (
-  existing: Pick<FieldOperation, 'type'>,
-  { type }: Pick<FieldOperation, 'type'>,
-) =>
-  existing.type === type || type === 'text'
-    ? undefined
-    : `The field of the project has the type ${existing.type}, and not ${type}`
-
-/** Adds missing options to an existing field of the type choice. */
-function decideField(state: ProjectState, context: RuleContext, { op: _, ...field }: FieldOperation) {
+/** Adds missing options to an existing field of the type choice. Every value can become text. */
+function decideField(
+  state: ProjectState,
+  context: RuleContext,
+  { op: _, createdAt, ...field }: FieldOperation,
+): Decided {
   const same = state.all('field').find(({ key }) => key === field.key)
   if (!same) {
     const input = { ...field, projectId: state.projectId }
-    return creationOf(field.id, withOrigin(decide(createField, state, context, input), field, context))
+    return creation(decide(createField, state, context, input).changes[0], { createdAt }, context)
   }
-  const message = otherTypeOf(same, field)
-  if (same.type !== field.type) return { ...unchanged(same.id), ...(message && { message }) }
-  const known = same.options ?? []
-  const missing = (field.options ?? [])
-    .map((one) => one.trim())
-    .filter((one) => optionNamed(known, one) === undefined)
-  if (missing.length === 0) return unchanged(same.id)
-  return update(state, context, updateField, { id: same.id, options: [...known, ...missing] })
+  const { id, type, options } = same
+  if (type !== field.type && field.type !== 'text')
+    return {
+      ...unchanged(id),
+      message: `The field of the project has the type ${type}, and not ${field.type}`,
+    }
+  const known = options ?? []
+  const given = type === 'choice' ? (field.options ?? []).map((one) => one.trim()) : []
+  const missing = given.filter((one) => optionNamed(known, one) === undefined)
+  if (missing.length === 0) return unchanged(id)
+  return update(state, context, updateField, { id, options: [...known, ...missing] })
 }
 
 function decideTask(state: ProjectState, context: RuleContext, operation: TaskOperation): Decided {
   const { projectId, lastNumber } = state
-  const { id, ownId, externalId, values, number = 0 } = operation
+  const { op: _, ownId, number = 0, createdAt, importedAuthor, ...values } = operation
   const own = ownId === undefined ? undefined : state.row('task', ownId)
-  if (own?.projectId === projectId) {
-    const ownExternalId = externalId === `docket:${own.id}` ? null : externalId
-    const input = { ...allValues(state, own, operation), id: own.id, externalId: ownExternalId }
-    return update(state, context, updateTask, input)
+  const isOwn = own?.projectId === projectId
+  const id = isOwn ? own.id : state.fact(externalIds).holderOf(values.externalId.trim())?.id
+  if (id !== undefined) {
+    const externalId = isOwn && values.externalId === `docket:${id}` ? null : values.externalId
+    return update(state, context, updateTask, { ...shownValues(state, id, values), id, externalId })
   }
-  const holder = state.fact(externalIds).holderOf(externalId.trim())
-  if (holder) {
-    const wanted =
-      ownId === undefined ? values : allValues(state, state.requireRow('task', holder.id), operation)
-    return update(state, context, updateTask, { ...wanted, id: holder.id })
-  }
-  const input = { ...values, id, projectId, externalId }
-  const change = withOrigin(decide(createTask, state, context, input), operation, context)
-  if (number > lastNumber) Object.assign(change.after!, { number })
-  return creationOf(id, change)
+  const { changes } = decide(createTask, state, context, { ...values, projectId })
+  if (number > lastNumber) Object.assign(changes[0]!.after!, { number })
+  return creation(changes[0], { createdAt, importedAuthor }, context)
 }
 
-/** Adds an empty value for each missing value, because an export of Docket contains all values of a task. */
-function allValues(
-  state: ProjectState,
-  row: TaskRow,
-  { values: { fields, ...values }, fieldKeys }: TaskOperation,
-): TaskOperation['values'] {
-  const empty = { description: null, dueDate: null, remindAt: null, assigneeId: null, labelIds: [] }
-  // Responses and exports hide values that do not fit their field, so an import does not change these values.
-  const inFile = state.all('field').filter(({ key }) => !fieldKeys || fieldKeys.includes(key))
-  const shown = inFile.filter((field) => fitsField(field, row.fields?.[field.key]))
-  const noFields = Object.fromEntries(shown.map(({ key }) => [key, null]))
-  return { ...empty, ...values, fields: { ...noFields, ...fields } }
+type TaskValues = Pick<TaskOperation, 'fields'>
+
+/** Responses and exports hide values that do not fit their field, so an import does not clear these values. */
+function shownValues<Values extends TaskValues>(state: ProjectState, id: string, values: Values): Values {
+  if (!values.fields) return values
+  const stored = state.requireRow('task', id).fields ?? {}
+  const isHidden = (key: string) =>
+    !fitsField(
+      state.all('field').find((field) => field.key === key)!,
+      stored[key],
+    )
+  const fields = Object.entries(values.fields).filter(([key, value]) => value !== null || !isHidden(key))
+  return { ...values, fields: Object.fromEntries(fields) }
 }
 
-// A subtask or comment may get the id of a deleted row: an undo may have deleted the row of the same item.
-
-function decideSubtask(state: ProjectState, context: RuleContext, operation: SubtaskOperation): Decided {
-  const { id, title, completed } = operation
-  if (isInTask(state, 'subtask', operation))
-    return update(state, context, updateSubtask, { id, title, completed })
-  const row = {
-    id,
-    taskId: operation.taskId,
-    title: title.trim(),
-    completed,
-    ...originOf(operation, context),
-  }
-  return creationOf(id, created(state, context, 'subtask.created', row))
-}
-
-/** The account that imports becomes the author. */
-function decideComment(state: ProjectState, context: RuleContext, operation: CommentOperation): Decided {
-  const { id, taskId } = operation
-  const text = operation.text.trim()
-  if (isInTask(state, 'comment', operation)) {
-    // Only the author may edit a comment. Another account can still import the same text.
-    if (state.requireRow('comment', id).text === text) return unchanged(id)
-    return update(state, context, updateComment, { id, text })
-  }
-  const row = { id, taskId, authorId: context.caller.userId, text, updatedAt: context.now }
-  return creationOf(
-    id,
-    created(state, context, 'comment.created', { ...row, ...originOf(operation, context) }),
-  )
-}
-
-/** @throws HttpError 404 if the task is not in the project, and 409 if another task has the child */
-function isInTask(
-  state: ProjectState,
-  entity: 'subtask' | 'comment',
-  { id, taskId }: { id: string; taskId: string },
-): boolean {
+/**
+ * A child may get the id of a deleted row: an undo may have deleted the row of the same item. The account that imports
+ * becomes the author.
+ * @throws HttpError 404 if the task is not in the project, and 409 if another task has the child
+ */
+function decideChild(state: ProjectState, context: RuleContext, operation: ChildOperation): Decided {
+  const { op, id, taskId, createdAt, importedAuthor, ...given } = operation
+  const { now, caller } = context
+  const { person, table } = definitionOf(op)
   if (state.row('task', taskId)?.projectId !== state.projectId) throw notFound('Task')
-  const row = state.row(entity, id)
-  if (row && row.taskId !== taskId) throw idTaken()
-  return row !== undefined
-}
-
-function decideReferences(
-  state: ProjectState,
-  context: RuleContext,
-  { taskId, blockedByIds, after }: ReferencesOperation,
-) {
-  const place = after === undefined ? {} : after === null ? { place: 'first' as const } : { after }
-  return update(state, context, updateTask, {
-    id: taskId,
-    ...(blockedByIds.length > 0 && { addBlockedByIds: [...new Set(blockedByIds)] }),
-    ...place,
-  })
+  const values = Object.fromEntries(
+    Object.entries(given).map(([key, value]) => [key, typeof value === 'string' ? value.trim() : value]),
+  )
+  const stamp = columnsOf(table).some(({ key }) => key === 'updatedAt') ? { updatedAt: now } : {}
+  const row = state.row(op, id)
+  if (!row) {
+    const author = person && { [person]: caller.userId }
+    const fields = { id, taskId, ...values, ...author, ...stamp }
+    const change = created(state, context, `${op}.created` as EventType, fields as never)
+    return creation(change as EventDraft, { createdAt, importedAuthor }, context)
+  }
+  if (row.taskId !== taskId) throw idTaken()
+  const changes = diff<object>(row, values)
+  if (!changes) return unchanged(id)
+  if (person && row[person] !== caller.userId) throw forbidden(`Only the author may edit a ${op}`)
+  const fields = { ...changes, ...stamp } as object
+  const change = updated(state, context, `${op}.updated` as EventType, row as never, fields)
+  return { outcome: 'updated', id, changes: [change as EventDraft] }
 }

@@ -1,99 +1,112 @@
 import { type Static, type TObject, Type } from '@sinclair/typebox'
+import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { isId } from '../../../src/id-format.ts'
+import { definitionOf } from '../../../src/model/model.ts'
+import type { ChildOfTask } from '../../../src/model/entities.ts'
 import { checked, Input } from '../../../src/schema/input.ts'
 import { Id } from '../../../src/schema/response.ts'
 import { Instant, Name, Nullable } from '../../../src/schema/text.ts'
-import { CreateComment } from '../../comments/schema.ts'
+import { validationError } from '../../../src/schema/validation.ts'
 import { CreateField } from '../../fields/schema.ts'
 import { CreateLabel } from '../../labels/schema.ts'
 import { UpdateProject } from '../../projects/schema.ts'
-import { CreateSubtask } from '../../subtasks/schema.ts'
-import { CreateTask, UpsertTask } from '../../tasks/schema.ts'
+import { CreateTask, UpdateTask, UpsertTask } from '../../tasks/schema.ts'
 
 /** The most operations of a command. */
 export const maxImported = 1_200
 
 const isCanonicalId = (value: unknown) => typeof value === 'string' && isId(value)
 const RowId = checked<string>(isCanonicalId, { type: 'string', format: 'uuid', description: 'An id' })
-const isIdList = (value: unknown) => Array.isArray(value) && value.every(isCanonicalId)
-const RowIds = checked<string[]>(isIdList, { type: 'array', description: 'A list of ids' })
 
 const createdAt = Type.Optional(Instant())
-const importedAuthor = Type.Optional(Nullable(Name(200, 'Grace Hopper')))
-const ofRow = { createdAt, importedAuthor }
-
-const { title, description, status, priority, dueDate, remindAt } = CreateTask.properties
-const { assigneeId, labelIds, fields, blockedByIds } = CreateTask.properties
-const taskValues = {
-  ...{ title, description, status, priority, dueDate, remindAt },
-  ...{ assigneeId, labelIds, fields, blockedByIds },
-}
-const { name, color } = CreateLabel.properties
-const { key, name: fieldName, type, options } = CreateField.properties
+/** The time and the author of a row in its source. */
+const origin = { createdAt, importedAuthor: Type.Optional(Nullable(Name(200, 'Grace Hopper'))) }
 
 const maxNumber = 1_000_000_000
-const Num = Type.Integer({
-  minimum: 1,
-  maximum: maxNumber,
-  description: `A whole number from 1 to ${maxNumber}`,
-})
+const { id: _, projectId: __, before, after, place, ...taskValues } = CreateTask.properties
+const { name, color } = CreateLabel.properties
+const { projectId: ___, ...field } = CreateField.properties
 
-const task = {
-  id: RowId,
-  externalId: UpsertTask.properties.externalId,
-  ...{ ownId: Type.Optional(RowId), number: Type.Optional(Num) },
-  fieldKeys: Type.Optional(Type.Array(Type.String(), { description: 'A list of keys' })),
-  ...ofRow,
+const TaskFields = Input({
+  ...taskValues,
+  ...origin,
+  ...{ id: RowId, externalId: UpsertTask.properties.externalId, ownId: Type.Optional(RowId) },
+  number: Type.Optional(
+    Type.Integer({
+      ...{ minimum: 1, maximum: maxNumber },
+      description: `A whole number from 1 to ${maxNumber}`,
+    }),
+  ),
+})
+const schemas = {
+  project: Input({ id: RowId, description: UpdateProject.properties.description }),
+  label: Input({ id: RowId, name, color, createdAt }),
+  field: Input({ ...field, id: RowId, createdAt }),
+  task: TaskFields,
+  references: Type.Pick(UpdateTask, ['id', 'addBlockedByIds', 'after', 'place']),
 }
-const ProjectFields = Input({ id: RowId, description: UpdateProject.properties.description })
-const LabelFields = Input({ id: RowId, name, color, createdAt })
-const FieldFields = Input({ id: RowId, key, name: fieldName, type, options, createdAt })
-const TaskFields = Input({ ...task, values: Input(taskValues) })
-const SubtaskFields = Input({
-  ...{ id: RowId, taskId: RowId, createdAt },
-  title: CreateSubtask.properties.title,
-  completed: Type.Boolean({ description: 'True or false' }),
-})
-const CommentFields = Input({ id: RowId, taskId: RowId, text: CreateComment.properties.text, ...ofRow })
-const ReferencesFields = Input({ taskId: RowId, blockedByIds: RowIds, after: Type.Optional(Nullable(RowId)) })
 
-type Of<Op extends string, S extends TObject> = { op: Op } & Static<S>
+type Of<Op extends keyof typeof schemas> = { op: Op } & Static<(typeof schemas)[Op]>
 
 /** The description for a project without one. Needs ADMIN. */
-export type ProjectOperation = Of<'project', typeof ProjectFields>
+export type ProjectOperation = Of<'project'>
 /** Creates a label, unless the project has a label with the same name. The case of letters does not matter. */
-export type LabelOperation = Of<'label', typeof LabelFields>
+export type LabelOperation = Of<'label'>
 /** Creates a custom field, or adds missing options to the field with the same key. Needs ADMIN. */
-export type FieldOperation = Of<'field', typeof FieldFields>
+export type FieldOperation = Of<'field'>
 /**
- * Changes the task with the id `ownId`, else the task with the external id, else creates a task with `id`.
- * With `ownId`, absent values are cleared; `fieldKeys` limits the custom fields that are cleared.
- * A new task gets `number` if `number` is higher than all numbers of the project.
+ * Changes the task with the id `ownId`, else the task with the external id, else creates a task with `id`. A new task gets
+ * `number` if `number` is higher than all numbers of the project.
  */
-export type TaskOperation = Of<'task', typeof TaskFields>
-export type SubtaskOperation = Of<'subtask', typeof SubtaskFields>
-export type CommentOperation = Of<'comment', typeof CommentFields>
-/** Adds tasks to the `blockedByIds` of a task, and places the task directly after another one, or first if null. */
-export type ReferencesOperation = Of<'references', typeof ReferencesFields>
+export type TaskOperation = Of<'task'>
+/** Changes the child with the id, or creates it. */
+export interface ChildOperation {
+  op: ChildOfTask
+  id: string
+  taskId: string
+  createdAt?: string
+  importedAuthor?: string | null
+  /** The fields that the entity declares. */
+  [field: string]: unknown
+}
+/** Adds tasks to the `blockedByIds` of a task, and places the task in the order of the project. */
+export type ReferencesOperation = Of<'references'>
 
 export type ImportOperation =
-  | ProjectOperation
-  | LabelOperation
-  | FieldOperation
-  | TaskOperation
-  | SubtaskOperation
-  | CommentOperation
-  | ReferencesOperation
+  ProjectOperation | LabelOperation | FieldOperation | TaskOperation | ReferencesOperation | ChildOperation
 
-/** The schema of each operation's fields. The values of a task are fields of its operation, as in errors. */
-export const operationSchemas: Record<ImportOperation['op'], TObject> = {
-  project: ProjectFields,
-  label: LabelFields,
-  field: FieldFields,
-  task: Input({ ...task, ...taskValues }),
-  subtask: SubtaskFields,
-  comment: CommentFields,
-  references: ReferencesFields,
+export const isChild = (operation: ImportOperation): operation is ChildOperation => !(operation.op in schemas)
+
+const checks = new Map<string, ReturnType<typeof TypeCompiler.Compile>>()
+
+function checkOf({ op }: ImportOperation) {
+  const known = checks.get(op)
+  if (known) return known
+  const ids = { id: RowId, taskId: RowId }
+  const schema =
+    op in schemas
+      ? schemas[op as keyof typeof schemas]
+      : Input({ ...definitionOf(op as ChildOfTask).asChild!.input.properties, ...origin, ...ids })
+  const check = TypeCompiler.Compile(schema as TObject)
+  checks.set(op, check)
+  return check
+}
+
+/** Operations that were checked before, because the preload and each attempt to commit check them. */
+const valid = new WeakSet<ImportOperation>()
+
+export function isValid(operation: ImportOperation): boolean {
+  if (valid.has(operation)) return true
+  const { op: _, ...fields } = operation
+  if (!checkOf(operation).Check(fields)) return false
+  valid.add(operation)
+  return true
+}
+
+/** @throws HttpError 400 */
+export function requireValid(operation: ImportOperation): void {
+  const { op: _, ...fields } = operation
+  if (!isValid(operation)) throw validationError(checkOf(operation).Errors(fields))
 }
 
 export const ImportResult = Type.Object({

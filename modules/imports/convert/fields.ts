@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
+import { HttpError } from '../../../src/responses/errors.ts'
 import { isNameText, parseInstant } from '../../../src/schema/text.ts'
-import { optionNamed } from '../../fields/values.ts'
+import { maxOptionCharacters, maxOptions } from '../../fields/schema.ts'
+import { maxValueCharacters, maxValues, optionNamed, storedForm } from '../../fields/values.ts'
 import type { FieldItem } from '../items.ts'
 import { digestKey } from './keys.ts'
 import type { Notes } from './notes.ts'
@@ -48,22 +50,14 @@ export type FieldSpec = Pick<FieldItem, 'key' | 'name' | 'type' | 'options' | 'c
 type Value = string | number | boolean
 
 const maxName = 100
-const maxOptions = 100
-const maxOption = 100
-const maxText = 2_000
-const maxValues = 50
-const maxValueCharacters = 20_000
 
 /** Returns a field with a valid key and name. A choice field with invalid options becomes a text field. */
-export function fieldSpecOf({ key, name, type, options, createdAt }: FieldSpec): FieldSpec {
-  const known = {
-    key: fieldKeyOf(key),
-    name: nameIn(name, maxName) ?? fieldKeyOf(key),
-    ...(createdAt && { createdAt }),
-  }
+export function fieldSpecOf({ key, name, type, options = [], createdAt }: FieldSpec): FieldSpec {
+  const fieldKey = fieldKeyOf(key)
+  const known = { key: fieldKey, name: nameIn(name, maxName) ?? fieldKey, ...(createdAt && { createdAt }) }
   if (type !== 'choice') return { ...known, type }
-  const all = [...new Set((options ?? []).map((one) => one.trim()))]
-  const isOption = (one: string) => isNameText(one, { minLength: 1, maxLength: maxOption })
+  const all = [...new Set(options.map((one) => one.trim()))]
+  const isOption = (one: string) => isNameText(one, { minLength: 1, maxLength: maxOptionCharacters })
   const isValid = all.length > 0 && all.length <= maxOptions && all.every(isOption)
   return isValid ? { ...known, type, options: all } : { ...known, type: 'text' }
 }
@@ -82,10 +76,8 @@ export function valuesOf(
     const accepted = field && !values.has(field.key) ? valueOf(field, value) : undefined
     const length = JSON.stringify(accepted ?? '').length + maxKeyCharacters
     if (accepted === undefined || values.size === maxValues || characters + length > maxValueCharacters) {
-      notes.addToFoot(
-        `${field?.name ?? name}: ${value}`,
-        reasonOf(name, field, value, accepted !== undefined),
-      )
+      const reason = reasonOf(name, field, value, accepted !== undefined)
+      notes.addToFoot(`${field?.name ?? name}: ${value}`, reason)
       continue
     }
     characters += length
@@ -100,17 +92,27 @@ function reasonOf(name: string, field: FieldSpec | undefined, value: Value, isAc
   return `The field "${field.name}" (${field.type}) does not accept "${cut(String(value), 100)}"`
 }
 
-/** Returns undefined if the field does not accept the value. */
-function valueOf({ type, options }: FieldSpec, given: Value): Value | undefined {
-  const text = String(given).trim()
-  if (type === 'text') return cut(text, maxText) === text ? text : undefined
-  if (type === 'choice') return optionNamed(options ?? null, text)
-  if (type === 'boolean') return typeof given === 'boolean' ? given : booleans.get(text.toLowerCase())
-  if (type === 'date') return parseInstant(text)?.slice(0, 10)
-  return text !== '' && Number.isFinite(Number(text)) ? Number(text) : undefined
-}
-
-const booleans = new Map([
+const booleans = new Map<string, Value>([
   ...['true', 'yes', '1'].map((word) => [word, true] as const),
   ...['false', 'no', '0'].map((word) => [word, false] as const),
 ])
+
+/** How texts become values of other types. */
+const readers: Partial<Record<FieldSpec['type'], (text: string) => Value | undefined>> = {
+  boolean: (text) => booleans.get(text.toLowerCase()),
+  date: (text) => parseInstant(text)?.slice(0, 10),
+  number: (text) => (text === '' ? undefined : Number(text)),
+}
+
+/** Returns undefined if the field does not accept the value. */
+function valueOf({ type, options = [] }: FieldSpec, given: Value): Value | undefined {
+  const text = String(given).trim()
+  const value = type === 'choice' ? optionNamed(options, text) : (readers[type] ?? String)(text)
+  try {
+    storedForm({ type, options }, value, '')
+    return value
+  } catch (error) {
+    if (error instanceof HttpError) return undefined
+    throw error
+  }
+}

@@ -47,9 +47,6 @@ export class NamesInFile {
   readonly fields = new Map<string, FieldSpec>()
   private readonly people = new Set<string>()
   description: string | undefined
-  /** The fields that the file has columns for. Undefined: all fields. */
-  columns: string[] | undefined
-  hasNested = false
 
   add(item: ImportedItem): void {
     if (item.kind === 'project') this.description = cut(item.description, maxDescription)
@@ -57,7 +54,6 @@ export class NamesInFile {
     if (item.kind === 'field') return this.addField(fieldSpecOf(item))
     if (item.kind === 'comment') return this.addPerson(item.author)
     if (item.kind !== 'task') return
-    if (item.parent !== undefined) this.hasNested = true
     // A longer name is not mapped. It can become a label, whose name is shorter.
     if (item.list && this.lists.size < max.lists) this.lists.add(item.list.slice(0, maxMappedCharacters + 1))
     for (const name of item.labels ?? []) this.addLabel({ name })

@@ -1,10 +1,15 @@
-import { caseless, nameFrom, parseInstant } from '../../../src/schema/text.ts'
-import type { CommentOperation, SubtaskOperation, TaskOperation } from '../command/operations.ts'
-import type { CommentItem, ImportedPerson, SubtaskItem, TaskItem } from '../items.ts'
+import type { TSchema } from '@sinclair/typebox'
+import { Value } from '@sinclair/typebox/value'
+import { definitionOf } from '../../../src/model/model.ts'
+import { caseless, isNameSchema, nameFrom, parseInstant } from '../../../src/schema/text.ts'
+import { CreateLabel } from '../../labels/schema.ts'
+import { CreateTask, headerOf, maxIds, taskFields } from '../../tasks/schema.ts'
+import type { TaskOperation } from '../command/operations.ts'
+import type { ChildItem, ImportedPerson, SubtaskItem, TaskItem } from '../items.ts'
 import type { Mapping } from '../mapping.ts'
 import type { Source } from '../sources.ts'
 import { type FieldSpec, valuesOf } from './fields.ts'
-import { maxLabelName, statusOf } from './names.ts'
+import { statusOf } from './names.ts'
 import type { Notes } from './notes.ts'
 import { type People, textOfPerson } from './people.ts'
 import { cut, isBlank, nameIn } from './texts.ts'
@@ -25,16 +30,18 @@ export interface ConvertContext {
 }
 
 const untitled = 'Untitled'
-const maxTitle = 500
 const maxAuthor = 200
-const maxLabels = 50
-const maxComment = 20_000
 const maxLine = 1_000
+const maxLabelName = CreateLabel.properties.name.maxLength as number
 
-type Values = TaskOperation['values']
+/** The names of fields in the foot of descriptions, if these names differ from the names in items. */
+const shownNames: Record<string, string> = { dueDate: 'Due', remindAt: 'Reminder', blockedBy: 'Blocked by' }
+const shownName = (name: string): string => shownNames[name] ?? name.charAt(0).toUpperCase() + name.slice(1)
+
+type Values = Record<string, unknown>
 
 /**
- * Returns the values and the origin of a task. Adds values without a field to `notes`.
+ * Returns the fields of the operation that imports a task. Adds values without a field to `notes`.
  * @param addLast adds the last lines of the description, about the parent and the sub-items of the task
  */
 export function convertTask(
@@ -42,66 +49,103 @@ export function convertTask(
   context: ConvertContext,
   notes: Notes,
   addLast: () => void = () => {},
-): Pick<TaskOperation, 'values' | 'createdAt' | 'importedAuthor'> {
+): Omit<TaskOperation, 'op' | 'id' | 'externalId'> {
   const list = item.list && !isBlank(item.list) ? item.list : undefined
   const listStatus = list === undefined ? undefined : statusOf(list, context.mapping)
-  const labels = listStatus === null ? [list!, ...(item.labels ?? [])] : (item.labels ?? [])
-  const values: Record<keyof Values, unknown> = {
-    title: titleIn(item.title, notes),
+  const labels = listStatus === null ? [list!, ...(item.labels ?? [])] : item.labels
+  const given: Values = {
+    ...item,
+    labels,
     status: item.status ?? (listStatus === null ? 'TODO' : listStatus),
-    priority: item.priority,
-    dueDate: instantOf('Due', item.dueDate, notes),
-    remindAt: reminderOf(item, context, notes),
-    assigneeId: item.assignee && assigneeOf(item.assignee, context, notes),
-    labelIds: labelIdsOf(labels, context, notes),
-    fields: item.fields && valuesOf(item.fields, context.fields, notes),
-    description: undefined,
-    // The step `references` sets other lists.
-    blockedByIds: item.isExported && !item.blockedBy?.length ? [] : undefined,
   }
+  const values: Values = { title: nameOf('title', item.title, CreateTask.properties.title, notes) }
+  for (const [name, field] of taskFields) {
+    const header = headerOf(name, field)
+    if (name === 'description' || name === 'externalId' || name === 'blockedByIds') continue
+    if (given[header] == null) continue
+    if (field.kind?.is === 'user')
+      values[name] = userOf(header, given[header] as ImportedPerson, context, notes)
+    else if (field.reference) values[name] = labelIdsOf(given[header] as string[], context, notes)
+    else if (field.kind?.is === 'instant')
+      values[name] = instantOf(shownName(header), given[header] as string, notes)
+    else if (Value.Check(CreateTask.properties[name], given[header])) values[name] = given[header]
+    else {
+      const text = String(given[header]).trim()
+      notes.addToFoot(`${header}: ${cut(text, maxLine)}`, `${header} does not accept "${cut(text, 100)}"`)
+    }
+  }
+  values.remindAt = reminderOf(values.remindAt as string | undefined, context, notes)
+  values.fields = item.fields && valuesOf(item.fields, context.fields, notes)
   for (const note of item.notes ?? []) if (!isBlank(note)) notes.addToFoot(note.trim())
   const createdAt = instantOf('Created', item.createdAt, notes)
   addLast()
   values.description = notes.describe(item.description)
-  return withoutAbsent({ values: withoutAbsent(values) as Values, createdAt, ...authorOf(item, context) })
+  const emptied = item.isExported ? withEmptyValues(values, item, context) : values
+  return withoutAbsent({ ...emptied, createdAt, ...authorOf(item, context) }) as ReturnType<
+    typeof convertTask
+  >
 }
 
-export function convertSubtask(
-  item: SubtaskItem,
-  context: ConvertContext,
-  notes: Notes,
-): Omit<SubtaskOperation, 'op' | 'id' | 'taskId'> {
-  const createdAt = pastOf('subtask', item, context, notes)
-  return withoutAbsent({ title: titleIn(item.title, notes), completed: item.completed, createdAt })
+/** Adds an empty value for each missing value, because an export of Docket contains all values of a task. */
+function withEmptyValues(values: Values, { blockedBy }: TaskItem, context: ConvertContext): Values {
+  const { source, fields, mapping } = context
+  const all = { ...values }
+  for (const [name, { defaultValue, reference }] of taskFields)
+    if (reference) all[name] ??= []
+    else if (name !== 'externalId' && (defaultValue ?? null) === null) all[name] ??= null
+  // The step `links` sets other lists.
+  if (blockedBy?.length) delete all.blockedByIds
+  // A CSV file may lack the column of a field.
+  const columns = source === 'csv' ? Object.values(mapping.columns ?? {}) : undefined
+  const inFile = [...fields.keys()].filter((key) => !columns || columns.includes(`field.${key}`))
+  const empty = Object.fromEntries(inFile.map((key) => [key, null]))
+  return { ...all, fields: { ...empty, ...(values.fields as object | undefined) } }
 }
 
-/** Returns undefined if the text is empty. */
-export function convertComment(
-  item: CommentItem,
+/** Returns undefined if the child has no text. */
+export function convertChild(
+  item: ChildItem,
   context: ConvertContext,
   notes: Notes,
-): Omit<CommentOperation, 'op' | 'id' | 'taskId'> | undefined {
-  const createdAt = pastOf('comment', item, context, notes)
-  if (isBlank(item.text)) {
-    notes.report('The comment has no text')
-    return undefined
+): (Values & Pick<TaskOperation, 'createdAt' | 'importedAuthor'>) | undefined {
+  const { asChild, person, references = {} } = definitionOf(item.kind)
+  const values: Values = {}
+  for (const [name, schema] of Object.entries(asChild!.input.properties)) {
+    const given = (item as unknown as Values)[name]
+    if (name === 'id' || name in references) continue
+    if (typeof given !== 'string') values[name] = given
+    else if (isNameSchema(schema)) values[name] = nameOf(name, given, schema, notes)
+    else if (name !== asChild!.text) values[name] = given
+    else if (isBlank(given)) {
+      notes.report(`The ${item.kind} has no ${name}`)
+      return undefined
+    } else values[name] = textOf(item.kind, given.trim(), schema, notes)
   }
-  const text = cut(item.text.trim(), maxComment).trim()
-  if (text !== item.text.trim()) notes.report(`The comment was cut at ${maxComment} characters`)
-  return withoutAbsent({ text, createdAt, ...authorOf(item, context) })
+  const createdAt = pastOf(item, context, notes)
+  return withoutAbsent({ ...values, createdAt, ...(person && authorOf(item, context)) })
 }
 
-/** A title with more than 500 characters is also a line of the description. */
-function titleIn(text: string, notes: Notes): string {
-  const title = nameIn(text, maxTitle)
-  if (title === undefined) {
-    notes.report(`The empty title was replaced by "${untitled}"`)
+function textOf(kind: string, text: string, { maxLength }: TSchema, notes: Notes): string {
+  const fitting = cut(text, maxLength as number).trim()
+  if (fitting !== text) notes.report(`The ${kind} was cut at ${maxLength} characters`)
+  return fitting
+}
+
+/** A title that is too long is also a line of the description. */
+function nameOf(field: string, text: string, { maxLength }: TSchema, notes: Notes): string {
+  const name = nameIn(text, maxLength as number)
+  if (name === undefined) {
+    notes.report(`The empty ${field} was replaced by "${untitled}"`)
     return untitled
   }
-  if (title === text.trim()) return title
-  if (title === nameFrom(text)) notes.report('Control characters in the title were replaced by spaces')
-  else notes.addToFoot(`Title: ${nameFrom(text)}`, `The title was cut at ${maxTitle} characters`)
-  return title
+  if (name === text.trim()) return name
+  if (name === nameFrom(text)) notes.report(`Control characters in the ${field} were replaced by spaces`)
+  else
+    notes.addToFoot(
+      `${shownName(field)}: ${nameFrom(text)}`,
+      `The ${field} was cut at ${maxLength} characters`,
+    )
+  return name
 }
 
 /** The importing account is the author of its own rows. */
@@ -122,12 +166,7 @@ function instantOf(name: string, given: string | undefined, notes: Notes): strin
 }
 
 /** Lists sort children by their times, so a time in the future would put a child after all later children. */
-function pastOf(
-  kind: string,
-  { createdAt }: Pick<TaskItem, 'createdAt'>,
-  { now }: ConvertContext,
-  notes: Notes,
-): string | undefined {
+function pastOf({ kind, createdAt }: ChildItem, { now }: ConvertContext, notes: Notes): string | undefined {
   const instant = instantOf('Created', createdAt, notes)
   if (!instant || instant <= now) return instant
   notes.report(
@@ -137,23 +176,27 @@ function pastOf(
 }
 
 function reminderOf(
-  { remindAt }: TaskItem,
+  instant: string | undefined,
   { firstReminder }: ConvertContext,
   notes: Notes,
 ): string | undefined {
-  const instant = instantOf('Reminder', remindAt, notes)
   if (!instant || instant >= firstReminder) return instant
   notes.report(`The reminder was left out, because its time ${instant} has passed or is near`)
   return undefined
 }
 
-function assigneeOf(assignee: ImportedPerson, { people }: ConvertContext, notes: Notes): string | undefined {
-  const person = people.find(assignee)
-  const name = cut(assignee.name || assignee.email || '', maxAuthor)
+function userOf(
+  header: string,
+  given: ImportedPerson,
+  { people }: ConvertContext,
+  notes: Notes,
+): string | undefined {
+  const person = people.find(given)
+  const name = cut(given.name || given.email || '', maxAuthor)
   if (!person && !isBlank(name))
     notes.addToFoot(
-      `Assignee: ${cut(textOfPerson(assignee), 2 * maxAuthor)}`,
-      `The assignee "${name}" is not a member of the project`,
+      `${shownName(header)}: ${cut(textOfPerson(given), 2 * maxAuthor)}`,
+      `The ${header} "${name}" is not a member of the project`,
     )
   return person?.id
 }
@@ -167,7 +210,7 @@ function labelIdsOf(names: string[], { labels }: ConvertContext, notes: Notes): 
       continue
     }
     const id = labels.get(caseless(label))
-    if (id === undefined || (ids.size === maxLabels && !ids.has(id)))
+    if (id === undefined || (ids.size === maxIds && !ids.has(id)))
       notes.addToFoot(
         `Label: ${label}`,
         `The ${id ? 'task' : 'project'} has no space for the label "${label}"`,
@@ -197,24 +240,24 @@ export function subtaskOf(
   { mapping, fields }: Pick<ConvertContext, 'mapping' | 'fields'>,
   isListOfTask = false,
 ): { subtask: SubtaskItem; line?: string } {
-  const { row, key, parent = '', title, createdAt, orderMs, messages = [], labels = [] } = item
+  const { row, key, parent = '', title, createdAt, orderMs, messages = [] } = item
   const listStatus = item.list ? statusOf(item.list, mapping) : undefined
   const status = item.status ?? listStatus
+  const values = taskFields.flatMap(([name, field]): [string, unknown][] => {
+    const header = headerOf(name, field)
+    const isShown = name !== 'status' && name !== 'externalId' && name !== 'description'
+    return isShown ? [[shownName(header), textOfValue((item as unknown as Values)[header])]] : []
+  })
   const parts: [string, unknown][] = [
     ['Key', issueKey.test(key) ? key : undefined],
     ['List', listStatus === null && !isListOfTask ? item.list : undefined],
     ['Status', status === 'IN_PROGRESS' ? status : undefined],
-    ['Labels', labels.join(', ')],
-    ['Priority', item.priority],
-    ['Due', item.dueDate],
-    ['Reminder', item.remindAt],
-    ['Assignee', item.assignee && textOfPerson(item.assignee)],
+    ...values,
     ['Author', item.author?.name || item.author?.email],
     ...Object.entries(item.fields ?? {}).map(([name, value]): [string, unknown] => [
       fields.get(name)?.name ?? name,
       value,
     ]),
-    ['Blocked by', item.blockedBy?.join(', ')],
   ]
   const texts = parts.flatMap(([name, value]) =>
     value === undefined || isBlank(String(value)) ? [] : `${name}: ${value}`,
@@ -226,4 +269,9 @@ export function subtaskOf(
     messages: all.length > 0 ? all : undefined,
   })
   return rest ? { subtask, line: cut(`Subtask "${cut(title.trim(), 100)}": ${rest}`, maxLine) } : { subtask }
+}
+
+function textOfValue(value: unknown): unknown {
+  if (Array.isArray(value)) return value.join(', ')
+  return typeof value === 'object' && value !== null ? textOfPerson(value as ImportedPerson) : value
 }

@@ -7,8 +7,6 @@ export interface ReaderInput {
   mapping: Mapping
   /** Adds a part to the proposed mapping, which the import shows. The given mapping takes precedence. */
   propose(part: Mapping): void
-  /** Declares the fields that the file has columns for, by their names in the mapping. Default: all fields. */
-  declareFields(names: string[]): void
   /** Adds a line about the whole file to the report. */
   report(message: string): void
 }

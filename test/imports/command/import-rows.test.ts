@@ -20,7 +20,7 @@ async function open(caller = editor) {
 test('creates labels, fields, tasks, subtasks, comments and links in one commit, with their times and authors', async () => {
   const { projectId, run, tasks, list } = await open(admin)
   const [labelId, fieldId, subtaskId, commentId] = [newId(), newId(), newId(), newId()]
-  const values: TaskOperation['values'] = {
+  const values: Partial<TaskOperation> = {
     ...{ title: ' Wheels ', description: 'Large\n', dueDate: '2020-01-02', assigneeId: editor.id },
     ...{ labelIds: [labelId], fields: { size: 'small' } },
     status: 'DONE',
@@ -38,7 +38,7 @@ test('creates labels, fields, tasks, subtasks, comments and links in one commit,
     ...[task, other],
     { op: 'subtask', id: subtaskId, taskId: task.id, title: 'Oil', completed: true, createdAt },
     { op: 'comment', id: commentId, taskId: task.id, text: ' Slow ', createdAt, importedAuthor },
-    { op: 'references', taskId: task.id, blockedByIds: [other.id] },
+    { op: 'references', id: task.id, addBlockedByIds: [other.id] },
   ])
   const created = [labelId, fieldId, task.id, other.id, subtaskId, commentId].map((id) => ({
     outcome: 'created' as const,
@@ -122,9 +122,9 @@ test('an operation that is rejected says why, and the others are committed', asy
     [{ op: 'subtask', id: newId(), taskId: elsewhere.id, title: 'T', completed: false }, /^Task not found/],
     [{ op: 'comment', id: newId(), taskId: newId(), text: 'T' }, /^Task not found/],
     [{ op: 'comment', id: newId(), taskId: good.id, text: ' ' }, /^text must be a text of 1 to 20000/],
-    [{ op: 'references', taskId: good.id, blockedByIds: [good.id] }, /must not contain the task itself/],
+    [{ op: 'references', id: good.id, addBlockedByIds: [good.id] }, /must not contain the task itself/],
     [
-      { op: 'references', taskId: good.id, blockedByIds: [elsewhere.id] },
+      { op: 'references', id: good.id, addBlockedByIds: [elsewhere.id] },
       /must be the ids of tasks in the project/,
     ],
     [{ op: 'label', id: newId(), name: 'x'.repeat(51) }, /^name must be a text of 1 to 50/],

@@ -21,14 +21,15 @@ export const openImport =
 
 export const taskOf = (
   externalId: string,
-  values: Partial<TaskOperation['values']> = {},
+  values: Partial<TaskOperation> = {},
   others: Partial<TaskOperation> = {},
 ): TaskOperation => ({
   op: 'task',
   id: newId(),
   externalId,
+  title: externalId,
   ...others,
-  values: { title: externalId, ...values },
+  ...values,
 })
 
 export const outcomesOf = ({ results }: ImportedRows) => results.map(({ outcome }) => outcome)

@@ -1,11 +1,11 @@
+import '../../../modules/modules.ts'
 import { expect, test } from 'bun:test'
 import { NamesInFile } from '../../../modules/imports/convert/names.ts'
 import { Notes } from '../../../modules/imports/convert/notes.ts'
 import { People } from '../../../modules/imports/convert/people.ts'
 import {
-  convertComment,
+  convertChild,
   type ConvertContext,
-  convertSubtask,
   convertTask,
   subtaskOf,
 } from '../../../modules/imports/convert/record.ts'
@@ -33,8 +33,7 @@ function convert(items: ImportedItem[], source: Source): void {
       convertTask(item, context, new Notes())
       subtaskOf(item, context)
     }
-    if (item.kind === 'subtask') convertSubtask(item, context, new Notes())
-    if (item.kind === 'comment') convertComment(item, context, new Notes())
+    if (item.kind === 'subtask' || item.kind === 'comment') convertChild(item, context, new Notes())
   }
 }
 

@@ -13,7 +13,7 @@ async function readEndless(start: string, part: string) {
     yield new TextEncoder().encode(start)
     for (; bytes < 256 * MiB; bytes += parts.length) yield parts
   }
-  const items = readCsv({ open, mapping: {}, propose: () => {}, declareFields: () => {}, report: () => {} })
+  const items = readCsv({ open, mapping: {}, propose: () => {}, report: () => {} })
   const error = await (async () => {
     for await (const item of items) if (item.row > 1_000_000) return 'endless'
   })().catch((failure: unknown) => failure)
@@ -55,7 +55,6 @@ const errorOf = async (file: string, size = 7) => {
       open,
       mapping: {},
       propose: () => {},
-      declareFields: () => {},
       report: () => {},
     }));
   } catch (error) {
@@ -99,7 +98,6 @@ test('cuts a cell at 100,000 characters without splitting a character', async ()
       },
       mapping: {},
       propose: () => {},
-      declareFields: () => {},
       report: () => {},
     }),
   )

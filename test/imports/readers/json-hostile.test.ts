@@ -20,7 +20,6 @@ async function failure(source: 'trello' | 'wekan' | 'github' | 'asana', file: It
     open,
     mapping: {},
     propose: () => {},
-    declareFields: () => {},
     report: () => {},
   })
   const error = await Array.fromAsync(items).catch((thrown: unknown) => thrown)

@@ -25,8 +25,7 @@ export async function reading(
   const propose = (part: Mapping) => Object.assign(proposal, part)
   const messages: string[] = []
   const report = (message: string) => void messages.push(message)
-  const declareFields = () => {}
-  for await (const item of reader({ open, mapping, propose, declareFields, report })) items.push(item)
+  for await (const item of reader({ open, mapping, propose, report })) items.push(item)
   return { items, proposal, messages }
 }
 

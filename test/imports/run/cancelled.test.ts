@@ -79,7 +79,7 @@ test('an undo includes a batch that was committed but not recorded before the im
     await undo(owner, id)
     expect(await rowsOf(projectId)).toEqual(nothing)
   }
-  const steps = ['specs', 'records', 'references']
+  const steps = ['names', 'tasks', 'children', 'links']
   expect([commits.length, lost]).toEqual([steps.length, steps.length])
 })
 
@@ -139,7 +139,7 @@ test.each(['C', 'en-x-icu', 'et-x-icu'])(
     const { owner, projectId } = await newProject()
     const id = await queue(owner, projectId, fileOf(items))
     await sql`update imports set state = 'cancelled' where id = ${id}`
-    const keys = ['specs', 'records', 'references'].map((step) => batchKey(id, `${step} 1-2`).key)
+    const keys = ['names', 'tasks', 'children', 'links'].map((step) => batchKey(id, `${step} 1-2`).key)
     await sql`
     insert into idempotency_keys (scope, key, fingerprint, status, body)
     select 'imports', key, '', 200, '{"batch":' || n || '}' from unnest(${keys}::text[]) with ordinality k(key, n)`

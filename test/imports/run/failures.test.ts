@@ -29,13 +29,9 @@ const errorOf = (work: () => unknown) => {
 }
 
 test.each([
-  [
-    'records',
-    'The import could not continue: The database took too long for a statement',
-    statementTimeout(),
-  ],
+  ['tasks', 'The import could not continue: The database took too long for a statement', statementTimeout()],
   ['undo', 'The undo could not continue: The database took too long for a statement', statementTimeout()],
-  ['references', 'The import could not continue: Try later', unavailable('Try later')],
+  ['links', 'The import could not continue: Try later', unavailable('Try later')],
 ] as const)('in the step %s, a temporary error ends the slice for 10 minutes: %s', (step, message, error) => {
   const { clock, lines, failures } = openClock()
   const position = { id: 'a', cursor: { step, n: 7 } }
@@ -54,7 +50,7 @@ test.each([
 test('the 10 minutes begin again at each position', () => {
   const { clock, failures } = openClock()
   const stop = (n: number) =>
-    errorOf(() => failures.messageOf({ id: 'a', cursor: { step: 'records', n } }, statementTimeout()))
+    errorOf(() => failures.messageOf({ id: 'a', cursor: { step: 'tasks', n } }, statementTimeout()))
   for (const n of [1, 2, 3]) {
     expect(stop(n)).toBeInstanceOf(SliceEnded)
     clock.ms += 11 * minuteMs

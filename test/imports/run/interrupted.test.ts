@@ -114,8 +114,8 @@ test('a cancelled import keeps and counts what it committed', async () => {
   const { owner, projectId } = await newProject()
   const id = await queue(owner, projectId, fileOf(items))
   const result = await changedAfterTasks(id, () => owner.delete(`/imports/${id}`))
-  expect(result).toMatchObject({ state: 'cancelled', counts: { read: 10, created: 2 } })
-  expect((await rowsOf(projectId)).tasks).toBe(2)
+  expect(result).toMatchObject({ state: 'cancelled', counts: { read: 10, created: 3 } })
+  expect((await rowsOf(projectId)).tasks).toBe(3)
   expect(await sql`select from import_items where import_id = ${id}`).toHaveLength(0)
 })
 
@@ -126,7 +126,7 @@ test('fails if the caller loses the role, and keeps what was committed', async (
   const id = await queue(editor, projectId, fileOf(items))
   const path = `/projects/${projectId}/members/${memberId}/role`
   const result = await changedAfterTasks(id, () => owner.patch(path, { role: 'VIEWER' }))
-  expect(result).toMatchObject({ state: 'failed', counts: { created: 2 } })
+  expect(result).toMatchObject({ state: 'failed', counts: { created: 3 } })
   expect(result.error).toBe('This needs the role EDITOR in the project')
 })
 
@@ -134,7 +134,7 @@ test('fails if the project is deleted', async () => {
   const { owner, projectId } = await newProject()
   const id = await queue(owner, projectId, fileOf(items))
   const result = await changedAfterTasks(id, () => owner.delete(`/projects/${projectId}`))
-  expect(result).toMatchObject({ state: 'failed', counts: { created: 2 } })
+  expect(result).toMatchObject({ state: 'failed', counts: { created: 3 } })
   expect(result.error).toBe('The project was deleted, or the account is no longer its member')
 })
 
@@ -148,6 +148,8 @@ test('an import does not overwrite changes that others make meanwhile', async ()
   })
   expect(result.state).toBe('done')
   expect(result.lines.map(({ outcome, message }) => [outcome, message])).toEqual([
+    ['rejected', 'The subtask: Task not found'],
+    ['rejected', 'The comment: Task not found'],
     ['created', 'The blockers were left out: Task not found'],
     ['created', 'The blockers were left out: they must be the ids of tasks in the project'],
   ])
@@ -179,7 +181,7 @@ test('an import fails if its API token is deleted', async () => {
   const caller: Caller = { userId: owner.id, token: { id: tokenId, scope: 'write', projects: null } }
   const id = await queue(owner, projectId, fileOf(items), { caller })
   const result = await changedAfterTasks(id, () => owner.delete(`/tokens/${tokenId}`))
-  expect(result).toMatchObject({ state: 'failed', counts: { created: 2 } })
+  expect(result).toMatchObject({ state: 'failed', counts: { created: 3 } })
   expect(result.error).toBe('The API token of the request was deleted, or has expired')
 })
 

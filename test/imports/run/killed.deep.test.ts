@@ -80,7 +80,7 @@ const counts = { read: count, updated: 0, rejected: 0 }
 
 await start()
 
-test.each(['read', 'sub-items', 'specs', 'records', 'references'])(
+test.each(['read', 'names', 'tasks', 'leaves', 'children', 'links'])(
   'a worker that is killed in the step %s loses nothing and creates nothing twice',
   async (step) => {
     const row = await importFile(await newProject(), step)
@@ -104,7 +104,7 @@ test('a worker that is killed while it moves tasks gives them the order of the f
     operations: titles.map((title) => ({ op: 'task.create', title })),
   })
   const { text } = await owner.get(`/projects/${from}/export`)
-  const { projectId, ...row } = await importFile(await newProject(), 'references', 'docket', reversed(text))
+  const { projectId, ...row } = await importFile(await newProject(), 'links', 'docket', reversed(text))
   expect(row).toMatchObject({ state: 'done', error: null, created: titles.length, rejected: 0 })
   const copy = (await owner.get(`/projects/${projectId}/export`)).text
   const tasks = copy
@@ -116,8 +116,8 @@ test('a worker that is killed while it moves tasks gives them the order of the f
 
 test('an import without changes and an undo also continue after kills', async () => {
   const projectId = await newProject()
-  const { id } = await importFile(projectId, 'records')
-  const again = await importFile(projectId, 'references')
+  const { id } = await importFile(projectId, 'children')
+  const again = await importFile(projectId, 'links')
   expect(again).toMatchObject({ state: 'done', ...counts, created: 0, unchanged: count })
   expect(await rowsOf(projectId)).toEqual(all)
   const release = await lockStep('undo')

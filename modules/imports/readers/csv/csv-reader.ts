@@ -3,7 +3,7 @@ import type { ImportedItem } from '../../items.ts'
 import type { Mapping } from '../../mapping.ts'
 import type { Reader } from '../reader.ts'
 import { type CellOptions, type Draft, draftOf, itemsOf } from './cells.ts'
-import { type Column, columnsOf, headerMessages, isTitle } from './columns.ts'
+import { columnsOf, headerMessages, isTitle } from './columns.ts'
 import { Dates } from './dates.ts'
 import { englishName, type KnownColumns, usualTargets } from './headers.ts'
 import { findHeader, readRows, type Row } from './rows.ts'
@@ -47,7 +47,7 @@ const maxReported = 1_000
  * @param formatOf returns the format of a file with these plain headers
  */
 export const csvReader = (formatOf: (headers: string[]) => CsvSource): Reader =>
-  async function* ({ open, mapping, propose, declareFields, report }) {
+  async function* ({ open, mapping, propose, report }) {
     const dates = new Dates(mapping)
     const targetsOf = (headers: string[]) => {
       const { columns, hasOwnColumns } = formatOf(headers)
@@ -74,7 +74,6 @@ export const csvReader = (formatOf: (headers: string[]) => CsvSource): Reader =>
       if (message) report(message)
     const toRead = survey.columnsToRead(format.reads)
     propose({ columns: toRead.proposal, ...(dateFormat && { dateFormat }), ...rows.proposal?.() })
-    declareFields(fieldsOf(columns))
     yield* toRead.fields
     const keys = new DigestKeys()
     const { listSeparator, decode } = rows
@@ -92,12 +91,3 @@ export const csvReader = (formatOf: (headers: string[]) => CsvSource): Reader =>
     }
     if (dates.usedZone) propose({ timeZone: dates.zone })
   }
-
-/** The column `completed` also has a field, for its times. */
-const fieldsOf = (columns: Column[]): string[] => [
-  ...new Set(
-    columns.flatMap(({ target, key }) =>
-      target === 'completed' ? [target, `field.${key}`] : (target ?? []),
-    ),
-  ),
-]

@@ -1,0 +1,195 @@
+import type { ReferencesOperation } from '../../modules/imports/command/operations.ts'
+import { externalIdOf } from '../../modules/imports/convert/keys.ts'
+import { Notes } from '../../modules/imports/convert/notes.ts'
+import { maxIds } from '../../modules/tasks/schema.ts'
+import { isId, nilId } from '../../src/id-format.ts'
+import type { Sql } from '../../src/postgres/database.ts'
+import { runBatches } from './batches.ts'
+import type { Run } from './import-row.ts'
+import { countChangedTasks, type PreparedRow } from './report.ts'
+import { lastOf, readLinks, type StagedLinks } from './staged.ts'
+
+/** Tasks by key. */
+export type Blockers = ReadonlyMap<string, Blocker>
+
+interface Blocker {
+  /** Undefined: the row cannot be a blocker, because of `reason`. */
+  id?: string
+  /** False if a dry run would create the task. */
+  exists?: boolean
+  reason?: 'became a subtask' | 'was rejected'
+}
+
+/** Finds tasks in the file. Finds others in the project: tasks of earlier imports, and of the exported project by id. */
+export async function readBlockers({ sql, running }: Run, keys: string[]): Promise<Blockers> {
+  const { id: importId, projectId, source, dryRun } = running
+  const wanted = [...new Set(keys)]
+  if (wanted.length === 0) return new Map()
+  const rows = await sql<{ key: string; kind: string; id: string; outcome: string | null }[]>`
+    select distinct on (key) key, kind, id, outcome from import_items
+    where import_id = ${importId} and kind in ('task', 'leaf') and key = any(${wanted}::text[])
+    order by key, kind = 'task' desc, n`
+  const blockers = new Map(
+    rows.map(({ key, kind, id, outcome }): [string, Blocker] => {
+      if (kind === 'leaf') return [key, { reason: 'became a subtask' }]
+      if (outcome === 'rejected') return [key, { reason: 'was rejected' }]
+      return [key, { id, exists: !dryRun || outcome !== null }]
+    }),
+  )
+  const others = wanted.filter((key) => !blockers.has(key))
+  if (others.length === 0) return blockers
+  const externalIds = others.map((key) => externalIdOf(isId(key) ? 'docket' : source, { key }))
+  const ids = others.map((key) => (isId(key) ? key : nilId))
+  const inProject = await sql<{ key: string; id: string }[]>`
+    select q.key, t.id from unnest(${others}::text[], ${externalIds}::text[], ${ids}::uuid[]) q(key, external_id, id)
+    cross join lateral (
+      select id from tasks where project_id = ${projectId} and id = q.id
+      union all select id from tasks where project_id = ${projectId} and external_id = q.external_id
+      limit 1) t`
+  for (const { key, id } of inProject) blockers.set(key, { id, exists: true })
+  return blockers
+}
+
+/**
+ * Divides the blockers of a task. The step `links` sets the blockers in `linked`, except rejected tasks. The blockers in
+ * `others` become lines at the foot of the description.
+ */
+export function divideBlockers(key: string, keys: readonly string[], blockers: Blockers) {
+  const linked: string[] = []
+  const others: { key: string; reason: string }[] = []
+  for (const blocker of new Set(keys)) {
+    const found = blockers.get(blocker)
+    if (!found) others.push({ key: blocker, reason: 'is not in the file' })
+    else if (found.reason === 'became a subtask') others.push({ key: blocker, reason: found.reason })
+    else if (blocker === key || linked.length < maxIds) linked.push(blocker)
+    else others.push({ key: blocker, reason: `was left out: a task can have ${maxIds} blockers` })
+  }
+  return { linked, others }
+}
+
+/** Above these limits, only the commit of a batch checks for cycles. */
+const max = { edges: 1_000_000, visits: 20_000_000 }
+
+/** Finds cycles before the links are committed, so that a dry run finds them too. */
+class Links {
+  private readonly blockers = new Map<string, Set<string>>()
+  private edges = 0
+  private visits = 0
+
+  /** Loads the blockers of tasks in the project, and the blockers of these, and so on. */
+  async load(sql: Sql, projectId: string, ids: string[]): Promise<void> {
+    if (ids.length === 0) return
+    const rows = await sql<{ id: string; blockedByIds: string[] }[]>`
+      with recursive b(id) as (
+        select unnest(${ids}::uuid[])
+        union select unnest(t.blocked_by_ids) from b cross join lateral (
+          select blocked_by_ids from tasks where id = b.id and project_id = ${projectId} offset 0) t)
+      select b.id, t.blocked_by_ids from (select id from b limit 5000) b
+      join tasks t on t.id = b.id and t.project_id = ${projectId} where cardinality(t.blocked_by_ids) > 0`
+    for (const { id, blockedByIds } of rows) for (const blocker of blockedByIds) this.add(id, blocker)
+  }
+
+  /** Returns false if the link would form a cycle. */
+  link(id: string, blocker: string): boolean {
+    if (this.isBlocked(blocker, id)) return false
+    this.add(id, blocker)
+    return true
+  }
+
+  private add(id: string, blocker: string): void {
+    const known = this.blockers.get(id) ?? new Set()
+    if (known.has(blocker) || this.edges === max.edges) return
+    this.edges++
+    this.blockers.set(id, known.add(blocker))
+  }
+
+  /** True if `other` blocks the task, directly or through other tasks. */
+  private isBlocked(id: string, other: string): boolean {
+    const seen = new Set([id])
+    for (const one of seen) {
+      if (one === other) return true
+      if (++this.visits > max.visits) return false
+      for (const next of this.blockers.get(one) ?? []) seen.add(next)
+    }
+    return false
+  }
+}
+
+type PreparedLinks = PreparedRow & { taskN: number }
+
+/** Sets the blockers of tasks, and moves the new tasks whose order in the file is not the order of their numbers. */
+export async function importLinks(run: Run): Promise<void> {
+  const { sql, running, batchRows } = run
+  const links = new Links()
+  const read = (after: number) => readLinks(sql, running.id, after, batchRows)
+  const prepare = async (tasks: StagedLinks[]) => {
+    const keys = tasks.flatMap(({ item: { blockedBy = [], after } }) => [
+      ...blockedBy,
+      ...(after ? [after] : []),
+    ])
+    const blockers = await readBlockers(run, keys)
+    const ids = [...blockers.values()].flatMap(({ id, exists }) => (id && exists ? id : []))
+    await links.load(sql, running.projectId, ids)
+    return tasks.map((task) => prepareLinks(task, blockers, links, run))
+  }
+  // A dry run has not committed the links of earlier pages.
+  for (let at = 0; running.dryRun && at < running.cursor.n;) {
+    const page = await read(at)
+    await prepare(page)
+    at = page.at(-1)?.n ?? Number.MAX_SAFE_INTEGER
+  }
+  await runBatches(run, {
+    step: 'links',
+    last: await lastOf(sql, running.id, 'link'),
+    read,
+    prepare,
+    store(tx, finished) {
+      const changed = finished.filter(({ outcome }) => outcome === 'updated')
+      const ns = changed.map(({ taskN }) => taskN)
+      return countChangedTasks(tx, running.id, ns)
+    },
+  })
+}
+
+function prepareLinks(
+  { n, taskN, row, key, id: taskId, item, outcome }: StagedLinks,
+  blockers: Blockers,
+  links: Links,
+  { running: { source, dryRun } }: Run,
+): PreparedLinks {
+  const notes = new Notes()
+  const prepared: PreparedLinks = {
+    ...{ n, taskN, row, notes, rowOutcome: outcome ?? 'created' },
+    ...{ externalId: externalIdOf(source, { key, externalId: item.externalId }) },
+    subject: 'The blockers were left out',
+  }
+  const blockedByIds = new Set<string>()
+  let isCommitted = !dryRun || outcome !== null
+  // The step `tasks` has reported the other blockers.
+  for (const blocker of divideBlockers(key, item.blockedBy ?? [], blockers).linked) {
+    const { id, exists, reason } = blockers.get(blocker)!
+    if (id === taskId) notes.report('The task cannot block itself')
+    else if (!id) notes.report(`The blocker ${blocker} ${reason}`)
+    else if (!links.link(taskId, id))
+      notes.report(`The blocker ${blocker} was left out, because the blockers would form a cycle`)
+    else {
+      blockedByIds.add(id)
+      isCommitted &&= exists === true
+    }
+  }
+  const place = dryRun || outcome !== null ? {} : placeOf(item.after, blockers)
+  if (blockedByIds.size === 0 && Object.keys(place).length === 0) return { ...prepared, outcome: 'unchanged' }
+  if (!isCommitted) return { ...prepared, outcome: 'updated' }
+  const operation: ReferencesOperation = {
+    ...{ op: 'references', id: taskId, ...place },
+    ...(blockedByIds.size > 0 && { addBlockedByIds: [...blockedByIds] }),
+  }
+  return { ...prepared, operation }
+}
+
+/** @param after the key of the task before a new task; '' for the first task */
+function placeOf(after: string | undefined, tasks: Blockers): { place?: 'first'; after?: string } {
+  if (after === '') return { place: 'first' }
+  const id = after === undefined ? undefined : tasks.get(after)?.id
+  return id === undefined ? {} : { after: id }
+}
