@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { InOrder } from '../../../modules/imports/readers/json/parts.ts'
+import { InOrder } from '../../../modules/imports/readers/boards/order.ts'
 
 test('sorts items by their positions, and keeps the order of equal ones', () => {
   const items = new InOrder<string>()

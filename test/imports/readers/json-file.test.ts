@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { JsonFile } from '../../../modules/imports/readers/json/json-file.ts'
+import { readEntries } from '../../../modules/imports/readers/json/json-file.ts'
 import { cases } from '../../support/depth.ts'
 
 const open = (text: string, partBytes: number) =>
@@ -10,8 +10,7 @@ const open = (text: string, partBytes: number) =>
   }
 
 async function valuesOf(text: string, parts: string[], partBytes = 5, omit: string[] = []) {
-  const options = { omit, documents: 'many', lists: 'arrays or objects' } as const
-  const entries = new JsonFile(open(text, partBytes)).read(parts, options)
+  const entries = readEntries(open(text, partBytes), parts, omit)
   return (await Array.fromAsync(entries)).map(({ part, path, value }) => ({ part, path, value }))
 }
 

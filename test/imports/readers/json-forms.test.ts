@@ -16,14 +16,16 @@ test('reads exports of several boards and of one board of Deck, and lists of sta
   const one = await itemsOf('deck', { boards: [board] })
   expect(one).toHaveLength(10)
   expect(await itemsOf('deck', board)).toEqual(one)
-  const tasks = one.filter(({ kind }) => kind === 'task')
-  expect(await itemsOf('deck', Object.values(board!.stacks))).toEqual(tasks)
+  // A list of stacks has only the labels of its cards.
+  const isTask = ({ kind }: { kind: string }) => kind === 'task'
+  const ofStacks = await itemsOf('deck', Object.values(board!.stacks))
+  expect(ofStacks.filter(isTask)).toEqual(one.filter(isTask))
 })
 
 test('reads lists of lists of GitHub issues, as `gh api --slurp` prints them', async () => {
   const [issue, other] = JSON.parse(await textOf('github-gh.json')) as object[]
   const expected = await itemsOf('github', [issue, other])
-  expect(expected).toHaveLength(4)
+  expect(expected.filter(({ kind }) => kind === 'task')).toHaveLength(2)
   expect(await itemsOf('github', [[issue], [other]])).toEqual(expected)
 })
 
@@ -47,7 +49,7 @@ test.each(['createCard', 'copyCard', 'convertToCardFromCheckItem', 'emailCard'])
 
 test('reads the description of a Trello board', async () => {
   const itemsWith = async (desc: unknown) =>
-    (await reading(readers.trello!, JSON.stringify({ prefs: { desc: 'x' }, desc, lists: [], cards: [] })))
+    (await reading(readers.trello!, JSON.stringify({ prefs: { desc: 'x' }, desc, lists: [{ id: '1' }] })))
       .items
   expect(await itemsWith('In brass')).toEqual([{ kind: 'project', row: 0, description: 'In brass' }])
   for (const desc of ['', ' ', null, 5, ['x']]) expect(await itemsWith(desc)).toEqual([])

@@ -1,223 +1,218 @@
-import {
-  type CommentItem,
-  ImportError,
-  type ImportedItem,
-  type ImportedPerson,
-  type TaskItem,
-} from '../../items.ts'
-import type { Entry } from '../json/entry.ts'
-import { JsonFile, type JsonOptions, maxLinks, maxNames } from '../json/json-file.ts'
-import {
-  assigneesOf,
-  CommentCounts,
-  type CustomField,
-  customFields,
-  type FieldParts,
-  fieldValues,
-  InOrder,
-  itemOf,
-  SubtaskOrder,
-} from '../json/parts.ts'
-import type { Reader } from '../reader.ts'
-import { colorOf, type Colors } from './colors.ts'
+import { FieldKeys } from '../../convert/fields.ts'
+import { shortKey } from '../../convert/keys.ts'
+import { cut } from '../../convert/texts.ts'
+import { type FieldItem, ImportError, type ImportedItem, type ImportedPerson } from '../../items.ts'
+import { type Entry, isObject, type Json } from '../json/entry.ts'
+import { maxKeptCharacters, maxLinks, maxNames } from '../json/json-file.ts'
+import { KeyMap } from '../key-map.ts'
+import { type Colors, colorOf } from './colors.ts'
 
-/** The lists of a file, as patterns of `JsonFile`. */
-interface Parts {
-  lists: string
-  labels: string
-  people: string
-  fields: string
-  checklists: string
-  /** Lists whose rows belong to cards, such as the labels of all cards. */
-  links?: string[]
-  description?: string
-  cards: string[]
-  items: string
-  comments: string
+/** The lists of a file that cards refer to, and the most rows of each. */
+const maxRows = {
+  ...{ lanes: maxNames, lists: maxNames, labels: maxNames, people: maxNames, fields: maxNames },
+  ...{ checklists: maxLinks, links: maxLinks },
+}
+export type ListName = keyof typeof maxRows
+
+/** Returns the key of a row, which contains no long text of the file. */
+const keyOf = (list: string | number | undefined, id = ''): string => `${list} ${shortKey(id)}`
+
+export const idOf = (row: Entry): string => row.text('_id|gid') ?? row.required('id')
+export const nameOf = (row: Entry | undefined): string | undefined => row?.text('name|title')
+/** Products show a label without a name as its color. */
+const labelName = (label: Entry): string => label.text('name|title|color') ?? 'label'
+
+export const attachment = (name: string | undefined, url: string | undefined): string | undefined =>
+  name && url && name !== url ? `${name} (${url})` : (name ?? url)
+export const isoTime = (milliseconds: number): string | undefined =>
+  Math.abs(milliseconds) <= 8.64e15 ? new Date(milliseconds).toISOString() : undefined
+
+/** Returns the person in a user of any product. */
+function readPerson(user: Entry): ImportedPerson | undefined {
+  const email = user.text('email')
+  const name = user.text('login|fullName|profile.fullname|displayname|name|username|uid') ?? email
+  return name === undefined ? undefined : { name, ...(email && { email }) }
 }
 
-/** How a product writes boards as JSON. */
-export interface BoardSource {
-  parts: Parts
-  /** The message if the file has none of the lists `required`. */
-  missing: string
-  required: string[]
-  /** For the lists, labels, people, fields, checklists and links. */
-  index?: JsonOptions
-  /** For cards, items and comments. */
-  rows?: JsonOptions
-  colors: Colors
-  /** The key of the position of a list, a card, a checklist or an item. */
-  position: string
-  idOf(entry: Entry): string
-  person(entry: Entry): ImportedPerson | undefined
-  field(entry: Entry): FieldParts
-  /** Reads comments before the cards, if cards have the number of their comments. */
-  scan?(row: Entry, board: Board): void
-  card(card: Entry, board: Board): Card | undefined
-  item(item: Entry, board: Board): CheckItem | undefined
-  comment(row: Entry, board: Board): Omit<CommentItem, 'kind' | 'row'> | undefined
+export interface FieldParts {
+  /** Default: text. */
+  type?: FieldItem['type'] | undefined
+  options?: [id: string, name: string][] | undefined
 }
+export type FieldValue = [id: string, value: Json | undefined]
+type Value = string | number | boolean
 
-type Values = Parameters<typeof fieldValues>[0]
-/** A card as the parts of a task, with the values that all products have in common. */
-export interface Card extends Omit<TaskItem, 'kind' | 'row' | 'fields' | 'messages'> {
-  listId: string | undefined
-  people: ImportedPerson[]
-  values: Values
-  /** The number of comments in the source. */
-  comments?: number | undefined
-}
+const maxName = 100
 
-/** An item of a checklist. */
-export interface CheckItem extends Pick<TaskItem, 'title' | 'createdAt' | 'dueDate' | 'assignee' | 'notes'> {
+interface Field {
   key: string
-  task: string | undefined
-  checklist: Entry | undefined
-  completed: boolean
+  name: string
+  type: FieldItem['type']
+  /** The names of options by their ids. */
+  names: ReadonlyMap<string, string>
 }
 
-/** The rows that cards refer to. */
+/** The rows that cards refer to, and the labels, fields and comments that were read so far. */
 export class Board {
-  readonly lists: ReadonlyMap<string, Entry>
-  readonly labels: ReadonlyMap<string, Entry>
-  readonly fields: ReadonlyMap<string, CustomField>
-  readonly checklists: ReadonlyMap<string, Entry>
-  readonly comments = new CommentCounts()
-  private readonly people: ReadonlyMap<string, ImportedPerson | undefined>
-  private readonly byCard = new Map<string, ReadonlyMap<string, Entry[]>>()
+  readonly rows = Object.fromEntries(Object.keys(maxRows).map((list) => [list, []])) as unknown as Record<
+    ListName,
+    Entry[]
+  >
+  private characters = 0
+  private readonly byId = new Map<string, Entry>()
+  private readonly byCard = new Map<string, Entry[]>()
+  private readonly places = new Map<Entry, number>()
+  private readonly labels = new KeyMap<true>()
+  private readonly fields = new KeyMap<Field>()
+  private readonly fieldKeys = new FieldKeys()
+  private readonly comments = new KeyMap<number>()
+  private specs: ImportedItem[] = []
 
   constructor(
-    readonly source: BoardSource,
-    readonly index: Record<string, Entry[]>,
-  ) {
-    const { parts, idOf } = source
-    const byId = (part: string) => new Map(index[part]!.map((entry) => [idOf(entry), entry]))
-    this.lists = byId(parts.lists)
-    this.labels = byId(parts.labels)
-    this.checklists = byId(parts.checklists)
-    this.fields = customFields([...byId(parts.fields).values()], source.field)
-    this.people = new Map(index[parts.people]!.map((one) => [idOf(one), source.person(one)]))
+    private readonly colors: Colors | undefined,
+    private readonly fieldParts: (field: Entry) => FieldParts = () => ({}),
+  ) {}
+
+  /** Adds a row of a list, unless an earlier row has its id. @throws ImportError above a limit */
+  add(list: ListName, row: Entry): void {
+    const id = list === 'links' ? undefined : keyOf(list, idOf(row))
+    if (id !== undefined && this.byId.has(id)) return
+    if (id !== undefined) this.byId.set(id, row)
+    const place = row.path.slice(0, -1).join('.')
+    const count = this.rows[list].push(row)
+    this.characters += row.characters
+    if (count > maxRows[list])
+      throw new ImportError(`The file has more than ${maxRows[list].toLocaleString('en')} ${place}`)
+    if (this.characters > maxKeptCharacters)
+      throw new ImportError(
+        `The lists, labels and links of the cards, up to ${place}, have more than ${maxKeptCharacters.toLocaleString('en')} characters`,
+      )
+    if (list === 'labels') this.addLabel(row, count)
+    if (list === 'fields') this.defineField(idOf(row), count, row.required('name'), this.fieldParts(row))
+    if (list === 'lists') this.places.set(row, count)
+    if (list !== 'links' && list !== 'checklists') return
+    const key = keyOf(list === 'links' ? row.path.at(-2) : list, row.text('cardId|idCard'))
+    const rows = this.byCard.get(key)
+    if (rows) rows.push(row)
+    else this.byCard.set(key, [row])
   }
 
-  /** Returns the person with the id, whose name is the id if the file does not contain the person. */
-  person(id: string): ImportedPerson
-  person(id: string | undefined): ImportedPerson | undefined
-  person(id: string | undefined): ImportedPerson | undefined {
-    return id === undefined ? undefined : (this.people.get(id) ?? { name: id })
+  find(list: ListName, id: string | undefined): Entry | undefined {
+    return id === undefined ? undefined : this.byId.get(keyOf(list, id))
   }
 
-  persons = (ids: string[]): ImportedPerson[] => ids.map((id) => this.person(id))
-
-  labelNames = (ids: string[]): string[] =>
-    ids.flatMap((id) => {
-      const label = this.labels.get(id)
-      return label ? labelName(label) : []
-    })
-
-  /** Returns the rows of a list that belong to the card, by the key of the card in a row. */
-  of(part: string, card: string, key = 'cardId'): Entry[] {
-    const known = this.byCard.get(part)
-    const rows = known ?? Map.groupBy(this.index[part]!, (entry) => entry.text(key) ?? '')
-    if (!known) this.byCard.set(part, rows)
-    return card === '' ? [] : (rows.get(card) ?? [])
+  /** Returns the rows that belong to the card. @param list its key in the file, such as `attachments` */
+  of(list: string, card: string): Entry[] {
+    return this.byCard.get(keyOf(list, card)) ?? []
   }
 
-  positionOf = (entry: Entry | undefined): number | undefined => entry?.number(this.source.position)
-}
+  /** Returns the position of a list among the lists of all lanes. */
+  placeOf(list: Entry | undefined, position: string): (number | undefined)[] {
+    const lane = this.find('lanes', list?.text('boardId'))
+    return [lane?.row, list?.number(position), list && this.places.get(list)]
+  }
 
-/** Boards show a label without a name as its color. */
-export const labelName = (label: Entry): string => label.text('name') ?? label.text('color') ?? 'label'
+  /** Returns the name of a lane, if there are several. */
+  laneOf(id: string | undefined): string | undefined {
+    return this.rows.lanes.length > 1 ? nameOf(this.find('lanes', id)) : undefined
+  }
 
-/** Returns the reader of a product's boards. */
-export const boardReader = (source: BoardSource): Reader =>
-  async function* ({ open }) {
-    const { parts } = source
-    const file = new JsonFile(open)
-    const board = await readIndex(file, source)
-    yield* specsOf(board)
-    if (source.scan) for await (const row of file.read([parts.comments], source.rows)) source.scan(row, board)
-    const [cards, items, order] = [
-      new InOrder<ImportedItem>(),
-      new InOrder<ImportedItem>(),
-      new SubtaskOrder(),
-    ]
-    for await (const row of file.read([...parts.cards, parts.items, parts.comments], source.rows)) {
-      const card =
-        parts.cards.includes(row.part) || row.part === parts.comments ? source.card(row, board) : undefined
-      if (row.part === parts.items) {
-        const item = source.item(row, board)
-        if (item?.task !== undefined)
-          yield* order.add(
-            items.add(checkItemOf(item, item.task, row, board), placeOf(item, row, board), row.characters),
-          )
-      } else if (card) {
-        const list = board.lists.get(card.listId ?? '')
-        yield* cards.add(taskOf(card, row, board), [list, row].map(board.positionOf), row.characters)
-      } else if (row.part === parts.comments) {
-        const comment = source.comment(row, board)
-        if (comment) yield itemOf<CommentItem>({ kind: 'comment', row: row.row, ...comment })
-      }
+  /** Returns the person of a user or an id. The name is the id if the file does not contain the user. */
+  person(row: Entry, path: string, value = row.get(path)): ImportedPerson | undefined {
+    if (value === undefined) return undefined
+    if (isObject(value)) {
+      const user = row.inside(path, value)
+      return 'participant' in value ? this.person(user, 'participant') : readPerson(user)
     }
-    yield* cards.take()
-    yield* order.add(items.take())
+    const id = row.asText(path, value)
+    const user = this.find('people', id)
+    return (user && readPerson(user)) ?? { name: id }
   }
 
-async function readIndex(file: JsonFile, source: BoardSource): Promise<Board> {
-  const { lists, labels, people, fields, checklists, links = [], description } = source.parts
-  const names = [lists, labels, people, fields, ...(description ? [description] : [])]
-  const limits = [
-    ...names.map((part) => [part, maxNames]),
-    ...[checklists, ...links].map((part) => [part, maxLinks]),
-  ]
-  const index = await file.index(Object.fromEntries(limits) as Record<string, number>, source.index)
-  if (!source.required.some((list) => file.lists.has(list))) throw new ImportError(source.missing)
-  return new Board(source, index)
-}
+  /** Returns the people of lists of users or ids. */
+  people(row: Entry, ...paths: string[]): ImportedPerson[] {
+    const people = paths.flatMap((path) =>
+      row.list(path).flatMap(([key, value]) => this.person(row, `${path}.${key}`, value) ?? []),
+    )
+    return [...new Map(people.map((one) => [`${one.name} ${one.email}`, one])).values()]
+  }
 
-function* specsOf({ source, index, labels, fields }: Board): Generator<ImportedItem> {
-  const { description } = source.parts
-  const text = description && index[description]!.at(-1)?.text(description)
-  if (text) yield { kind: 'project', row: 0, description: text }
-  for (const [n, label] of [...labels.values()].entries())
-    yield itemOf({
-      ...{ kind: 'label', row: n + 1, name: labelName(label) },
-      color: colorOf(label.text('color'), source.colors),
+  names(row: Entry, ...paths: string[]): string {
+    return this.people(row, ...paths)
+      .map(({ name }) => name)
+      .join(', ')
+  }
+
+  /** Returns the names of a list of labels: ids, names or objects. */
+  labelNames(row: Entry, path: string): string[] {
+    return row.list(path).flatMap(([key, value]) => {
+      const at = `${path}.${key}`
+      if (isObject(value)) return this.colored(row.inside(at, value))
+      return this.labelOf(row.asText(at, value))
     })
-  for (const { item } of fields.values()) yield item
+  }
+
+  /** Returns no name for an unknown id. Without a list of labels in the file, the id is the name. */
+  labelOf(id: string): string[] {
+    const label = this.find('labels', id)
+    return label ? [labelName(label)] : this.rows.labels.length > 0 ? [] : [id]
+  }
+
+  /** Returns the name. A label that is only in cards needs an item for its color. */
+  private colored(label: Entry): string {
+    const name = labelName(label)
+    if (colorOf(label.text('color'), this.colors) && !this.labels.has(name) && this.labels.size < maxNames)
+      this.addLabel(label, label.row)
+    return name
+  }
+
+  private addLabel(label: Entry, row: number): void {
+    const [name, color] = [labelName(label), colorOf(label.text('color'), this.colors)]
+    this.labels.set(name, true)
+    this.specs.push({ kind: 'label', row, name, ...(color && { color }) })
+  }
+
+  /** Adds a custom field, if it is new and the file has not too many. */
+  defineField(id: string, row: number, name: string, { type = 'text', options = [] }: FieldParts): void {
+    if (this.fields.has(id) || this.fields.size >= maxNames) return
+    const key = this.fieldKeys.keyFor(name, id)
+    const ids = options.filter(([option, called]) => option !== called)
+    this.fields.set(id, { key, name: cut(name, maxName), type, names: new Map(ids) })
+    const names = options.map(([, option]) => option)
+    this.specs.push({ kind: 'field', row, key, name, type, ...(names.length > 0 && { options: names }) })
+  }
+
+  /** Returns the values of a card by field, notes for values without a field, and lines for the report. */
+  fieldValues(values: FieldValue[]) {
+    const fields: Record<string, Value> = {}
+    const [notes, messages]: [string[], string[]] = [[], []]
+    for (const [id, value] of values) {
+      if (value === undefined || value === null || typeof value === 'object') continue
+      const field = this.fields.get(id)
+      if (!field) notes.push(`Custom field ${id}: ${value}`)
+      else fields[field.key] = field.names.get(String(value)) ?? value
+      if (field?.type === 'date' && /T(?!00:00:00)/.test(String(value)))
+        messages.push(`The field "${field.name}" has only the date of ${value}`)
+    }
+    return { fields, notes, messages }
+  }
+
+  /** Returns the items of labels and fields that were added since the last call. */
+  takeSpecs(): ImportedItem[] {
+    const { specs } = this
+    this.specs = []
+    return specs
+  }
+
+  countComment(task: string): void {
+    const count = this.comments.get(task) ?? 0
+    if (count > 0 || this.comments.size < maxLinks) this.comments.set(task, count + 1)
+  }
+
+  /** Returns a line for the report if the task has more comments than the file. */
+  missingComments(task: string, total: number, nested: number): string[] {
+    const missing = total - nested - (this.comments.get(task) ?? 0)
+    const isKnown = missing > 0 && this.comments.size < maxLinks
+    return isKnown ? [`${missing} of ${total} comments are not in the file`] : []
+  }
 }
-
-function taskOf(card: Card, { row }: Entry, board: Board): TaskItem {
-  const { listId: _, people, values, comments, ...task } = card
-  const { assignee, others } = assigneesOf(people)
-  const { fields, notes, messages } = fieldValues(values, board.fields)
-  return itemOf<TaskItem>({
-    ...{ kind: 'task', row, ...task, assignee, fields },
-    notes: [...(task.notes ?? []), ...others, ...notes],
-    messages: [...board.comments.missing(task.key, comments), ...messages],
-  })
-}
-
-/**
- * Returns an item with a due date, a person or notes as a sub-item. The import turns it into a subtask, and adds these
- * values to the description of the card. If a card has several checklists, their names begin the titles.
- */
-function checkItemOf(item: CheckItem, task: string, { row }: Entry, board: Board): ImportedItem {
-  const { key, title, createdAt, completed, dueDate, assignee, notes = [], checklist } = item
-  const isOneOfMany = board.of(board.source.parts.checklists, task, cardKeyOf(checklist)).length > 1
-  const name = isOneOfMany && (checklist?.text('name') ?? checklist?.text('title'))
-  const common = { row, key, title: name ? `${name}: ${title}` : title, createdAt }
-  if (!dueDate && !assignee && notes.length === 0)
-    return itemOf({ kind: 'subtask', ...common, task, completed })
-  const status = completed ? 'DONE' : 'TODO'
-  return itemOf({ kind: 'task', ...common, parent: task, status, dueDate, assignee, notes })
-}
-
-/** Trello writes `idCard`, other products write `cardId`. */
-const cardKeyOf = (entry: Entry | undefined) => (entry?.has('idCard') ? 'idCard' : 'cardId')
-
-const placeOf = ({ checklist }: CheckItem, item: Entry, board: Board) => [
-  board.positionOf(checklist),
-  checklist?.row,
-  board.positionOf(item),
-]

@@ -28,23 +28,6 @@ export async function* readText(open: Open): AsyncGenerator<string> {
   decode?.()
 }
 
-export async function* readUtf8(open: Open): AsyncGenerator<Uint8Array> {
-  const encoder = new TextEncoder()
-  for await (const text of readText(open)) yield encoder.encode(text)
-}
-
-/** Returns the line, from 1, that contains the byte `offset` of the text in UTF-8. */
-export async function lineAt(open: Open, offset: number): Promise<number> {
-  let line = 1
-  let start = 0
-  for await (const bytes of readUtf8(open)) {
-    if (start >= offset) break
-    line += linesIn(new TextDecoder().decode(bytes.subarray(0, offset - start)))
-    start += bytes.length
-  }
-  return line
-}
-
 /** Returns a part of the file as text. Without bytes, it checks that the last character of the file is complete. */
 type Decode = (bytes?: Uint8Array) => string
 

@@ -2,7 +2,11 @@ import { ImportError } from '../../items.ts'
 
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json }
 
-/** An object of the file, such as a card. A value of another type than expected ends the import. */
+/**
+ * An object of the file, such as a card. Methods take the path of a value, such as `data.card.id`, or several paths
+ * with `|` between them: the first path with a value counts. Null and blank texts are no values. A value of another
+ * type than expected ends the import.
+ */
 export class Entry {
   constructor(
     /** The pattern that selected the object. */
@@ -15,75 +19,78 @@ export class Entry {
     readonly characters = 0,
   ) {}
 
-  /** False for a null, and for an omitted value. */
-  has(key: string): boolean {
-    return (this.value[key] ?? undefined) !== undefined
+  get(paths: string): Json | undefined {
+    return this.find(paths).value
   }
 
-  /** Returns undefined for a blank text. A number, such as an id, is a text too. */
-  text(key: string): string | undefined {
-    const value = this.value[key] ?? undefined
-    if (typeof value === 'number') return String(value)
-    if (value !== undefined && typeof value !== 'string') throw this.error(key, 'a text')
-    return value && /\S/.test(value) ? value : undefined
+  /** True for each value except false and 0. */
+  isSet(paths: string): boolean {
+    return Boolean(this.get(paths))
+  }
+
+  /** Returns a number, such as an id, as a text. */
+  text(paths: string): string | undefined {
+    const { keys, value } = this.find(paths)
+    return value === undefined ? undefined : this.asText(keys.join('.'), value)
   }
 
   /** Returns a text that may be blank, but not missing. */
   required(key: string): string {
-    const value = this.value[key]
+    return this.asText(key, this.value[key])
+  }
+
+  number(paths: string): number | undefined {
+    const { keys, value } = this.find(paths)
+    if (value !== undefined && typeof value !== 'number') throw this.error(keys.join('.'), 'a number')
+    return value
+  }
+
+  texts(path: string): string[] {
+    return this.list(path).map(([key, value]) => this.asText(`${path}.${key}`, value))
+  }
+
+  entry(path: string): Entry | undefined {
+    const value = this.get(path)
+    return value === undefined ? undefined : this.inside(path, value)
+  }
+
+  /** Returns the objects of a list, or of an object whose keys are ids. */
+  entries(path: string): Entry[] {
+    return this.list(path).map(([key, value]) => this.inside(`${path}.${key}`, value))
+  }
+
+  /** Returns the values of a list, or of an object whose keys are ids. */
+  list(path: string): [key: string | number, value: Json][] {
+    const value = this.get(path) ?? []
+    if (Array.isArray(value)) return [...value.entries()]
+    if (isObject(value)) return Object.entries(value).filter(([, one]) => one !== null)
+    throw this.error(path, 'a list')
+  }
+
+  /** Returns an entry for a value inside this entry. */
+  inside(path: string, value: Json): Entry {
+    if (!isObject(value)) throw this.error(path, 'an object')
+    return new Entry(this.part, [...this.path, path], value, this.row)
+  }
+
+  /** Returns the first path with a value, else the last path. */
+  private find(paths: string): { keys: string[]; value: Json | undefined } {
+    let keys: string[] = []
+    for (keys of keysOf(paths)) {
+      let value: Json | undefined = this.value
+      for (const key of keys) {
+        if (value === undefined) break
+        if (typeof value !== 'object') throw this.error(keys.join('.'), 'in an object')
+        value = (value as Record<string, Json>)[key] ?? undefined
+      }
+      if (value !== undefined && !isBlankText(value)) return { keys, value }
+    }
+    return { keys, value: undefined }
+  }
+
+  asText(path: string, value: Json | undefined): string {
     if (typeof value === 'number') return String(value)
-    if (typeof value !== 'string') throw this.error(key, 'a text')
-    return value
-  }
-
-  number(key: string): number | undefined {
-    const value = this.value[key] ?? undefined
-    if (value !== undefined && typeof value !== 'number') throw this.error(key, 'a number')
-    return value
-  }
-
-  isTrue(key: string): boolean {
-    return this.value[key] === true
-  }
-
-  texts(key: string): string[] {
-    return this.list(key).map((value) => {
-      if (typeof value === 'number') return String(value)
-      if (typeof value !== 'string') throw this.error(key, 'a list of texts')
-      return value
-    })
-  }
-
-  entry(key: string): Entry | undefined {
-    const value = this.value[key] ?? undefined
-    if (value === undefined) return undefined
-    if (!isObject(value)) throw this.error(key, 'an object')
-    return new Entry(this.part, [...this.path, key], value, this.row)
-  }
-
-  entries(key: string): Entry[] {
-    return this.list(key).map((value, n) => {
-      if (!isObject(value)) throw this.error(key, 'a list of objects')
-      return new Entry(this.part, [...this.path, key, n], value, this.row)
-    })
-  }
-
-  /** Returns the objects of a list, or of an object whose keys are their ids. */
-  children(key: string): Entry[] {
-    const value = this.value[key] ?? []
-    if (Array.isArray(value)) return this.entries(key)
-    const children = new Entry(this.part, [...this.path, key], this.entry(key)!.value, this.row)
-    return Object.keys(children.value).flatMap((id) => children.entry(id) ?? [])
-  }
-
-  /** Returns an entry for `value`, as if it were at the key. */
-  with(key: string, value: Record<string, Json>): Entry {
-    return new Entry(this.part, [...this.path, key], value, this.row)
-  }
-
-  private list(key: string): Json[] {
-    const value = this.value[key] ?? []
-    if (!Array.isArray(value)) throw this.error(key, 'a list')
+    if (typeof value !== 'string') throw this.error(path, 'a text')
     return value
   }
 
@@ -93,5 +100,18 @@ export class Entry {
   }
 }
 
-const isObject = (value: Json): value is Record<string, Json> =>
+export const isObject = (value: Json | undefined): value is Record<string, Json> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** The paths in the code, as keys. */
+const keysIn = new Map<string, string[][]>()
+
+function keysOf(paths: string): string[][] {
+  const known = keysIn.get(paths)
+  if (known) return known
+  const keys = paths.split('|').map((path) => path.split('.'))
+  keysIn.set(paths, keys)
+  return keys
+}
+
+const isBlankText = (value: Json): boolean => typeof value === 'string' && !/\S/.test(value)

@@ -1,14 +1,12 @@
 import { Tokenizer, TokenParser, TokenParserError, TokenType } from '@streamparser/json'
 import { ImportError } from '../../items.ts'
-import { lineAt, type Open, readUtf8 } from '../csv/text.ts'
+import { linesIn, type Open, readText } from '../csv/text.ts'
 import { Entry, type Json } from './entry.ts'
 
 /** The most levels of objects and lists. */
 const maxDepth = 64
-/** The longest text. */
-const maxValueBytes = 1_000_000
-/** The longest text that is not imported, such as the bytes of an attachment. */
-const maxSkippedBytes = 16 * 1024 * 1024
+/** The longest text, also one that is not imported, such as the bytes of an attachment. */
+const maxTextBytes = 16 * 1024 * 1024
 /** The largest part of a file that is read at once, such as a card. */
 const maxEntryCharacters = 4_000_000
 /** The most lists, labels, members or custom fields. */
@@ -18,160 +16,91 @@ export const maxLinks = 200_000
 /** The most characters of the parts that are in memory while the cards are read. */
 export const maxKeptCharacters = 32_000_000
 
-export interface JsonOptions {
-  /** Keys that are left out of the parts, at any depth. */
-  omit?: string[]
-  /** `many`: several JSON documents one after the other, such as one for each line. */
-  documents?: 'one' | 'many'
-  /** `arrays or objects`: an object, whose keys are ids, may replace a list. */
-  lists?: 'arrays' | 'arrays or objects'
+/**
+ * Reads the objects that match a pattern, in the order of the file: one JSON document, or several one after the other.
+ * @param patterns such as `cards.*`: keys, and `*` for any key or entry of a list. A pattern that ends with a key also
+ * matches a text, which is returned as an object with this key
+ * @param omit keys whose values are null in the objects, at any depth
+ * @throws ImportError if the file is broken, or larger than a limit
+ */
+export async function* readEntries(
+  open: Open,
+  patterns: string[],
+  omit: string[] = [],
+): AsyncGenerator<Entry> {
+  const selection = new Selection(patterns, omit)
+  const bufferBytes = 64 * 1024
+  const tokenizer = new Tokenizer({ stringBufferSize: bufferBytes, numberBufferSize: bufferBytes })
+  tokenizer.onToken = (token) => selection.add(token)
+  const encoder = new TextEncoder()
+  let [bytes, line] = [0, 1]
+  for await (const text of readText(open)) {
+    const piece = encoder.encode(text)
+    try {
+      tokenizer.write(piece)
+      if (bytes + piece.length - (selection.last?.offset ?? 0) > maxTextBytes)
+        throw new ImportError(`A value is longer than ${maxTextBytes.toLocaleString('en')} bytes`)
+    } catch (error) {
+      const { message, at = (selection.last?.offset ?? 0) - bytes } = problemOf(error as Error, selection)
+      const before = new TextDecoder().decode(piece.subarray(0, Math.max(at, 0)))
+      throw new ImportError(message, `line ${line + linesIn(before)}`)
+    }
+    for (const entry of selection.take()) yield entry
+    bytes += piece.length
+    line += linesIn(text)
+  }
+  selection.end(tokenizer, `line ${line}`)
 }
 
-/** A JSON file of any size, whose parts are read one by one. */
-export class JsonFile {
-  /** The paths, of one or two keys, of the lists that contain parts of any reading so far, such as `cards`. */
-  readonly lists = new Set<string>()
-
-  constructor(private readonly open: Open) {}
-
-  /**
-   * Returns the objects that match a pattern, in the order of the file.
-   * @param parts such as `cards.*`: keys, and `*` for any key or entry of a list. A pattern that ends with a key, such
-   * as `desc`, also matches a text, which is returned as an object with this key
-   * @throws ImportError if the file is broken, or larger than a limit
-   */
-  async *read(parts: string[], options: JsonOptions = {}): AsyncGenerator<Entry> {
-    const reading = new Reading(parts, options, this.lists)
-    const tokenizer = new Tokenizer({ stringBufferSize: 64 * 1024 })
-    let bytes = 0
-    tokenizer.onToken = (token) => reading.add(token)
-    for await (const piece of readUtf8(this.open)) {
-      bytes += piece.length
-      await this.check(reading, () => {
-        tokenizer.write(piece)
-        reading.checkLength(bytes)
-      })
-      for (const entry of reading.take()) yield entry
-    }
-    await this.check(reading, () => reading.end(tokenizer))
-  }
-
-  /**
-   * Reads the objects that match a pattern into memory, and returns them by their pattern.
-   * @param parts the most objects of each pattern
-   */
-  async index<Part extends string>(
-    parts: Record<Part, number>,
-    options?: JsonOptions,
-  ): Promise<Record<Part, Entry[]>> {
-    const names = Object.keys(parts) as Part[]
-    const index = Object.fromEntries(names.map((part) => [part, []])) as unknown as Record<Part, Entry[]>
-    let characters = 0
-    for await (const entry of this.read(names, options)) {
-      const [part, path] = [entry.part as Part, entry.path.slice(0, -1).join('.')]
-      index[part].push(entry)
-      characters += entry.characters
-      if (index[part].length > parts[part])
-        throw new ImportError(`The file has more than ${parts[part].toLocaleString('en')} ${path}`)
-      if (characters > maxKeptCharacters)
-        throw new ImportError(
-          `The lists, labels and links of the cards, up to ${path}, have more than ${maxKeptCharacters.toLocaleString('en')} characters`,
-        )
-    }
-    return index
-  }
-
-  /** Turns the errors of the parser into an ImportError with the line. */
-  private async check(reading: Reading, parse: () => void): Promise<void> {
-    try {
-      parse()
-    } catch (error) {
-      const broken = reading.errorOf(error as Error)
-      if (!broken) throw error
-      throw new ImportError(broken.message, `line ${await lineAt(this.open, broken.offset)}`)
-    }
-  }
+/** @throws the error itself if it is not about the file */
+function problemOf(error: Error, { last }: Selection): { message: string; at?: number } {
+  if (error instanceof ImportError) return error
+  const invalid = (text: unknown) => `The file is not valid JSON: unexpected ${JSON.stringify(text)}`
+  if (error instanceof TokenParserError) return { message: invalid(last?.value) }
+  // The tokenizer has no other way to return the position of an unexpected character.
+  const [, character, at] = /^Unexpected "([\s\S]*?)" at chunk position "(\d+)"/.exec(error.message) ?? []
+  if (at === undefined) throw error
+  return { message: invalid(character), at: Number(at) }
 }
 
 type Token = Parameters<Tokenizer['onToken']>[0]
 const { COLON, COMMA, LEFT_BRACE, LEFT_BRACKET, NULL, RIGHT_BRACE, RIGHT_BRACKET, STRING } = TokenType
 
-/** The file is broken at this byte. */
-class JsonError extends Error {
-  constructor(
-    message: string,
-    readonly offset: number,
-  ) {
-    super(message)
-  }
-}
+const nothing = ({ offset }: Token): Token => ({ token: NULL, value: null, offset })
 
-/** A node in the tree of the patterns. */
-interface Pattern {
-  keys: Map<string, Pattern>
-  /** For all other keys, and for the entries of lists. */
-  others?: Pattern
-  /** The pattern of the objects that match here. */
-  part?: string
-}
-
-function patternOf(parts: string[]): Pattern {
-  const root: Pattern = { keys: new Map() }
-  for (const part of parts) {
-    let at = root
-    for (const key of part === '' ? [] : part.split('.')) {
-      const next = (key === '*' ? at.others : at.keys.get(key)) ?? { keys: new Map() }
-      if (key === '*') at.others = next
-      else at.keys.set(key, next)
-      at = next
-    }
-    at.part = part
-  }
-  return root
-}
-
-/** An object or a list that is not closed yet: the key or position of its current value, and what matches inside. */
+/** An object or a list that is not closed yet: the key or position of its current value, and the patterns it is on. */
 interface Level {
   key: string | number
-  pattern: Pattern | undefined
+  patterns: string[][]
 }
 
 /** A wanted object that is not complete yet. */
 interface Part {
-  name: string
+  pattern: string
   depth: number
   parser: TokenParser
-  value: Record<string, Json>
   characters: number
 }
 
 /**
- * Selects the wanted objects of a JSON document from its tokens. A parser for each wanted object builds its value; one
- * parser for the rest only checks the order of tokens. Omitted values and wanted objects reach the outer parser as null.
+ * Selects the wanted objects from the tokens of a file. One parser builds the wanted object; another one only checks the
+ * order of the other tokens. Omitted values and wanted objects reach the outer parser as null.
  */
-class Reading {
-  private readonly root: Pattern
-  private readonly omitted: ReadonlySet<string>
-  private readonly rest: TokenParser
+class Selection {
+  last: Token | undefined
+  private readonly outer = new TokenParser({ paths: ['$.none'], keepStack: false, separator: '' })
+  private readonly patterns: string[][]
+  private readonly omitted: ReadonlySet<unknown>
   private readonly levels: Level[] = []
   private readonly rows = new Map<string, number>()
   private ready: Entry[] = []
   private part: Part | undefined
-  private omittedAt: number | undefined
-  private isKeyNext = false
-  private last: Token | undefined
-  private bytesAtToken = 0
-  private tokenAtCheck: Token | undefined
+  /** The open objects and lists within a value that is not read. */
+  private skipped = 0
 
-  constructor(
-    parts: string[],
-    private readonly options: JsonOptions,
-    private readonly lists: Set<string>,
-  ) {
-    this.root = patternOf(parts)
-    this.omitted = new Set(options.omit)
-    const isMany = options.documents === 'many'
-    this.rest = new TokenParser({ paths: ['$.none'], keepStack: false, ...(isMany && { separator: '' }) })
+  constructor(patterns: string[], omit: string[]) {
+    this.patterns = patterns.map((pattern) => (pattern === '' ? [] : pattern.split('.')))
+    this.omitted = new Set(omit)
   }
 
   /** Returns the objects that were completed since the last call. */
@@ -181,42 +110,84 @@ class Reading {
     return ready
   }
 
+  /** @throws ImportError if the file is empty or ends too early */
+  end(tokenizer: Tokenizer, place: string): void {
+    let isCut = false
+    try {
+      tokenizer.end()
+    } catch (error) {
+      if (error instanceof ImportError) throw error
+      isCut = true
+    }
+    if (isCut || this.levels.length > 0)
+      throw new ImportError('The file ends in the middle of a value: it may be cut off', place)
+    if (!this.last) throw new ImportError('The file is empty')
+  }
+
   add(token: Token): void {
+    const [before, top] = [this.last, this.levels.at(-1)]
     this.last = token
-    const top = this.levels[this.levels.length - 1]
-    switch (token.token) {
-      case COLON:
-        return this.forward(token)
-      case COMMA:
-        if (typeof top?.key === 'number') top.key++
-        else this.isKeyNext = true
-        return this.forward(token)
-      case RIGHT_BRACE:
-      case RIGHT_BRACKET:
-        this.levels.pop()
-        this.isKeyNext = false
-        return this.endValue(token)
-      case LEFT_BRACE:
-      case LEFT_BRACKET: {
-        if (this.levels.length === maxDepth)
-          throw this.error(`The file is nested deeper than ${maxDepth} levels`)
-        const pattern = this.beginValue(token, top)
-        this.isKeyNext = token.token === LEFT_BRACE
-        this.levels.push({ key: this.isKeyNext ? '' : 0, pattern })
-        return this.forward(token)
-      }
+    const { token: type } = token
+    const isOpening = type === LEFT_BRACE || type === LEFT_BRACKET
+    const isClosing = type === RIGHT_BRACE || type === RIGHT_BRACKET
+    if (isOpening && this.levels.length + this.skipped === maxDepth)
+      throw new ImportError(`The file is nested deeper than ${maxDepth} levels`)
+    if (this.skipped > 0) {
+      this.skipped += isOpening ? 1 : isClosing ? -1 : 0
+      return this.skipped === 0 ? this.forward(nothing(token)) : undefined
     }
-    if (top && this.isKeyNext && token.token === STRING) {
-      top.key = token.value as string
-      this.isKeyNext = false
-      return this.forward(token)
+    if (isClosing) return this.close(token)
+    if (type === COLON && top) top.key = before!.value as string
+    if (type === COMMA && typeof top?.key === 'number') top.key++
+    const isKey = typeof top?.key === 'string' && before!.token !== COLON
+    if (type === COLON || type === COMMA || isKey) return this.forward(token)
+    const isOmitted = before?.token === COLON && this.omitted.has(top?.key)
+    const patterns = this.part || isOmitted ? [] : this.select(token, top)
+    if (isOmitted || !(this.part || patterns.length > 0)) {
+      // Nothing inside is wanted.
+      if (isOpening) this.skipped = 1
+      else this.forward(nothing(token))
+      return
     }
-    this.beginValue(token, top)
-    this.endValue(token)
+    if (isOpening) this.levels.push({ key: type === LEFT_BRACE ? '' : 0, patterns })
+    this.forward(token)
+  }
+
+  /** Begins a part at a wanted object. Returns the patterns that may match inside the value. */
+  private select({ token: type, value }: Token, top: Level | undefined): string[][] {
+    const depth = this.levels.length
+    const on = (key: string) => top!.patterns.filter((pattern) => pattern[depth - 1] === key)
+    const named = top ? on(String(top.key)) : this.patterns
+    const patterns = named.length > 0 || !top ? named : on('*')
+    if (patterns.length === 0 || type === NULL) return []
+    const whole = patterns.find((pattern) => pattern.length === depth)
+    if (type === LEFT_BRACE && whole) {
+      const parser = new TokenParser({ paths: ['$'] })
+      this.part = { pattern: whole.join('.'), depth, parser, characters: 0 }
+      parser.onValue = ({ value: built }) => this.complete(built as Record<string, Json>)
+      return []
+    }
+    const longer = patterns.filter((pattern) => pattern.length > depth)
+    const isOpening = type === LEFT_BRACE || type === LEFT_BRACKET
+    // A pattern such as `*` is for a list. If the file is an object, its other values are not wanted.
+    const isWanted = typeof top?.key === 'number' || (depth > 1 && whole?.at(-1) === '*')
+    if (whole && isWanted && !(isOpening && longer.length > 0)) throw this.wrong('must be an object')
+    if (!isOpening && !top) throw new ImportError('The file must contain a JSON object or list')
+    if (!isOpening && longer.some((pattern) => pattern[depth] === '*')) throw this.wrong('must be a list')
+    if (type === STRING && whole && whole.at(-1) !== '*')
+      this.ready.push(new Entry(whole.join('.'), this.path(), { [whole.at(-1)!]: value as string }, 1))
+    return longer
+  }
+
+  private close(token: Token): void {
+    this.levels.pop()
+    this.forward(token)
+    if (this.part?.depth !== this.levels.length) return
+    this.part = undefined
+    this.forward(nothing(token))
   }
 
   private forward(token: Token): void {
-    if (this.omittedAt !== undefined) return
     const { part } = this
     if (part) {
       part.characters += typeof token.value === 'string' ? token.value.length + 10 : 10
@@ -224,126 +195,20 @@ class Reading {
         throw this.wrong(`is larger than ${maxEntryCharacters.toLocaleString('en')} characters`)
       if (token.value === Infinity || token.value === -Infinity) throw this.wrong('is too large a number')
     }
-    ;(part?.parser ?? this.rest).write(token)
+    ;(part?.parser ?? this.outer).write(token)
   }
 
-  /** Returns what matches inside the value. */
-  private beginValue(token: Token, top: Level | undefined): Pattern | undefined {
-    const { token: type } = token
-    if (this.part) {
-      if (this.omittedAt === undefined && typeof top?.key === 'string' && this.omitted.has(top.key))
-        this.omittedAt = this.levels.length
-      return undefined
-    }
-    if (!top && type !== LEFT_BRACE && type !== LEFT_BRACKET)
-      throw this.error(`The file must contain a JSON object${this.root.others ? ' or list' : ''}`)
-    const { pattern: outer = this.root } = top ?? {}
-    const isNamed = typeof top?.key === 'string'
-    const pattern = top?.pattern
-      ? ((isNamed ? outer.keys.get(top.key as string) : undefined) ?? outer.others)
-      : top
-        ? undefined
-        : this.root
-    // Nothing inside is wanted.
-    if (!pattern) this.omittedAt ??= this.levels.length
-    if (!pattern) return undefined
-    if (isNamed && pattern.others) this.expectList(type)
-    if (pattern.part === undefined) return pattern
-    if (type === LEFT_BRACE) this.beginPart(pattern.part)
-    else if (isNamed && type === STRING && !pattern.others) this.addText(pattern.part, token.value as string)
-    else if (top && !isNamed && type !== NULL && !(type === LEFT_BRACKET && pattern.others))
-      throw this.wrong('must be an object')
-    return type === LEFT_BRACE ? undefined : pattern
-  }
-
-  private expectList(type: TokenType): void {
-    if (this.levels.length <= 2) this.lists.add(this.path().join('.'))
-    const isList =
-      type === LEFT_BRACKET || (type === LEFT_BRACE && this.options.lists === 'arrays or objects')
-    if (!isList && type !== NULL) throw this.wrong('must be a list')
-  }
-
-  private beginPart(name: string): void {
-    const parser = new TokenParser({ paths: ['$'] })
-    const part: Part = { name, depth: this.levels.length, parser, value: {}, characters: 0 }
-    parser.onValue = ({ value }) => (part.value = value as Record<string, Json>)
-    this.part = part
-  }
-
-  private endValue(token: Token): void {
-    const { part } = this
-    const depth = this.levels.length
-    const nothing: Token = { token: NULL, value: null, offset: token.offset }
-    if (this.omittedAt === depth) {
-      this.omittedAt = undefined
-      return this.forward(nothing)
-    }
-    this.forward(token)
-    if (part?.depth !== depth) return
-    const row = (this.rows.get(part.name) ?? 0) + 1
-    this.rows.set(part.name, row)
-    this.ready.push(new Entry(part.name, this.path(), part.value, row, part.characters))
-    this.part = undefined
-    this.forward(nothing)
-  }
-
-  private addText(name: string, text: string): void {
-    const path = this.path()
-    this.ready.push(new Entry(name, path, { [path.at(-1)!]: text }, 1, text.length))
+  private complete(value: Record<string, Json>): void {
+    const { pattern, characters } = this.part!
+    const row = (this.rows.get(pattern) ?? 0) + 1
+    this.rows.set(pattern, row)
+    this.ready.push(new Entry(pattern, this.path(), value, row, characters))
   }
 
   private path = (): (string | number)[] => this.levels.map(({ key }) => key)
 
-  /** Limits a value that is not complete yet. Called after each piece. @param bytes of the file so far */
-  checkLength(bytes: number): void {
-    if (this.last !== this.tokenAtCheck) this.bytesAtToken = bytes
-    this.tokenAtCheck = this.last
-    const isSkipped =
-      this.omittedAt !== undefined || this.isBeforeOmitted() || (!this.part && !this.isKeyNext)
-    const max = isSkipped && this.levels.length > 0 ? maxSkippedBytes : maxValueBytes
-    if (bytes - this.bytesAtToken > max) throw this.wrong(`is longer than ${max.toLocaleString('en')} bytes`)
+  private wrong(problem: string): ImportError {
+    const path = this.path().map((key) => String(key).slice(0, 100))
+    return new ImportError(`${path.join('.') || 'A value'} ${problem}`)
   }
-
-  private isBeforeOmitted(): boolean {
-    const { key } = this.levels.at(-1) ?? {}
-    return this.last?.token === COLON && typeof key === 'string' && this.omitted.has(key)
-  }
-
-  /** @throws JsonError if the file ends too early */
-  end(tokenizer: Tokenizer): void {
-    try {
-      tokenizer.end()
-    } catch (error) {
-      throw (
-        this.errorOf(error as Error) ??
-        this.error('The file ends in the middle of a value: it may be cut off')
-      )
-    }
-    if (!this.last) throw this.error('The file is empty')
-    if (this.levels.length > 0)
-      throw this.error('The file ends before its last object or list is closed: it may be cut off')
-  }
-
-  /** Returns the error with its place; undefined for an unexpected error. */
-  errorOf(error: Error): JsonError | undefined {
-    if (error instanceof JsonError) return error
-    const invalid = (character: unknown) =>
-      `The file is not valid JSON: unexpected ${JSON.stringify(character)}`
-    if (error instanceof TokenParserError) return this.error(invalid(this.last?.value))
-    // The tokenizer has no other way to return the position of an unexpected character.
-    const [, character, offset] =
-      /^Unexpected "([\s\S]*?)" at chunk position .*absolute position "(\d+)"/.exec(error.message) ?? []
-    return offset === undefined ? undefined : new JsonError(invalid(character), Number(offset))
-  }
-
-  private wrong = (problem: string) =>
-    this.error(
-      `${
-        this.path()
-          .map((key) => String(key).slice(0, 100))
-          .join('.') || 'A value'
-      } ${problem}`,
-    )
-
-  private error = (message: string) => new JsonError(message, this.last?.offset ?? 0)
 }
