@@ -38,7 +38,6 @@ const readAsanaCsv = csvReader(() => ({
     ...{ 'parent task id': 'parent', 'blocked by dependencies': 'blockedBy', [blocking]: null },
   },
   hasOwnColumns: true,
-  reads: [blocking],
   read: () => new AsanaRows(),
 }))
 

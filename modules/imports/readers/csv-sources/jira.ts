@@ -4,6 +4,7 @@ import { maxMappedCharacters, statusOf } from '../../convert/names.ts'
 import { ImportError, type TaskItem } from '../../items.ts'
 import { valueFor } from '../../mapping.ts'
 import { addNote, type Draft } from '../csv/cells.ts'
+import { isDate } from '../csv/dates.ts'
 import { csvReader, type SourceContext, type SourceRows } from '../csv/csv-reader.ts'
 import { notImported } from '../csv/headers.ts'
 import type { Row } from '../csv/rows.ts'
@@ -28,7 +29,6 @@ export const readJira = csvReader(() => ({
     ...{ 'inward issue link blocks': 'blockedBy', attachment: 'notes', 'log work': 'notes' },
     ...{ 'custom field epic link': 'field.epic', resolved: 'field.resolved' },
   },
-  reads: ['issue id', 'status category', outward, ...people.map((name) => `${name} id`)],
   read: (context) => new JiraRows(context),
 }))
 
@@ -52,7 +52,13 @@ class JiraRows implements SourceRows {
     const key = shortKey(row.text('issue key'))
     const id = row.text('issue id')
     if (id !== '') this.keys.set(id, key)
-    for (const blocked of row.texts(outward)) this.addLink(key, blocked)
+    for (const blocked of row.texts(outward)) {
+      if (++this.links > maxLinks)
+        throw new ImportError(`The file has more than ${maxLinks.toLocaleString('en')} links between issues`)
+      const blockers = this.blockers.get(blocked)
+      if (blockers) blockers.push(key)
+      else this.blockers.set(blocked, [key])
+    }
     const [name, status] = [row.text('status'), statusOf(row.text('status category'), {})]
     if (status && name.length <= maxMappedCharacters && this.statuses.size < maxStatuses)
       this.statuses.set(name, status)
@@ -61,14 +67,6 @@ class JiraRows implements SourceRows {
       for (const [n, account] of row.texts(`${person} id`).entries())
         if (names[n] && this.people.size < maxPeople) this.people.set(account, names[n].slice(0, 500))
     }
-  }
-
-  private addLink(key: string, blocked: string): void {
-    if (++this.links > maxLinks)
-      throw new ImportError(`The file has more than ${maxLinks.toLocaleString('en')} links between issues`)
-    const blockers = this.blockers.get(blocked)
-    if (blockers) blockers.push(key)
-    else this.blockers.set(blocked, [key])
   }
 
   proposal() {
@@ -110,7 +108,7 @@ class JiraRows implements SourceRows {
     const parts = /^([^;\n]+);([^;\n]*);([\s\S]*)$/.exec(comment.text) ?? []
     const [date = '', author = '', text = ''] = parts.slice(1).map((part) => part.trim())
     const createdAt = dates.read(date)
-    if (text === '' || (!createdAt && !dates.isAmbiguous(date)))
+    if (text === '' || (!createdAt && !isDate(date)))
       return { ...comment, text: this.withNames(comment.text) }
     if (!createdAt) addNote(draft, author ? `Comment of ${author}` : 'Comment', date, unreadDate(date))
     const person = readPerson(this.people.get(author) ?? author)

@@ -7,15 +7,13 @@ import type { Row } from '../csv/rows.ts'
 import { oneLine } from '../csv/values.ts'
 import { KeyMap } from '../key-map.ts'
 
-const reads = ['kind', 'is check list', 'status', 'timezone', 'is all day', 'task id', 'parent id']
-
 /** Reads the backup of TickTick. Above its header are lines about the file. */
 export const readTickTick = csvReader(() => ({
   columns: {
-    ...notImported([...reads, 'order', 'is floating', 'column order', 'view mode', 'project kind'].join()),
+    ...notImported(`kind,is check list,status,timezone,is all day,task id,parent id,order,is floating,column order,
+      view mode,project kind`),
     ...{ 'folder name': 'field.folder', reminder: 'field.reminder', 'column name': 'status' },
   },
-  reads,
   zone: 'timezone',
   priorities: { '0': undefined, '1': 'LOW', '3': 'MEDIUM', '5': 'HIGH' },
   read: (context) => new TickTickRows(context),

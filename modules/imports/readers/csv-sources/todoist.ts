@@ -13,7 +13,6 @@ export const readTodoist = csvReader(() => ({
     ...notImported('type,indent,date lang,timezone,duration,duration unit,deadline lang'),
     ...{ content: 'title', date: 'dueDate', deadline: 'field.deadline' },
   },
-  reads: ['type', 'indent', 'timezone', 'duration', 'duration unit'],
   zone: 'timezone',
   priorities: { '1': 'HIGH', '2': 'MEDIUM', '3': 'LOW', '4': undefined },
   read: (context) => new TodoistRows(context),

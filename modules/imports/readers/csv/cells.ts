@@ -3,23 +3,11 @@ import type { DigestKeys } from '../../convert/keys.ts'
 import { statusOf } from '../../convert/names.ts'
 import type { CommentItem, ImportedItem, SubtaskItem, TaskItem } from '../../items.ts'
 import type { Mapping } from '../../mapping.ts'
-import type { Dates } from './dates.ts'
+import { type Dates, isDate } from './dates.ts'
 import { declared, useOf } from './headers.ts'
 import type { Row } from './rows.ts'
-import type { ReadColumn } from './survey.ts'
-import {
-  answerOf,
-  assigneesOf,
-  bracketedList,
-  jsonComments,
-  listOf,
-  oneLine,
-  type Priorities,
-  priorityOf,
-  short,
-  subtasksOf,
-  unreadDate,
-} from './values.ts'
+import type { ReadColumn } from './columns.ts'
+import * as values from './values.ts'
 
 /** The task of a row that is being read. */
 export interface Draft {
@@ -43,7 +31,7 @@ export interface CellOptions {
   dates: Dates
   /** The time zone of the row's dates. */
   zone?: string
-  priorities?: Priorities
+  priorities?: values.Priorities
   /** The separator of labels. Default: commas, semicolons and line ends. */
   listSeparator?: RegExp
   /** Returns the text of a cell, such as a cell with `\n` in place of line ends. */
@@ -61,14 +49,14 @@ const date: CellReader = (draft, { text, column: { target, header }, dates, zone
   const [end, ...starts] = text.split('→').reverse()
   const value = dates.read(end!.trim(), zone, !times.includes(target))
   if (value) Object.assign(draft.task, { [target]: value })
-  if (!value) addNote(draft, header, text, unreadDate(text, end))
+  if (!value) addNote(draft, header, text, values.unreadDate(text, end))
   else if (starts.length > 0) addNote(draft, header, text)
 }
 
 const person: CellReader = ({ task }, { text, column: { target } }) => {
   const part = target as 'author'
   const email = task[part]?.email
-  task[part] = { name: '', ...readPerson(oneLine(text)), ...(email && { email }) }
+  task[part] = { name: '', ...readPerson(values.oneLine(text)), ...(email && { email }) }
 }
 const email =
   (part: 'assignee' | 'author'): CellReader =>
@@ -78,8 +66,8 @@ const email =
 
 const list: CellReader = ({ task }, { text, column: { target }, listSeparator }) => {
   const usual = declared.get(target)?.reference?.to === 'task' ? /[,;\s]/ : /[,;\n]/
-  const values = (!listSeparator && bracketedList(text)) || listOf(text, listSeparator ?? usual)
-  ;(task[target as 'labels'] ??= []).push(...values)
+  const found = (!listSeparator && values.bracketedList(text)) || values.listOf(text, listSeparator ?? usual)
+  ;(task[target as 'labels'] ??= []).push(...found)
 }
 
 const field: CellReader = ({ task }, { text, column: { key, target, type } }) => {
@@ -100,7 +88,7 @@ const declaredField: CellReader = (draft, cell) => {
   if (kind.is === 'user') return person(draft, cell)
   const value = kind.is === 'wholeNumber' ? Number(text) : text.trim()
   if (Number.isNaN(value))
-    addNote(draft, column.header, text, `${column.header}: ${short(text)} is not a number`)
+    addNote(draft, column.header, text, `${column.header}: ${values.short(text)} is not a number`)
   else Object.assign(draft.task, { [column.target]: value })
 }
 
@@ -121,16 +109,16 @@ const cellReaders: Record<string, CellReader> = {
     draft.section = text.trim()
   },
   priority: (draft, { text, column, priorities }) => {
-    const priority = priorityOf(text.trim(), priorities)
+    const priority = values.priorityOf(text.trim(), priorities)
     if (priority) draft.task.priority = priority
     else if (priority === null)
-      addNote(draft, column.header, text, `The priority "${short(text)}" is unknown`)
+      addNote(draft, column.header, text, `The priority "${values.short(text)}" is unknown`)
   },
   assignee: (draft, cell) => {
     const { text, column, listSeparator } = cell
-    const [first, ...others] = listSeparator ? [text] : assigneesOf(text, column.plain)
+    const [first, ...others] = listSeparator ? [text] : values.assigneesOf(text, column.plain)
     if (first !== undefined) person(draft, { ...cell, text: first })
-    if (others.length > 0) draft.notes.push(`Also assigned: ${others.map(oneLine).join(', ')}`)
+    if (others.length > 0) draft.notes.push(`Also assigned: ${others.map(values.oneLine).join(', ')}`)
   },
   assigneeEmail: email('assignee'),
   author: person,
@@ -140,26 +128,28 @@ const cellReaders: Record<string, CellReader> = {
   completed: (draft, cell) => {
     const { column, dates, zone } = cell
     const text = cell.text.trim()
-    const answer = answerOf(text, column.header)
-    const isTime = answer === 'other' && (dates.read(text, zone) !== undefined || dates.isAmbiguous(text))
+    const answer = values.answerOf(text, column.header)
+    const isTime = answer === 'other' && (isDate(text) || dates.read(text, zone) !== undefined)
     if (answer === 'yes' || isTime) draft.isCompleted = true
     if (answer === 'other') field(draft, { ...cell, text })
     if (answer === 'other' && !isTime)
       draft.messages.push(
-        `${column.header}: ${short(text)} is not 100 %, a date, yes or no: the task is not completed`,
+        `${column.header}: ${values.short(text)} is not 100 %, a date, yes or no: the task is not completed`,
       )
   },
   parent: ({ task }, { text }) => {
-    task.parent ||= oneLine(text)
+    task.parent ||= values.oneLine(text)
   },
   comments: ({ comments, messages }, { text, dates, listSeparator }) =>
-    comments.push(...((!listSeparator && jsonComments(text, dates, messages)) || readComments(text))),
+    comments.push(...((!listSeparator && values.jsonComments(text, dates, messages)) || readComments(text))),
   // Microsoft Planner writes `one;two`.
   subtasks: ({ subtasks }, { text, column }) =>
-    subtasks.push(...subtasksOf(column.plain === 'checklist items' ? text.replaceAll(';', '\n') : text)),
+    subtasks.push(
+      ...values.subtasksOf(column.plain === 'checklist items' ? text.replaceAll(';', '\n') : text),
+    ),
   notes: ({ notes }, { text, column }) => notes.push(`${column.header}: ${text}`),
   id: ({ task }, { text }) => {
-    task.key = oneLine(text)
+    task.key = values.oneLine(text)
   },
 }
 
@@ -198,7 +188,7 @@ export function itemsOf(draft: Draft, keys: DigestKeys, mapping: Mapping): Impor
   finishStatus(draft, mapping)
   if (!task.title) task.problem = 'The row has no title'
   if (task.labels) task.labels = [...new Set(task.labels)]
-  if (!task.key) Object.assign(task, { key: keys.next(oneLine(task.title)), hasNoId: true })
+  if (!task.key) Object.assign(task, { key: keys.next(values.oneLine(task.title)), hasNoId: true })
   if (draft.notes.length > 0) task.notes = draft.notes
   if (draft.messages.length > 0) task.messages = draft.messages
   const child = { row: task.row, task: task.key }

@@ -3,11 +3,10 @@ import type { ImportedItem } from '../../items.ts'
 import type { Mapping } from '../../mapping.ts'
 import type { Reader } from '../reader.ts'
 import { type CellOptions, type Draft, draftOf, itemsOf } from './cells.ts'
-import { columnsOf, headerMessages, isTitle } from './columns.ts'
+import { columnsOf, headerMessages, isTitle, Survey } from './columns.ts'
 import { Dates } from './dates.ts'
 import { englishName, type KnownColumns, usualTargets } from './headers.ts'
-import { findHeader, readRows, type Row } from './rows.ts'
-import { Survey } from './survey.ts'
+import { findHeader, readRows, Row } from './rows.ts'
 import type { Priorities } from './values.ts'
 
 /** The format of a system's CSV files. */
@@ -16,8 +15,6 @@ export interface CsvSource {
   columns?: KnownColumns
   /** True if users name columns: only `columns` have targets, and all other columns become fields. */
   hasOwnColumns?: boolean
-  /** The plain headers of columns without a target that `read` uses. */
-  reads?: readonly string[]
   /** The plain header of the column with the time zone of the dates in its row. */
   zone?: string
   priorities?: Priorities
@@ -57,6 +54,7 @@ export const csvReader = (formatOf: (headers: string[]) => CsvSource): Reader =>
     const names = header.names.map(englishName)
     const columns = columnsOf(header.names, mapping, targetsOf)
     const format = formatOf(names)
+    const row = new Row(names)
     let reported = 0
     const reportRow = (message: string) => {
       const isLast = ++reported === maxReported
@@ -64,7 +62,7 @@ export const csvReader = (formatOf: (headers: string[]) => CsvSource): Reader =>
     }
     const rows = format.read?.({ mapping, dates, reportRow }) ?? {}
     const survey = new Survey(columns, rows.decode)
-    for await (const row of readRows(open, header, names)) {
+    for await (const _ of readRows(open, header, row)) {
       if (row.repeatsHeader) continue
       survey.scan(row)
       rows.scan?.(row)
@@ -72,12 +70,11 @@ export const csvReader = (formatOf: (headers: string[]) => CsvSource): Reader =>
     const dateFormat = survey.decideOrder(dates)
     for (const message of [...headerMessages(mapping, columns), survey.otherOrder(dates)])
       if (message) report(message)
-    const toRead = survey.columnsToRead(format.reads)
-    propose({ columns: toRead.proposal, ...(dateFormat && { dateFormat }), ...rows.proposal?.() })
+    const toRead = survey.columnsToRead()
     yield* toRead.fields
     const keys = new DigestKeys()
     const { listSeparator, decode } = rows
-    for await (const row of readRows(open, header, names)) {
+    for await (const _ of readRows(open, header, row)) {
       const zone = format.zone && row.text(format.zone)
       const options = { dates, priorities: format.priorities, listSeparator, decode, zone }
       const draft = draftOf(row, toRead.columns, options)
@@ -89,5 +86,14 @@ export const csvReader = (formatOf: (headers: string[]) => CsvSource): Reader =>
         yield { ...draft.task, key, problem: 'The row repeats the header' }
       } else yield* rows.finish?.(draft, row) ?? itemsOf(draft, keys, mapping)
     }
-    if (dates.usedZone) propose({ timeZone: dates.zone })
+    // Columns without a field that the source uses are not in the mapping.
+    const proposed = Object.entries(toRead.proposal).filter(
+      ([name, target]) => target ?? !row.used.has(englishName(name)),
+    )
+    propose({
+      columns: Object.fromEntries(proposed),
+      ...(dateFormat && { dateFormat }),
+      ...(dates.usedZone && { timeZone: dates.zone }),
+      ...rows.proposal?.(),
+    })
   }

@@ -1,5 +1,4 @@
 import { DateTime, IANAZone } from 'luxon'
-import { ImportError } from '../../items.ts'
 
 /** `day` for 21/11/2026, `month` for 11/21/2026. */
 export type First = 'day' | 'month'
@@ -8,23 +7,21 @@ const languages = ['en', 'es', 'de', 'fr', 'pt', 'it', 'nl', 'pl']
 const minMonthCharacters = 3
 const withoutAccents = (text: string) => text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
 
-/** The months, from 1, by their names and the starts of their names. Null: the start is ambiguous. */
-const months = new Map<string, number | null>()
-for (const language of languages)
-  for (let month = 1; month <= 12; month++)
-    for (const name of new Set(namesOf(language, new Date(2026, month - 1))))
-      for (let end = minMonthCharacters; end <= name.length; end++) {
-        const start = name.slice(0, end)
-        months.set(start, (months.get(start) ?? month) === month && months.get(start) !== null ? month : null)
-      }
+/** The names of months alone, after a day, and in short. */
+const nameFormats = [{ month: 'long' }, { month: 'long', day: 'numeric' }, { month: 'short' }] as const
+/** The months, from 1, that a name or the start of a name means. An ambiguous start means several. */
+const months = new Map<string, Set<number>>()
+for (const format of languages.flatMap((one) => nameFormats.map((it) => new Intl.DateTimeFormat(one, it))))
+  for (let month = 1; month <= 12; month++) {
+    const parts = format.formatToParts(new Date(2026, month - 1))
+    const name = withoutAccents(parts.find(({ type }) => type === 'month')!.value).replace('.', '')
+    for (let end = minMonthCharacters; end <= name.length; end++)
+      months.set(name.slice(0, end), (months.get(name.slice(0, end)) ?? new Set()).add(month))
+  }
 
-/** Returns the name of the month alone, the name after a day, and the short name. */
-function namesOf(language: string, date: Date): string[] {
-  const formats = [{ month: 'long' }, { month: 'long', day: 'numeric' }, { month: 'short' }] as const
-  return formats.map((format) => {
-    const parts = new Intl.DateTimeFormat(language, format).formatToParts(date)
-    return withoutAccents(parts.find(({ type }) => type === 'month')!.value).replace('.', '')
-  })
+function monthNamed(name: string): number | undefined {
+  const [month, other] = months.get(withoutAccents(name)) ?? []
+  return other ? undefined : month
 }
 
 /** The time zones that an abbreviation means everywhere or usually. */
@@ -110,41 +107,33 @@ function numericDay(text: string, given?: First): unknown[] | undefined {
 
 function namedDay(text: string): unknown[] | undefined {
   const [, day, name = '', year] = dayFirst.exec(text) ?? []
-  if (day) return [year, months.get(withoutAccents(name)), day]
+  if (day) return [year, monthNamed(name), day]
   const [, month, dayAfter, yearAfter] = monthFirst.exec(text) ?? []
-  return month ? [yearAfter, months.get(withoutAccents(month)), dayAfter] : undefined
+  return month ? [yearAfter, monthNamed(month), dayAfter] : undefined
 }
+
+/** True for a date with or without a time, also if the order of day and month, or the time zone, is unknown. */
+export const isDate = (text: string): boolean =>
+  text.length <= maxCharacters && dayOf(text.slice(0, clockIn(text)?.index), 'day') !== undefined
 
 const maxZones = 1_000
 
 /** Reads the dates of one file. */
 export class Dates {
-  /** If undefined, 3/4/2026 is ambiguous and not read. */
+  /** If undefined, 3/4/2026 is ambiguous, and only the format reads it. A format such as YY/MM/DD has no usual order. */
   first?: First
   /** True after `zone` was used: for a time without an offset in a row without a time zone. */
   usedZone = false
   readonly zone: string
-  private readonly format?: string
-  /** True if the format has a usual order. `guess` then reads the same dates, and is faster. */
-  readonly isUsual: boolean = true
+  readonly format?: string
   /** The names of time zones by their texts in the file. */
   private readonly zones = new Map<string, string>()
 
-  /** @throws ImportError if the format or the time zone cannot be used */
   constructor({ dateFormat, timeZone = 'UTC' }: { dateFormat?: string; timeZone?: string }) {
     this.zone = timeZone
-    if (!isZone(timeZone))
-      throw new ImportError(
-        'mapping.timeZone must be an IANA time zone or an offset, such as Europe/Berlin or +02:00',
-      )
-    if (!dateFormat) return
-    this.format = dateFormatOf(dateFormat)
-    if (!this.format)
-      throw new ImportError(
-        'mapping.dateFormat must have a day, month and year, and each letter in one place, such as DD/MM/YYYY',
-      )
-    this.isUsual = /^[^dy]*[dML][^y]*y+[^y]*$|^[^dML]*yyyy[^dML]*[ML]+[^ML]*d/.test(this.format)
-    this.first = this.format.indexOf('d') < this.format.search(/[ML]/) ? 'day' : 'month'
+    this.format = dateFormat && dateFormatOf(dateFormat)
+    if (this.format && /^[^dy]*[dML][^y]*y+[^y]*$|^[^dML]*yyyy[^dML]*[ML]+[^ML]*d/.test(this.format))
+      this.first = this.format.indexOf('d') < this.format.search(/[ML]/) ? 'day' : 'month'
   }
 
   /**
@@ -153,15 +142,9 @@ export class Dates {
    */
   read(text: string, zone?: string, isDue = false): string | undefined {
     if (text.length > maxCharacters) return undefined
-    return this.isUsual
-      ? (this.guess(text, isDue, zone) ?? this.readFormat(text, isDue, zone))
-      : (this.readFormat(text, isDue, zone) ?? this.guess(text, isDue, zone))
-  }
-
-  /** True if only the order of day and month, or the time zone, is unknown. */
-  isAmbiguous(text: string): boolean {
-    if (text.length > maxCharacters || this.read(text) !== undefined) return false
-    return dayOf(text.slice(0, clockIn(text)?.index), this.first ?? 'day') !== undefined
+    // With a usual order, `guess` reads the same dates as the format, and is faster.
+    const guess = this.first && this.guess(text, isDue, zone)
+    return guess ?? this.readFormat(text, isDue, zone) ?? this.guess(text, isDue, zone)
   }
 
   /** Returns the name of a time zone of the file, or the default time zone for another text. */

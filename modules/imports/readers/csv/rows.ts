@@ -1,7 +1,125 @@
 import { unescapeFormula } from '../../../exports/cells.ts'
 import { ImportError } from '../../items.ts'
-import { maxColumns, readRecords } from './records.ts'
-import type { Open } from './text.ts'
+import { linesIn, type Open, readText } from './text.ts'
+
+/** Many, because an export of Jira has as many comment columns as the issue with the most comments has comments. */
+const maxColumns = 2_000
+/** Bounds the memory for a row. Quotes and separators do not count. */
+const maxRowCharacters = 4 * 1024 * 1024
+/** Bounds the work for a small archive that contains a file of empty lines. CRLF counts twice. */
+const maxEmptyLines = 1_000_000
+
+/**
+ * Reads the rows of a CSV file. Empty lines are skipped; rows may have different numbers of cells.
+ * @throws ImportError with the line, if the file is broken or a row is too large
+ */
+async function* readRecords(
+  open: Open,
+  delimiter: string,
+  maxCharacters = maxRowCharacters,
+): AsyncGenerator<string[]> {
+  const parser = new RecordParser(delimiter, maxCharacters)
+  for await (const text of readText(open)) yield* parser.read(text)
+  const last = parser.end()
+  if (last) yield last
+}
+
+/**
+ * Parses the pieces of a CSV text. As in spreadsheets, a quote in a cell that does not begin with a quote is text. A cell
+ * that begins with a quote must end with a quote, and other quotes in it must be doubled. No CSV package checks both.
+ */
+class RecordParser {
+  private readonly ends: RegExp
+  private cells: string[] = []
+  private cell = ''
+  private characters = 0
+  /** `closing`: after a quote in a quoted cell. The next character must be a second quote, or end the cell. */
+  private state: 'start' | 'plain' | 'quoted' | 'closing' = 'start'
+  private line = 1
+  private quotedLine = 1
+  private emptyLines = 0
+
+  constructor(
+    private readonly delimiter: string,
+    private readonly maxCharacters: number,
+  ) {
+    this.ends = new RegExp(`[${delimiter}\r\n]`, 'g')
+  }
+
+  *read(text: string): Generator<string[]> {
+    for (let at = 0; at < text.length; at++) {
+      if (this.state !== 'quoted' && this.state !== 'plain' && text[at] === '"') {
+        if (this.state === 'closing') this.add('"')
+        else this.quotedLine = this.line
+        this.state = 'quoted'
+      } else if (this.state === 'quoted') at = this.readQuoted(text, at)
+      else {
+        at = this.readPlain(text, at)
+        const record = at < text.length && this.endCell(text[at]!)
+        if (record) yield record
+      }
+    }
+  }
+
+  /** Returns the last row. */
+  end(): string[] | undefined {
+    if (this.state === 'quoted')
+      throw new ImportError(
+        'The quote at the start of a cell is never closed. The file may be cut off',
+        `line ${this.quotedLine}`,
+      )
+    return this.endCell('\n')
+  }
+
+  /** Returns the offset of the quote that is not doubled, or the end of the text. */
+  private readQuoted(text: string, start: number): number {
+    let end = text.indexOf('"', start)
+    while (end >= 0 && text[end + 1] === '"') end = text.indexOf('"', end + 2)
+    const part = text.slice(start, end < 0 ? undefined : end)
+    this.line += linesIn(part)
+    this.add(part.replaceAll('""', '"'))
+    if (end >= 0) this.state = 'closing'
+    return start + part.length
+  }
+
+  /** Returns the offset of the character that ends the cell, or the end of the text. */
+  private readPlain(text: string, start: number): number {
+    this.ends.lastIndex = start
+    const end = this.ends.exec(text)?.index ?? text.length
+    if (end > start && this.state === 'closing')
+      throw new ImportError('A quote within a quoted cell must be doubled', `line ${this.line}`)
+    if (end > start) this.state = 'plain'
+    this.add(text.slice(start, end))
+    return end
+  }
+
+  private add(part: string): void {
+    this.cell += part
+    this.characters += part.length
+    if (this.characters <= this.maxCharacters && this.cells.length < maxColumns) return
+    const message = `A row must have at most ${maxColumns} columns and ${maxRowCharacters} characters`
+    throw new ImportError(message, `line ${this.line}`)
+  }
+
+  /** Returns the row that ends here. */
+  private endCell(end: string): string[] | undefined {
+    const isEmptyLine = this.state === 'start' && this.cells.length === 0 && end !== this.delimiter
+    if (end === '\n') this.line++
+    if (isEmptyLine) {
+      if (++this.emptyLines <= maxEmptyLines) return undefined
+      throw new ImportError(`The file has more than ${maxEmptyLines} empty lines`)
+    }
+    this.cells.push(this.cell)
+    this.cell = ''
+    this.state = 'start'
+    if (end === this.delimiter) return undefined
+    const record = this.cells
+    this.cells = []
+    this.characters = 0
+    this.emptyLines = 0
+    return record
+  }
+}
 
 export interface Header {
   delimiter: string
@@ -65,6 +183,8 @@ export class Row {
   cells: string[] = []
   /** True for the header of a second file that was appended. */
   repeatsHeader = false
+  /** The names of the columns that were read by name. */
+  readonly used = new Set<string>()
   private readonly indexes: Map<string, number[]>
 
   /** @param names the headers in plain English */
@@ -78,6 +198,7 @@ export class Row {
   }
 
   texts(name: string): string[] {
+    this.used.add(name)
     const texts = this.indexes.get(name)?.map((index) => this.at(index).trim()) ?? []
     return texts.filter((text) => text !== '')
   }
@@ -105,23 +226,16 @@ export class Row {
   }
 }
 
-/**
- * Reads the rows below the header. All rows are the same object. Rows without text are skipped.
- * @param names the headers in plain English
- */
-export async function* readRows(
-  open: Open,
-  { delimiter, skip, names: headers }: Header,
-  names: string[],
-): AsyncGenerator<Row> {
-  const row = new Row(names)
+/** Reads the rows below the header into `row`. Rows without text are skipped. */
+export async function* readRows(open: Open, { delimiter, skip, names }: Header, row: Row) {
   let above = skip
+  row.number = 0
   for await (const cells of readRecords(open, delimiter)) {
     if (above-- > 0) continue
     row.number++
     if (row.number > maxRows) throw new ImportError(`The file has more than ${maxRows} rows. Split it`)
     row.cells = cells
-    row.repeatsHeader = headers.length > 1 && headers.every((name, i) => row.at(i).trim() === name)
-    if (cells.some((cell) => cell.trim() !== '')) yield row
+    row.repeatsHeader = names.length > 1 && names.every((name, i) => row.at(i).trim() === name)
+    if (cells.some((cell) => cell.trim() !== '')) yield
   }
 }
