@@ -4,12 +4,12 @@ import { undoProject } from '../../modules/undo/undo.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { HttpError } from '../../src/responses/errors.ts'
 import type { Services } from '../../src/services.ts'
-import { forEachPage, SliceEnded, type Throttle, whilePagesAreFull } from '../throttle.ts'
+import { forEachPage, SliceEnded, type Throttle } from '../throttle.ts'
 import { recordCommitted } from './batches.ts'
 import { openFailures } from './failures.ts'
 import { ImportTaken, requireToken } from './import-row.ts'
 import { insertKept } from './report.ts'
-import { type ImportedChange, readBatch, type Undo } from './undo-events.ts'
+import { type ImportedEvent, readBatch, type Undo } from './undo-events.ts'
 
 type JobData = Record<string, string>
 
@@ -47,14 +47,15 @@ async function undoImport(
   position: { cursor: ImportCursor },
   throttle: Throttle,
 ): Promise<boolean> {
-  const { sql, importId } = undo
+  const { sql, importId, caller } = undo
   if (await isEnding(sql, importId)) throw new SliceEnded(waitMs)
   await recordCommitted(sql, importId)
-  await deleteKept(sql, importId, throttle)
   const begun = await begin(sql, importId)
   if (!begun) return false
   position.cursor = begun.cursor
-  await undoBatches({ ...undo, ...begun }, position, throttle)
+  await requireToken(sql, caller)
+  const { projectId } = begun
+  await forEachPage(throttle, true, () => undoNext({ ...undo, projectId }, position))
   return true
 }
 
@@ -74,95 +75,82 @@ async function isEnding(sql: Sql, importId: string): Promise<boolean> {
 
 /** Starts a queued undo at the latest batch, or continues an undo. Returns undefined if the undo has ended. */
 async function begin(sql: Sql, importId: string) {
+  // Deletes the `kept` lines of an earlier undo: at most 10,001.
   await sql`
-    update imports set undo_state = 'running', cursor = ${JSON.stringify(first)}::text::jsonb, undone = 0, kept = 0
-    where id = ${importId} and undo_state = 'queued'`
+    with begun as (
+      update imports set undo_state = 'running', cursor = ${JSON.stringify(first)}::text::jsonb, undone = 0, kept = 0
+      where id = ${importId} and undo_state = 'queued' returning id)
+    delete from import_lines where import_id = (select id from begun) and outcome = 'kept'`
   const [row] = await sql<{ projectId: string; cursor: ImportCursor }[]>`
     select project_id, cursor from imports where id = ${importId} and undo_state = 'running'`
   return row
 }
 
-async function undoBatches(
-  undo: Undo,
-  position: { cursor: ImportCursor },
-  throttle: Throttle,
-): Promise<void> {
-  await requireToken(undo.sql, undo.caller)
-  if (position.cursor.n === first.n) await requireAllEvents(undo)
-  await forEachPage(throttle, position.cursor.n, async (before) => {
-    const { sql, importId } = undo
-    const [batch] = await sql<{ seq: number }[]>`
-      select seq::float8 as seq from import_batches where import_id = ${importId} and seq < ${before}
-      order by seq desc limit 1`
-    if (!batch) return undefined
-    await requireEvents(undo, batch.seq, 'The rest of the import')
-    await storeUndone(undo, before, batch.seq, await undoBatch(undo, batch.seq))
-    position.cursor = { step: 'undo', n: batch.seq }
-    return batch.seq
-  })
-}
-
-async function requireAllEvents(undo: Undo): Promise<void> {
-  const [earliest] = await undo.sql<{ seq: number }[]>`
-    select seq::float8 as seq from import_batches where import_id = ${undo.importId} order by seq limit 1`
-  if (earliest) await requireEvents(undo, earliest.seq, 'The import')
-}
-
-/**
- * The number of a batch is the seq of its first event, and events expire in the order of their seqs.
- * @throws ImportError if the batch has no longer all its events
- */
-async function requireEvents({ sql, projectId }: Undo, batch: number, what: string): Promise<void> {
-  const [expired] = await sql`
-    select from projects where id = ${projectId}
-      and not exists (select from events where project_id = ${projectId} and seq = ${batch})`
-  if (expired) throw new ImportError(`${what} cannot be undone, because its history has expired`)
+/** Undoes the batch before the position. Returns undefined after the first batch. */
+async function undoNext(undo: Undo, position: { cursor: ImportCursor }): Promise<true | undefined> {
+  const { sql, importId, projectId } = undo
+  const { n: before } = position.cursor
+  const [batches] = await sql<{ earliest: number | null; latest: number; isExpired: boolean }[]>`
+    select b.*, exists (select from projects where id = ${projectId})
+      and not exists (select from events where project_id = ${projectId} and seq = b.earliest) as is_expired
+    from (select min(seq)::float8 as earliest, max(seq)::float8 as latest from import_batches
+      where import_id = ${importId} and seq < ${before}) b`
+  const { earliest, latest, isExpired } = batches!
+  if (earliest === null) return undefined
+  // The number of a batch is the seq of its first event, and events expire in the order of their seqs.
+  if (isExpired)
+    throw new ImportError(
+      `The ${before === first.n ? '' : 'rest of the '}import cannot be undone, because its history has expired`,
+    )
+  await storeUndone(undo, before, latest, await undoBatch(undo, latest))
+  position.cursor = { step: 'undo', n: latest }
+  return true
 }
 
 /** Undoes the events whose rows nobody has changed. Returns all events, with the reasons why rows are kept. */
-async function undoBatch(undo: Undo, batch: number): Promise<ImportedChange[]> {
-  const changes = await readBatch(undo, batch)
-  const wanted = changes.filter(({ isUndone, kept }) => !isUndone && kept === null)
-  const rejected = (await undoSome(undo, wanted)).filter(({ kept }) => kept !== null)
-  if (rejected.length === 0) return changes
+async function undoBatch(undo: Undo, batch: number): Promise<ImportedEvent[]> {
+  const events = await readBatch(undo, batch)
+  const reasons = await undoSome(
+    undo,
+    events.filter(({ isUndone, kept }) => !isUndone && kept === null),
+  )
+  if (reasons.size === 0) return events
   // Another worker may have undone the same events meanwhile.
   const undone = new Set((await readBatch(undo, batch)).flatMap((one) => (one.isUndone ? one.seq : [])))
-  const reasons = new Map(rejected.map((one) => [one.seq, one]))
-  return changes.map((one) => (undone.has(one.seq) ? one : (reasons.get(one.seq) ?? one)))
+  return events.map((one) => (undone.has(one.seq) ? one : { ...one, kept: reasons.get(one.seq) ?? one.kept }))
 }
 
-async function undoSome(undo: Undo, changes: ImportedChange[]): Promise<ImportedChange[]> {
-  if (changes.length === 0) return []
+/** Returns the reasons why rows are kept, by the seqs of their events. */
+async function undoSome(undo: Undo, events: ImportedEvent[]): Promise<Map<number, string>> {
+  const [only] = events
+  if (!only) return new Map()
   const { services, projectId: id, caller } = undo
-  const seqs = changes.map(({ seq }) => seq)
+  const seqs = events.map(({ seq }) => seq)
   try {
     await services.runHere({ name: undoProject.name, input: { id, seqs }, caller })
-    return changes
+    return new Map()
   } catch (error) {
-    if (!isKept(error, changes)) throw error
-    if (changes.length === 1)
-      return changes.map((one) => ({
-        ...one,
-        kept: one.name ? `The ${one.name}: ${error.message}` : error.message,
-      }))
-    const middle = changes.length >> 1
-    const later = await undoSome(undo, changes.slice(middle))
-    return [...(await undoSome(undo, changes.slice(0, middle))), ...later]
+    if (!isKept(error, events)) throw error
+    const { message } = error
+    if (events.length === 1) return new Map([[only.seq, only.name ? `The ${only.name}: ${message}` : message]])
+    const middle = events.length >> 1
+    const later = await undoSome(undo, events.slice(middle))
+    return new Map([...later, ...(await undoSome(undo, events.slice(0, middle)))])
   }
 }
 
 /** Only an ADMIN may undo changes of fields and of the project. Without the role EDITOR, the whole undo fails. */
-const isKept = (error: unknown, changes: ImportedChange[]): error is HttpError =>
+const isKept = (error: unknown, events: ImportedEvent[]): error is HttpError =>
   error instanceof HttpError &&
   (error.status === 409 ||
     error.status === 410 ||
-    (error.status === 403 && changes.some(({ entity }) => entity === 'field' || entity === 'project')))
+    (error.status === 403 && events.some(({ entity }) => entity === 'field' || entity === 'project')))
 
 /** Stores the result of a batch, and moves the cursor from `before` to it. */
-async function storeUndone({ sql, importId }: Undo, before: number, seq: number, changes: ImportedChange[]) {
-  const tasks = changes.filter(({ isFirst }) => isFirst)
+async function storeUndone({ sql, importId }: Undo, before: number, seq: number, events: ImportedEvent[]) {
+  const tasks = events.filter(({ isFirst }) => isFirst)
   const kept = tasks.filter((one) => one.kept !== null).length
-  const lines = changes.filter(({ kept, isFirst, isWhole }) => kept !== null && (isFirst || !isWhole))
+  const lines = events.filter(({ kept, isFirst, isWhole }) => kept !== null && (isFirst || !isWhole))
   await sql.begin(async (transaction) => {
     const tx = transaction as unknown as Sql
     const moved = await tx`
@@ -177,16 +165,3 @@ async function storeUndone({ sql, importId }: Undo, before: number, seq: number,
     )
   })
 }
-
-/** Deletes the `kept` lines of an earlier undo, the last lines of the report, while the new undo is queued. */
-const deleteKept = (sql: Sql, importId: string, throttle: Throttle): Promise<void> =>
-  whilePagesAreFull(throttle, async () => {
-    // Another worker may have begun the new undo. The lock keeps the lines of this worker.
-    const { count } = await sql`
-      with queued as materialized (
-        select id from imports where id = ${importId} and undo_state = 'queued' for update),
-      last as (select ctid, outcome from import_lines where import_id = ${importId} order by n desc limit ${throttle.batchRows})
-      delete from import_lines where exists (select from queued)
-        and ctid = any(array(select ctid from last where outcome = 'kept'))`
-    return count
-  })
