@@ -1,8 +1,6 @@
 import type { ImportOperation, ImportResult } from '../../modules/imports/command/operations.ts'
 import type { Notes } from '../../modules/imports/convert/notes.ts'
 import type { Sql } from '../../src/postgres/database.ts'
-import { forEachPage, type Throttle, whilePagesAreFull } from '../throttle.ts'
-import type { Run } from './import-row.ts'
 
 export type Outcome = ImportResult['outcome']
 
@@ -76,32 +74,20 @@ export const insertKept = (tx: Sql, importId: string, lines: NewLine[], max = ma
  * Replaces the oldest reports of the account by one line each, if the reports of the account have too many lines.
  * `kept` lines remain, because a further undo needs them.
  */
-export async function trimReports(
-  sql: Sql,
-  importId: string,
-  throttle: Throttle,
-  max = maxLinesOfAccount,
-): Promise<void> {
-  const oldest = await sql<{ id: string; lines: number }[]>`
-    select id, lines from (
-      select i.id, r.lines, sum(r.lines) over (order by i.id desc) as total from imports i
+export async function trimReports(sql: Sql, importId: string): Promise<void> {
+  const reason = `${leftOut}, because the reports of an account have at most ${maxLinesOfAccount} lines. The latest reports are kept`
+  await sql`
+    with reports as (
+      select i.id, sum(r.lines) over (order by i.id desc) as total from imports i
       cross join lateral (
-        select count(*)::int4 as lines from import_lines where import_id = i.id and n > 0 and n <= ${keptFrom}::int4) r
-      where i.caller ->> 'userId' = (select caller ->> 'userId' from imports where id = ${importId})) i
-    where total > ${max}::int4 and lines > 0 and id < ${importId}`
-  for (const { id, lines } of oldest) {
-    const message = `${lines}${leftOut}, because the reports of an account have at most ${max} lines. The latest reports are kept`
-    await sql`
-      insert into import_lines (import_id, n, outcome, message) values (${id}, 0, 'rejected', ${message})
-      on conflict do nothing`
-    await whilePagesAreFull(throttle, async () => {
-      const { count } = await sql`
-        delete from import_lines where import_id = ${id} and n = any(array(
-          select n from import_lines where import_id = ${id} and n > 0 and n <= ${keptFrom}::int4
-          order by n limit ${throttle.batchRows}))`
-      return count
-    })
-  }
+        select count(*) as lines from import_lines where import_id = i.id and n > 0 and n <= ${keptFrom}::int4) r
+      where i.caller ->> 'userId' = (select caller ->> 'userId' from imports where id = ${importId})),
+    trimmed as (
+      delete from import_lines l using reports r
+      where l.import_id = r.id and r.id < ${importId} and r.total > ${maxLinesOfAccount}::int4 and n > 0 and n <= ${keptFrom}::int4
+      returning l.import_id)
+    insert into import_lines (import_id, n, outcome, message)
+    select import_id, 0, 'rejected', count(*) || ${reason} from trimmed group by import_id on conflict do nothing`
 }
 
 /** A repeated batch has the same seq, and inserts nothing. */
@@ -144,37 +130,16 @@ export async function countTasks(
       unchanged = unchanged + ${counts.unchanged}, rejected = rejected + ${counts.rejected} where id = ${importId}`
 }
 
-/** Counts unchanged tasks as updated, because their children changed. */
+/** Counts and reports unchanged tasks as updated, because their children or links changed. */
 export async function countChangedTasks(tx: Sql, importId: string, ns: number[]): Promise<void> {
   if (ns.length === 0) return
-  const changed = await tx`
+  const changed = await tx<{ row: number }[]>`
     update import_items set outcome = 'updated'
-    where import_id = ${importId} and kind = 'task' and n = any(${ns}::bigint[]) and outcome = 'unchanged' returning n`
-  if (changed.length > 0)
-    await tx`
-      update imports set updated = updated + ${changed.length}, unchanged = unchanged - ${changed.length}
-      where id = ${importId}`
-}
-
-/**
- * Corrects the outcome of tasks in the report: `updated` if only their children or links changed.
- * @param pageTasks the most tasks of a statement, which also reads all lines of the import
- */
-export function reportChangedTasks(
-  { sql, running: { id, source }, throttle }: Pick<Run, 'sql' | 'running' | 'throttle'>,
-  pageTasks = 20_000,
-): Promise<void> {
-  // A new slice would begin again.
-  return forEachPage({ ...throttle, isOver: throttle.isStopping }, -1, async (after) => {
-    const [page] = await sql<{ rows: number; last: number }[]>`
-      with tasks as materialized (
-        select n, row, key, item, outcome from import_items
-        where import_id = ${id} and kind = 'task' and n > ${after} order by n limit ${pageTasks}),
-      reported as (
-        update import_lines l set outcome = 'updated' from tasks t
-        where l.import_id = ${id} and l.outcome = 'unchanged' and t.outcome = 'updated'
-          and t.row = l.row and coalesce(t.item ->> 'externalId', ${`${source}:`} || t.key) = l.external_id)
-      select count(*)::int4 as rows, max(n) as last from tasks`
-    return page!.rows === pageTasks ? page!.last : undefined
-  })
+    where import_id = ${importId} and kind = 'task' and n = any(${ns}::bigint[]) and outcome = 'unchanged' returning row`
+  if (changed.length === 0) return
+  const rows = changed.map(({ row }) => row)
+  await tx`
+    with reported as (update import_lines set outcome = 'updated'
+      where import_id = ${importId} and outcome = 'unchanged' and row = any(${rows}::bigint[]))
+    update imports set updated = updated + ${rows.length}, unchanged = unchanged - ${rows.length} where id = ${importId}`
 }

@@ -13,7 +13,7 @@ import { importLinks } from './links.ts'
 import { importNames } from './names.ts'
 import { importChildren, importTasks } from './records.ts'
 import { deleteUpload } from './remove.ts'
-import { reportChangedTasks, trimReports } from './report.ts'
+import { trimReports } from './report.ts'
 
 const steps: Record<Exclude<ImportStep, 'read' | 'end'>, (run: Run) => Promise<void>> = {
   names: importNames,
@@ -60,7 +60,7 @@ export function openRunImport(services: Services, { readers = allReaders, batchR
     }
     await recordCommitted(sql, importId)
     await deleteUpload(sql, importId, throttle)
-    await trimReports(sql, importId, throttle)
+    await trimReports(sql, importId)
   }
   return ({ importId = '' }: Record<string, string>, throttle: Throttle): Promise<void> =>
     failures.runSlice(importId, () => runSlice(importId, throttle))
@@ -72,5 +72,4 @@ async function runSteps(run: Run, reader: Reader | undefined): Promise<void> {
   await requireToken(run.sql, running.caller)
   for (let { step } = running.cursor; step !== 'end' && step !== 'undo'; { step } = running.cursor)
     await (step === 'read' ? readFile(run, reader) : steps[step](run))
-  await reportChangedTasks(run)
 }

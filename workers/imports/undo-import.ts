@@ -132,7 +132,8 @@ async function undoSome(undo: Undo, events: ImportedEvent[]): Promise<Map<number
   } catch (error) {
     if (!isKept(error, events)) throw error
     const { message } = error
-    if (events.length === 1) return new Map([[only.seq, only.name ? `The ${only.name}: ${message}` : message]])
+    if (events.length === 1)
+      return new Map([[only.seq, only.name ? `The ${only.name}: ${message}` : message]])
     const middle = events.length >> 1
     const later = await undoSome(undo, events.slice(middle))
     return new Map([...later, ...(await undoSome(undo, events.slice(0, middle)))])
