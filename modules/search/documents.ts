@@ -17,14 +17,16 @@ export interface Row extends DocumentText {
 }
 
 /** So many rows have at most 40 MB of texts. */
-export const rowsAtOnce = 500
+const rowsAtOnce = 500
 
 /**
  * Writes the documents of rows, unless the table has the document of a newer event. All processes lock the rows in the
  * order of ids. A project that is being deleted gets no more documents.
  */
-export async function writeDocuments(sql: Sql, rows: Row[]): Promise<void> {
-  if (rows.length === 0) return
+export async function writeDocuments(sql: Sql, all: Row[]): Promise<void> {
+  if (all.length > rowsAtOnce) await writeDocuments(sql, all.slice(rowsAtOnce))
+  if (all.length === 0) return
+  const rows = all.slice(0, rowsAtOnce)
   const documents = rows.map((row) => (row.at === null ? { doc: '', words: '' } : documentOf(row)))
   await sql`
     with live as materialized (

@@ -1,11 +1,13 @@
 import { nilId } from '../../src/id-format.ts'
 import { model } from '../../src/model/model.ts'
 import type { Sql } from '../../src/postgres/database.ts'
-import { fillStart, type Row, rowsAtOnce, writeDocuments } from './documents.ts'
+import { fillStart, type Row, writeDocuments } from './documents.ts'
 
-/** The most projects and events of one step. A project that is far behind gets the places that others do not need. */
+/** The most projects and events of one step. Each project gets the same number of events. */
 export const maxProjects = 100
-const maxEvents = 2_000
+const maxEvents = 1_000
+/** The event of a moved task contains at most 100 children of 200,000 characters: it counts as so many events. */
+const eventsOfMove = 20
 /** A new project with more events is filled from its rows, others are indexed from the beginning of the log. */
 const maxEventsOfLog = 20_000
 
@@ -34,14 +36,10 @@ export const readProgress = (sql: Sql, projectIds: string[]): Promise<Progress[]
 export const isBehind = ({ seq, version, eventId, lastEventId }: Progress, target = version): boolean =>
   seq < target || seq > version || (seq === version && eventId !== lastEventId)
 
-interface Event {
-  projectId: string
+/** The row after an event, or a child of a task that the event moved to the project. */
+interface Event extends Row {
   seq: number
-  eventId: string
-  id: string
   isChange: boolean
-  /** The event contains the children of a task that was moved to the project: at most as many texts as ten tasks. */
-  isMove: boolean
   isDeletedTask: boolean
 }
 
@@ -61,9 +59,7 @@ export async function indexEvents(sql: Sql, projects: Progress[]): Promise<void>
   const changes = known.flatMap(({ projectId, seq }) =>
     events.get(projectId)!.filter((event) => event.seq > seq && event.isChange),
   )
-  for (const [isMove, left] of Map.groupBy(changes, (event) => event.isMove))
-    while (left.length > 0)
-      await writeDocuments(sql, await readRows(sql, left.splice(0, isMove ? rowsAtOnce / 10 : rowsAtOnce)))
+  await writeDocuments(sql, newestOf(changes))
   const deleted = newestOf(changes.filter((event) => event.isDeletedTask))
   if (deleted.length > 0) await deleteChildren(sql, deleted)
   const last = known.map(({ projectId }) => events.get(projectId)!.at(-1)!)
@@ -71,61 +67,43 @@ export async function indexEvents(sql: Sql, projects: Progress[]): Promise<void>
   if (unknown.length > 0) await startFills(sql, unknown)
 }
 
-/** Returns the newest event or document of each row. */
-const newestOf = <Of extends { id: string; eventId: string }>(all: Of[]): Of[] => [
-  ...new Map(all.toSorted((a, b) => (a.eventId < b.eventId ? -1 : 1)).map((one) => [one.id, one])).values(),
-]
-
-/** The names of the texts of each kind of row, and of the list of these rows in the event of a moved task. */
-const textNames = () => [
-  { kind: 'task', title: 'title', text: 'description', list: '' },
-  { kind: 'project', title: 'name', text: 'description', list: '' },
-  ...model().ofTask.map(({ name, plural, asChild }) => {
-    return { kind: name, title: '', text: asChild!.text as string, list: plural }
-  }),
+/** Returns the newest event of each row. */
+const newestOf = (events: Event[]): Event[] => [
+  ...new Map(
+    events.toSorted((a, b) => (a.eventId < b.eventId ? -1 : 1)).map((one) => [one.id, one]),
+  ).values(),
 ]
 
 /**
- * Returns the events of the cursors and the next events. The keys of `before` are the changed fields. A task that leaves a
- * project keeps its documents until its arrival is indexed.
+ * Returns the events of the cursors and the next events. A task that leaves a project keeps its documents until its arrival
+ * is indexed. The keys of `before` are the changed fields.
  */
 async function readEvents(sql: Sql, projects: Progress[]): Promise<Event[]> {
-  let left = maxEvents
-  const sorted = projects.toSorted((a, b) => a.version - a.seq - (b.version - b.seq))
-  const ends = sorted.map(({ seq, version }, n) => {
-    const count = Math.max(0, Math.min(version - seq, Math.floor(left / (sorted.length - n))))
-    left -= count
-    return seq + count
-  })
-  const names = textNames()
+  const children = model().ofTask
+  const titles = ['title', 'name', ...children.map(() => '')]
+  const texts = ['description', 'description', ...children.map(({ asChild }) => asChild!.text)]
+  const limit = Math.ceil(maxEvents / Math.max(1, projects.length))
   return sql<Event[]>`
-    select e.project_id, e.seq::float8 as seq, e.id as event_id, entity_id as id, type = 'task.moved_in' as is_move,
-      type = 'task.deleted' as is_deleted_task, entity = any(${names.map(({ kind }) => kind)}::text[]) and type <> 'task.moved_out'
-        and (before is null or after is null or type = 'task.moved_in' or before ?| ${names.flatMap(({ title, text }) => [title, text])}::text[]) as is_change
-    from unnest(${sorted.map(({ projectId }) => projectId)}::uuid[], ${sorted.map(({ seq }) => seq)}::bigint[], ${ends}::bigint[])
-      p(id, first, last)
-    cross join lateral (select * from events e where e.project_id = p.id and e.seq between p.first and p.last) e
-    order by e.project_id, e.seq`
-}
-
-/** Returns the rows after events, and the children of moved tasks. */
-async function readRows(sql: Sql, events: Event[]): Promise<Row[]> {
-  const names = textNames()
-  const rows = await sql<Row[]>`
-    with names as (
-      select * from unnest(${names.map(({ kind }) => kind)}::text[], ${names.map(({ title }) => title)}::text[],
-        ${names.map(({ text }) => text)}::text[], ${names.map(({ list }) => list)}::text[]) n(kind, title, text, list))
-    select r.kind, r.id, e.task_id, e.project_id, e.id as event_id, r.after ->> 'createdAt' as at,
-      case r.kind when 'task' then (r.after ->> 'number')::int4 end as number,
-      r.after ->> nullif(n.title, '') as title, r.after ->> n.text as text
-    from unnest(${events.map(({ projectId }) => projectId)}::uuid[], ${events.map(({ seq }) => seq)}::bigint[]) p(id, seq)
-    join events e on e.project_id = p.id and e.seq = p.seq
+    with kinds as (
+      select * from unnest(${['task', 'project', ...children.map(({ name }) => name)]}::text[], ${titles}::text[], ${texts}::text[],
+        ${['', '', ...children.map(({ plural }) => plural)]}::text[]) k(kind, title, text, list))
+    select e.project_id, e.seq::float8 as seq, e.id as event_id, e.task_id, e.type = 'task.deleted' as is_deleted_task,
+      r.kind, r.id, is_change, a.after ->> 'createdAt' as at, case r.kind when 'task' then (a.after ->> 'number')::int4 end as number,
+      a.after ->> nullif(k.title, '') as title, a.after ->> k.text as text
+    from unnest(${projects.map(({ projectId }) => projectId)}::uuid[], ${projects.map(({ seq }) => seq)}::bigint[]) p(id, seq)
     cross join lateral (
-      select e.entity as kind, e.entity_id as id, e.after
-      union all select n.kind, (c ->> 'id')::uuid, c from names n cross join lateral jsonb_array_elements(e.after -> n.list) c
+      select *, sum(case type when 'task.moved_in' then ${eventsOfMove}::int4 else 1 end) over (order by seq) as size
+      from (select * from events e where e.project_id = p.id and e.seq >= p.seq order by e.seq limit ${limit + 1}) e) e
+    cross join lateral (
+      select entity as kind, entity_id as id, e.after
+      union all select kind, (c ->> 'id')::uuid, c from kinds cross join lateral jsonb_array_elements(e.after -> list) c
         where e.type = 'task.moved_in') r
-    join names n on n.kind = r.kind`
-  return newestOf(rows)
+    left join kinds k on k.kind = r.kind
+    cross join lateral (
+      select k.kind is not null and e.type <> 'task.moved_out'
+        and (before is null or e.after is null or e.type = 'task.moved_in' or before ?| array[k.title, k.text]) as is_change) c
+    cross join lateral (select case when is_change then r.after end as after) a
+    where e.size <= ${Math.max(limit + 1, 2 * eventsOfMove)} order by e.project_id, e.seq`
 }
 
 /** Deletes the words of the children of deleted tasks. After this step, every child has a document. */

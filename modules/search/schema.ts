@@ -11,16 +11,6 @@ import type { Snippet } from './text/snippet.ts'
 export const types = ['task', 'comment', 'project'] as const
 export type HitType = (typeof types)[number]
 
-export interface Hit {
-  type: HitType
-  id: string
-  projectId: string
-  taskId: string | null
-  title: string
-  snippet: Snippet
-  fuzzy?: true
-}
-
 const isTypeList = (value: unknown) =>
   typeof value === 'string' && value.split(',').every((one) => (types as readonly string[]).includes(one))
 
@@ -32,8 +22,11 @@ const searchText =
 
 export const SearchText = (description = searchText) =>
   checked<string>(isText, {
-    ...{ type: 'string', minLength: 1, maxLength: 1_000 },
-    ...{ description, examples: ['oil whee'] },
+    type: 'string',
+    minLength: 1,
+    maxLength: 1_000,
+    description,
+    examples: ['oil whee'],
   })
 
 export const SearchParameters = Input({
@@ -50,7 +43,7 @@ export const SearchParameters = Input({
   cursor: Cursor(),
 })
 
-const Offsets = Type.Unsafe<[number, number][]>({
+const Offsets = Type.Unsafe<Snippet['matches']>({
   type: 'array',
   items: { type: 'array', minItems: 2, maxItems: 2, items: { type: 'integer', minimum: 0 } },
   description:
@@ -61,37 +54,36 @@ const Offsets = Type.Unsafe<[number, number][]>({
 const snippetText =
   'At most about 200 characters of the description or the comment; of the title if only the title matches. A plain text, not HTML'
 
-export const hitView = view<Hit>({
-  name: 'SearchHit',
-  schema: Type.Object({
-    type: OneOf('HitType', types),
-    id: Id('The task, comment or project'),
-    projectId: Id('The project that contains the hit; for a project, the project itself'),
-    taskId: OrNull(
-      Type.String({ format: 'uuid' }),
-      'The task, or the task of the comment; null for a project',
-      sampleId,
-    ),
-    title: Type.String({
-      description: 'The title of the task, also for a comment, or the name of the project',
-      examples: ['Oil the wheels'],
-    }),
-    snippet: named(
-      'Snippet',
-      Type.Object({
-        text: Type.String({ description: snippetText, examples: ['The rear wheels need oil'] }),
-        matches: Offsets,
-      }),
-    ),
-    fuzzy: Type.Optional(
-      Type.Literal(true, {
-        description: 'Present if nothing contains all words, and this title is similar to `q`',
-        examples: [true],
-      }),
-    ),
+const schema = Type.Object({
+  type: OneOf('HitType', types),
+  id: Id('The task, comment or project'),
+  projectId: Id('The project that contains the hit; for a project, the project itself'),
+  taskId: OrNull(
+    Type.String({ format: 'uuid' }),
+    'The task, or the task of the comment; null for a project',
+    sampleId,
+  ),
+  title: Type.String({
+    description: 'The title of the task, also for a comment, or the name of the project',
+    examples: ['Oil the wheels'],
   }),
-  hasNoEtag: true,
+  snippet: named(
+    'Snippet',
+    Type.Object({
+      text: Type.String({ description: snippetText, examples: ['The rear wheels need oil'] }),
+      matches: Offsets,
+    }),
+  ),
+  fuzzy: Type.Optional(
+    Type.Literal(true, {
+      description: 'Present if nothing contains all words, and this title is similar to `q`',
+      examples: [true],
+    }),
+  ),
 })
+
+export type Hit = Static<typeof schema>
+export const hitView = view<Hit>({ name: 'SearchHit', schema, hasNoEtag: true })
 
 /** The place of a hit in the order of hits: by rank, then the newest first. */
 export interface HitKey {
