@@ -108,6 +108,8 @@ export interface CommentItem extends ChildItem {
   text: string
 }
 
+export const isChild = (item: ImportedItem): item is Exclude<ImportedItem, SpecItem | TaskItem> =>
+  !isSpec(item) && item.kind !== 'task'
 export const isSpec = (item: ImportedItem): item is SpecItem =>
   item.kind === 'project' || item.kind === 'label' || item.kind === 'field'
 

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto'
 import { isId } from '../../../src/id-format.ts'
 import { newId } from '../../../src/ids.ts'
 import { isNameText, parseInstant } from '../../../src/schema/text.ts'
-import type { CommentItem, SubtaskItem, TaskItem } from '../items.ts'
+import { definitionOf } from '../../../src/model/model.ts'
+import type { ChildItem, TaskItem } from '../items.ts'
 import { cut } from './texts.ts'
 
 const digestOf = (...parts: unknown[]): Buffer => createHash('sha256').update(JSON.stringify(parts)).digest()
@@ -73,9 +74,10 @@ export class DigestKeys {
     return textOf(digest) + (count > 1 ? `#${count}` : '')
   }
 
-  /** Returns the key of a subtask or comment without an id: its task and title, or its task, author and time. */
-  ofChild(item: SubtaskItem | CommentItem): string {
-    const content = item.kind === 'comment' ? [item.author?.name, item.createdAt] : [item.title]
+  /** Returns the key of a child without an id: its task and text, or its task, author and time. */
+  ofChild(item: ChildItem): string {
+    const { asChild, person } = definitionOf(item.kind)
+    const content = person ? [item.author?.name, item.createdAt] : [item[asChild!.text as keyof ChildItem]]
     return this.next(item.kind, item.task, ...content)
   }
 }

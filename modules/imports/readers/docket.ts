@@ -1,10 +1,13 @@
-import { type TObject, Type } from '@sinclair/typebox'
-import { TypeCompiler } from '@sinclair/typebox/compiler'
+import { type TObject, type TSchema, Type } from '@sinclair/typebox'
+import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
+import type { EntityDefinition } from '../../../src/model/definition.ts'
+import type { ChildOfTask } from '../../../src/model/entities.ts'
+import { model } from '../../../src/model/model.ts'
 import { fieldTypes } from '../../fields/schema.ts'
-import { priorities, statuses } from '../../tasks/schema.ts'
+import { headerOf, namedFields, taskFields } from '../../tasks/schema.ts'
 import { DigestKeys } from '../convert/keys.ts'
 import { isBlank } from '../convert/texts.ts'
-import { ImportError, type ImportedItem } from '../items.ts'
+import { ImportError, type ImportedItem, isChild } from '../items.ts'
 import { parseObject } from '../parse-object.ts'
 import type { Reader } from './reader.ts'
 
@@ -34,7 +37,7 @@ export const readDocket: Reader = async function* ({ open, report }) {
     const item = itemOf(line)
     if (!item) continue
     addAddress(addresses, item, line.value)
-    if (item.kind === 'subtask' || item.kind === 'comment') item.csvKey = keys.ofChild(item)
+    if (isChild(item)) item.csvKey = keys.ofChild(item)
     if (item.kind === 'task') {
       if (moved) Object.assign(item, { number: Number(line.value.number), ...(moved[n++] && { after }) })
       after = item.key
@@ -66,7 +69,7 @@ async function checkFile(
     if (number === 1) checkFirstLine(value)
     else if (last?.value.kind === 'end')
       throw new ImportError('The file continues after its end', `line ${number}`)
-    else if (value.kind !== 'end' && !kinds.has(value.kind)) countKind(skipped, String(value.kind))
+    else if (value.kind !== 'end' && !lineKinds().has(value.kind)) countKind(skipped, String(value.kind))
     if (value.kind === 'task' && areValid) {
       areValid = isNumber(value.number) && numbers.length < maxTasks
       numbers.push(Number(value.number))
@@ -142,43 +145,75 @@ function addAddress(
 
 const Text = Type.String()
 const OptionalText = Type.Optional(Type.Union([Text, Type.Null()]))
+const Texts = Type.Optional(Type.Array(Text))
 const Person = Type.Optional(
   Type.Union([Type.Object({ name: Text, email: Type.Optional(Text) }), Type.Null()]),
 )
-const oneOf = (values: readonly string[]) => Type.Union(values.map((one) => Type.Literal(one)))
 const origin = { createdAt: OptionalText, author: Person, importedAuthor: OptionalText }
 
-const lines = {
-  label: { name: Text, color: OptionalText, createdAt: OptionalText },
-  field: {
-    ...{ key: Text, name: Text, type: oneOf(fieldTypes), createdAt: OptionalText },
-    options: Type.Optional(Type.Union([Type.Array(Text), Type.Null()])),
-  },
-  task: {
-    ...{ id: Text, title: Text, description: OptionalText, dueDate: OptionalText, remindAt: OptionalText },
-    ...{ status: Type.Optional(oneOf(statuses)), priority: Type.Optional(oneOf(priorities)) },
-    ...{ assignee: Person, externalId: OptionalText, labels: Type.Optional(Type.Array(Text)) },
-    fields: Type.Optional(Type.Record(Text, Type.Union([Text, Type.Number(), Type.Boolean()]))),
-    blockedByIds: Type.Optional(Type.Array(Text)),
-    ...origin,
-  },
-  subtask: { id: Text, taskId: Text, title: Text, completed: Type.Boolean(), createdAt: OptionalText },
-  comment: { id: Text, taskId: Text, text: Text, ...origin },
+interface LineKind {
+  /** The fields of a line, with their names in items. */
+  names: [field: string, inItem: string][]
+  check: TypeCheck<TObject>
 }
-const kinds = new Map(
-  Object.entries(lines).map(([kind, line]) => [
-    kind as unknown,
-    { names: Object.keys(line), check: TypeCompiler.Compile<TObject>(Type.Object(line)) },
-  ]),
-)
+const kindOf = (schemas: Record<string, TSchema>, itemNames: Record<string, string> = {}): LineKind => ({
+  names: Object.keys(schemas).map((name) => [name, itemNames[name] ?? name]),
+  check: TypeCompiler.Compile(Type.Object(schemas)),
+})
 
-/** Names of fields in the file, and the different names in items. */
-const itemNames: Record<string, string> = { id: 'key', taskId: 'task', blockedByIds: 'blockedBy' }
+/** Too long texts and invalid times are accepted, because the conversion reports them. */
+function schemaIn({ kind, reference, output }: (typeof taskFields)[number][1]): TSchema {
+  if (kind?.is === 'user') return Person
+  if (reference) return Texts
+  return kind && ['text', 'name', 'instant'].includes(kind.is) ? OptionalText : Type.Optional(output)
+}
+
+/** The names in items are headers. A line has the people and the names of labels in fields with these names. */
+function taskLine(): LineKind {
+  const named = new Set(namedFields.map(([name]) => name))
+  const declared = taskFields.map(([name, field]) => {
+    const header = headerOf(name, field)
+    return { name: named.has(name) ? header : name, header, schema: schemaIn(field) }
+  })
+  const values = Type.Record(Text, Type.Union([Text, Type.Number(), Type.Boolean()]))
+  const schemas = Object.fromEntries(declared.map(({ name, schema }) => [name, schema]))
+  return kindOf(
+    { id: Text, title: Text, ...schemas, fields: Type.Optional(values), ...origin },
+    { id: 'key', ...Object.fromEntries(declared.map(({ name, header }) => [name, header])) },
+  )
+}
+
+function childLine({ asChild, references = {} }: EntityDefinition<ChildOfTask>): LineKind {
+  const { text, input } = asChild!
+  const values = Object.entries<TSchema>(input.properties).flatMap(([name, schema]) =>
+    name === 'id' || name === text || name in references ? [] : [[name, orAbsent(schema)] as const],
+  )
+  const schemas = { id: Text, taskId: Text, [text]: Text, ...Object.fromEntries(values), ...origin }
+  return kindOf(schemas, { id: 'key', taskId: 'task' })
+}
+const orAbsent = (schema: TSchema): TSchema =>
+  schema.type === 'string' ? OptionalText : Type.Optional(Type.Union([schema, Type.Null()]))
+
+let kinds: ReadonlyMap<unknown, LineKind> | undefined
+const lineKinds = () =>
+  (kinds ??= new Map([
+    ['label', kindOf({ name: Text, color: OptionalText, createdAt: OptionalText })],
+    [
+      'field',
+      kindOf({
+        ...{ key: Text, name: Text, createdAt: OptionalText },
+        type: Type.Union(fieldTypes.map((one) => Type.Literal(one))),
+        options: Type.Optional(Type.Union([Type.Array(Text), Type.Null()])),
+      }),
+    ],
+    ['task', taskLine()],
+    ...model().ofTask.map((child): [string, LineKind] => [child.name, childLine(child)]),
+  ]))
 
 /** Returns undefined for a line that is not imported. @throws ImportError for an invalid field */
 function itemOf({ number, value }: Line): ImportedItem | undefined {
   const { kind } = value
-  const { check, names } = kinds.get(kind) ?? {}
+  const { check, names } = lineKinds().get(kind) ?? {}
   if (!check || !names) return undefined
   if (!check.Check(value)) {
     const field = check.Errors(value).First()?.path.slice(1) ?? ''
@@ -186,7 +221,7 @@ function itemOf({ number, value }: Line): ImportedItem | undefined {
   }
   // The first line is the header, so rows count from the second.
   const item: Record<string, unknown> = { kind, row: number - 1 }
-  for (const name of names) if (value[name] != null) item[itemNames[name] ?? name] = value[name]
+  for (const [name, inItem] of names) if (value[name] != null) item[inItem] = value[name]
   // The first author of a row that the exporting project had imported.
   const { importedAuthor, ...rest } = item
   if (importedAuthor) rest.author = { name: importedAuthor }
