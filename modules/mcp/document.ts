@@ -2,32 +2,10 @@ import { Type } from '@sinclair/typebox'
 import { headerRefs, headersOf, noStoreHeader } from '../../src/openapi/headers.ts'
 import { operation } from '../../src/openapi/operation.ts'
 import { named } from '../../src/schema/response.ts'
-import { isIP } from 'node:net'
-import type { Config } from '../../src/config.ts'
-import { hostnameOf } from '../../src/hosts.ts'
 import { forbidden } from '../../src/responses/errors.ts'
 
-/**
- * Returns a check that rejects pages of other origins with 403: the protocol requires it against DNS rebinding. An attacker
- * can choose a host name that leads to the service, so `Host` counts only if it is localhost or an IP address.
- */
-export function openRequireOrigin({ corsOrigins, publicUrl }: Pick<Config, 'corsOrigins' | 'publicUrl'>) {
-  const allowed = [...corsOrigins, ...(publicUrl ? [new URL(publicUrl).origin] : [])]
-  return ({ request: { headers } }: { request: Request }): void => {
-    const origin = headers.get('origin')
-    if (origin === null || allowed.includes('*') || allowed.includes(origin)) return
-    if (!isOwnAddress(origin, headers.get('host'))) throw originNotAllowed()
-  }
-}
-
-const originNotAllowed = () =>
+export const originNotAllowed = () =>
   forbidden('This origin is not allowed; the operator can add it to CORS_ORIGINS')
-
-function isOwnAddress(origin: string, host: string | null): boolean {
-  if (!URL.canParse(origin)) return false
-  const url = new URL(origin)
-  return url.host === host && (url.hostname === 'localhost' || isIP(hostnameOf(url)) !== 0)
-}
 
 const description =
   'The endpoint of the [Model Context Protocol](https://modelcontextprotocol.io) for agents, also at `/api/v1/mcp`. It has no sessions: every request is one message of JSON-RPC 2.0. It accepts the revision 2026-07-28, and earlier revisions, whose responses are event streams. The response to `tools/list` describes the tools. For a token with the scope `read`, the list contains only tools that read. Each message counts as one read. The requests that a tool sends to the API also count. If the request has an `Origin`, it must be in CORS_ORIGINS or be the origin of the service.'

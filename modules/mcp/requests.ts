@@ -1,5 +1,5 @@
-import { errorOf, type Sent } from './errors/advice.ts'
-import type { ApiResponse, Call, RequestOptions } from './tool.ts'
+import type { ApiResponse, Call, RequestOptions, Sent } from './tool.ts'
+import { errorOf } from './advice.ts'
 
 /** Returns the response to a GET. @throws ToolError with the status of the response */
 export const read = async <T>(call: Call, path: string): Promise<ApiResponse<T>> =>

@@ -7,7 +7,10 @@ import type { ReadRequest } from '../../src/commands/query.ts'
 import { HttpError } from '../../src/responses/errors.ts'
 import type { Services } from '../../src/services.ts'
 import type { Handle } from './server.ts'
-import { openRequireOrigin } from './document.ts'
+import { originNotAllowed } from './document.ts'
+import { isIP } from 'node:net'
+import type { Config } from '../../src/config.ts'
+import { hostnameOf } from '../../src/hosts.ts'
 import { baseHeaders, requestId } from '../../src/responses/reply.ts'
 import { ownIteration } from '../../src/admission/own-iteration.ts'
 
@@ -78,4 +81,23 @@ function withHeaders(response: Response): Response {
   const own = { ...baseHeaders, 'cache-control': 'no-store', 'x-request-id': requestId() }
   for (const [name, value] of Object.entries(own)) response.headers.set(name, value)
   return response
+}
+
+/**
+ * Returns a check that rejects pages of other origins with 403: the protocol requires it against DNS rebinding. An attacker
+ * can choose a host name that leads to the service, so `Host` counts only if it is localhost or an IP address.
+ */
+function openRequireOrigin({ corsOrigins, publicUrl }: Pick<Config, 'corsOrigins' | 'publicUrl'>) {
+  const allowed = [...corsOrigins, ...(publicUrl ? [new URL(publicUrl).origin] : [])]
+  return ({ request: { headers } }: { request: Request }): void => {
+    const origin = headers.get('origin')
+    if (origin === null || allowed.includes('*') || allowed.includes(origin)) return
+    if (!isOwnAddress(origin, headers.get('host'))) throw originNotAllowed()
+  }
+}
+
+function isOwnAddress(origin: string, host: string | null): boolean {
+  if (!URL.canParse(origin)) return false
+  const url = new URL(origin)
+  return url.host === host && (url.hostname === 'localhost' || isIP(hostnameOf(url)) !== 0)
 }

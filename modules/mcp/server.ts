@@ -1,20 +1,26 @@
-import type { TSchema } from '@sinclair/typebox'
 import { createMcpHandler, ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server'
+import type { TSchema } from '@sinclair/typebox'
+import { Value } from '@sinclair/typebox/value'
 import packageJson from '../../package.json' with { type: 'json' }
+import { errorDetailsOf } from '../../src/http/errors.ts'
+import { fingerprintBy } from '../../src/http/idempotency.ts'
 import type { Log } from '../../src/logger.ts'
-import { unknownName } from '../../src/responses/errors.ts'
-import { runTool } from './run-tool.ts'
+import {
+  type ErrorDetails,
+  unknownName,
+  errorBody,
+  HttpError,
+  internalError,
+} from '../../src/responses/errors.ts'
+import { validationError } from '../../src/schema/validation.ts'
+import { errorOf } from './advice.ts'
 import { type Tool, type ApiResponse, type Call, type RequestOptions, ToolError } from './tool.ts'
-import { apply } from './tools/apply.ts'
-import { changes } from './tools/changes.ts'
-import { claimNext } from './tools/claim-next.ts'
-import { extendOrRelease } from './tools/extend-or-release.ts'
+import { apply, undo } from './tools/apply.ts'
+import { changes, history } from './tools/changes.ts'
+import { claimNext, extendOrRelease } from './tools/claims.ts'
 import { find } from './tools/find.ts'
 import { get } from './tools/get.ts'
-import { history } from './tools/history.ts'
 import { projects } from './tools/projects.ts'
-import { undo } from './tools/undo.ts'
-import { fingerprintBy } from '../../src/http/idempotency.ts'
 
 const identity = { name: 'docket', version: packageJson.version }
 const instructions =
@@ -125,13 +131,71 @@ function openCall(send: Handle, { headers }: Request, signal: AbortSignal): Call
         headers: { ...Object.fromEntries(forwarded), ...bodyHeaders, ...more },
       })
       if (content !== undefined) fingerprintBy(request, content)
-      return responseOf<T>(await send(request))
+      return responseOf<T>(await send(request), errorDetailsOf(request))
     },
   }
 }
 
-async function responseOf<T>(response: Response): Promise<ApiResponse<T>> {
+async function responseOf<T>(response: Response, details: ErrorDetails): Promise<ApiResponse<T>> {
   const text = await response.text()
   const body = text === '' ? undefined : JSON.parse(text)
-  return { status: response.status, headers: response.headers, body }
+  return { status: response.status, headers: response.headers, body, details }
+}
+
+interface ToolResult {
+  [name: string]: unknown
+  content: { type: 'text'; text: string }[]
+  isError?: true
+}
+
+interface Dependencies {
+  /** Counts the call as in progress until the returned function is called. @throws HttpError 429, 503 */
+  acquire(): () => void
+  log: Log
+}
+
+/** Runs a tool. An error of the tool is part of the result, so that the agent reads it. */
+export async function runTool(
+  tool: Tool,
+  args: unknown,
+  call: Call,
+  { acquire, log }: Dependencies,
+): Promise<ToolResult> {
+  let release: (() => void) | undefined
+  try {
+    release = acquire()
+    requireArguments(tool, args)
+    return resultOf(await tool.run(args as never, call))
+  } catch (error) {
+    const known = error instanceof HttpError ? toToolError(error) : error
+    if (!(known instanceof ToolError) && !call.signal.aborted)
+      log.error({ tool: tool.name, error: String(error) }, 'tool failed')
+    const { status, message, details, advice } = known instanceof ToolError ? known : unexpected()
+    return { ...resultOf({ error: message, status, ...details, do: advice }), isError: true }
+  } finally {
+    release?.()
+  }
+}
+
+const toToolError = (error: HttpError): ToolError =>
+  errorOf({
+    ...{ status: error.status, headers: new Headers(error.headers) },
+    ...{ body: errorBody(error), details: error.details },
+  })
+
+function unexpected(): ToolError {
+  const { status, message } = internalError()
+  return new ToolError(status, message, 'Send the same call again, with the same key if it has a key')
+}
+
+const resultOf = (answer: unknown): ToolResult => ({
+  content: [{ type: 'text', text: JSON.stringify(answer) }],
+})
+
+/** @throws ToolError 400, which names the nearest argument if a name is unknown */
+function requireArguments({ name, inputSchema }: Tool, args: unknown): void {
+  if (Value.Check(inputSchema, args)) return
+  const { message } = validationError(Value.Errors(inputSchema, args))
+  const names = Object.keys(inputSchema.properties).join(', ')
+  throw new ToolError(400, message, `Call ${name} again; its arguments are ${names}`)
 }

@@ -1,4 +1,5 @@
 import type { TObject } from '@sinclair/typebox'
+import type { ErrorDetails } from '../../src/responses/errors.ts'
 
 /** A tool of the MCP endpoint. It sends requests to the API, whose rights, limits and checks apply to the tool. */
 export interface Tool {
@@ -38,6 +39,14 @@ export interface ApiResponse<T = unknown> {
   headers: Headers
   /** Undefined if the response has no body. */
   body: T
+  details?: ErrorDetails
+}
+
+/** The arguments of a call that the advice after an error depends on. */
+export interface Sent {
+  key?: string
+  operations?: unknown[]
+  ifVersion?: number
 }
 
 /** An error for the agent. `advice` names the next step. */

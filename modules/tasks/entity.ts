@@ -1,7 +1,7 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
 import { optionalColumns, tasks } from '../../drizzle/schema/tasks.ts'
 import { byEditor, entity, standardEvents } from '../../src/model/definition.ts'
-import { conflict } from '../../src/responses/errors.ts'
+import { notUndoable } from '../../src/responses/errors.ts'
 import { spotFacts } from '../order/place.ts'
 import { restoredFacts } from '../order/restore.ts'
 import { blockerFacts, requireNoCycle } from './blockers.ts'
@@ -30,12 +30,13 @@ declare module '../../src/model/entities.ts' {
   }
 }
 
-export const moveNotUndoable = () => conflict('A move between projects cannot be undone: move the task back')
+export const moveNotUndoable = () =>
+  notUndoable('A move between projects cannot be undone: move the task back')
 
-export const claimNotUndoable = () => conflict('The end of a claim cannot be undone: claim the task again')
+export const claimNotUndoable = () => notUndoable('The end of a claim cannot be undone: claim the task again')
 
 export const timeNotUndoable = () =>
-  conflict('A recorded reminder or due date cannot be undone: set remindAt or dueDate again')
+  notUndoable('A recorded reminder or due date cannot be undone: set remindAt or dueDate again')
 
 export const task = entity<'task'>({
   name: 'task',

@@ -1,6 +1,6 @@
 import type { MemberRow, TaskRow } from '../../drizzle/rows.ts'
 import { evolve, type ProjectState } from '../../src/actor/state.ts'
-import { mapInOrder, rejectReinvited } from '../../src/batch/map-in-order.ts'
+import { mapInOrder, prefixed, rejectReinvited } from '../../src/batch/map-in-order.ts'
 import type { RuleContext } from '../../src/commands/command.ts'
 import { checkRow } from '../../src/commands/decide.ts'
 import type { ProjectCaller } from '../../src/identity/rights.ts'
@@ -58,7 +58,7 @@ export function authorizeUndo(asking: ProjectCaller, events: LoggedEvent[]): Map
 
 const forEachEvent = <R>(events: LoggedEvent[], handle: (event: LoggedEvent) => R): R[] =>
   mapInOrder(events, handle, (n, error) =>
-    events.length === 1 || error instanceof UndoConflict ? undefined : `Seq ${events[n]!.seq}`,
+    events.length === 1 || error instanceof UndoConflict ? error : prefixed(`Seq ${events[n]!.seq}`, error),
   )
 
 const accountDeleted = () => conflict('The account of this member was deleted')

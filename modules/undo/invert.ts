@@ -7,7 +7,7 @@ import type { LoggedEvent } from '../../src/log/undo-input.ts'
 import { rowBefore, withDefaults } from '../../src/log/rows.ts'
 import { definitionOf, rowAfter } from '../../src/model/model.ts'
 import { UndoConflict } from '../../src/log/undo-limits.ts'
-import { conflict } from '../../src/responses/errors.ts'
+import { notUndoable } from '../../src/responses/errors.ts'
 import { keyOf } from '../order/keys.ts'
 import { keySince, type PlacesOfUndo, restoredPosition } from '../order/restore.ts'
 
@@ -31,7 +31,7 @@ export const undoConflict = (event: LoggedEvent, fields: string[], { undo }: Und
   )
 
 const invitationNotUndoable = () =>
-  conflict('The invitation of a service account cannot be undone: delete the service account')
+  notUndoable('The invitation of a service account cannot be undone: delete the service account')
 
 /** Restores the fields that an event changed, or deletes the row that the event created. */
 export function invert(by: EventType, event: LoggedEvent, run: UndoState): EventDraft {

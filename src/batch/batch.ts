@@ -26,7 +26,13 @@ a command and its input, including the ids of the command's path. \`as\` names t
 use \`#name\` as its id. If an operation is rejected, the batch is rejected with the same status, and the message contains the
 index of the operation. Each operation needs the same role as outside of a batch. A batch cannot move tasks to another project.`
 
-const versionChanged = () => new HttpError(412, 'The project does not have the version in ifVersion')
+const versionChanged = (version?: number) =>
+  new HttpError(
+    412,
+    'The project does not have the version in ifVersion',
+    {},
+    { code: 'version-changed', version },
+  )
 
 const IfClaimSchema = Type.Object(
   {
@@ -86,7 +92,7 @@ export function batchOf(commands: Command<never>[]) {
     decide(state, context, { ifVersion, ifClaim, operations, dryRun, return: wanted }: Static<typeof input>) {
       if (state.project) requireMatch(context, state.project)
       if (ifClaim) requireClaim(ifClaim, context.now, state)
-      if (ifVersion !== undefined && ifVersion !== state.version) throw versionChanged()
+      if (ifVersion !== undefined && ifVersion !== state.version) throw versionChanged(state.version)
       const isFull = wanted === 'full'
       const { changes, results, version } = decideOperations(kinds, state, context, { operations, isFull })
       if (isFull) requireSmallReply(results)

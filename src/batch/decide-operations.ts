@@ -19,7 +19,7 @@ interface NamedRow {
 }
 
 export const wasConflict = (fields: string[]) =>
-  conflict(`The resource differs from "was" in: ${fields.join(', ')}`)
+  conflict(`The resource differs from "was" in: ${fields.join(', ')}`, { code: 'was-differs' })
 export const reinvited = () =>
   conflict('A member removed in a batch cannot be invited again in the same batch')
 

@@ -1,22 +1,25 @@
 import type { EventDraft } from '../model/events.ts'
-import { HttpError } from '../responses/errors.ts'
+import { type ErrorDetails, HttpError } from '../responses/errors.ts'
 
-export const operationError = (n: number, error: HttpError): HttpError => prefixed(`operations[${n}]`, error)
+export const operationError = (n: number, error: HttpError): HttpError =>
+  prefixed(`operations[${n}]`, error, { operation: n })
 
-const prefixed = (name: string, { status, message, headers }: HttpError) =>
-  new HttpError(status, `${name}: ${message}`, headers)
+export const prefixed = (
+  name: string,
+  { status, message, headers, details }: HttpError,
+  more?: ErrorDetails,
+): HttpError => new HttpError(status, `${name}: ${message}`, headers, { ...details, ...more })
 
 export const mapInOrder = <T, R>(
   all: T[],
   map: (one: T, n: number) => R,
-  nameOf: (n: number, error: HttpError) => string | undefined = (n) => `operations[${n}]`,
+  prefix: (n: number, error: HttpError) => HttpError = operationError,
 ): R[] =>
   all.map((one, n) => {
     try {
       return map(one, n)
     } catch (error) {
-      const name = error instanceof HttpError ? nameOf(n, error) : undefined
-      throw name === undefined ? error : prefixed(name, error as HttpError)
+      throw error instanceof HttpError ? prefix(n, error) : error
     }
   })
 

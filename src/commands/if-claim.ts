@@ -8,7 +8,8 @@ export interface IfClaim {
   seq: number
 }
 
-export const claimEnded = () => new HttpError(412, 'The claim with this seq has ended')
+export const claimEnded = () =>
+  new HttpError(412, 'The claim with this seq has ended', {}, { code: 'claim-ended' })
 
 /** Runs in the actor, so the claim cannot end before the commit. A move may name a claim in either project. */
 export function requireClaim({ taskId, seq }: IfClaim, now: string, ...states: ProjectState[]): void {

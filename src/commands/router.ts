@@ -100,9 +100,11 @@ export function openRoute(
 /** The lost process may have committed the command, so an error of the retry does not mean that nothing was written. */
 const asUnknown = () => Promise.reject(outcomeUnknown())
 
-function rejectionOf({ status, message, headers }: Refusal): HttpError {
+function rejectionOf({ status, message, headers, details }: Refusal): HttpError {
   // The previous release sends this message also if the command may be committed.
-  return message === 'The write timed out' ? outcomeUnknown() : new HttpError(status, message, headers)
+  return message === 'The write timed out'
+    ? outcomeUnknown()
+    : new HttpError(status, message, headers, details)
 }
 
 /** The largest request body (16 MiB), escaped twice as JSON. */

@@ -2,6 +2,7 @@ import { Elysia, ValidationError } from 'elysia'
 import { isTransient, mayBeWritten, toHttpError } from '../postgres/errors.ts'
 import {
   badRequest,
+  type ErrorDetails,
   errorResponse,
   type HttpError,
   internalError,
@@ -17,6 +18,11 @@ import { validationError } from '../schema/validation.ts'
 import type { Methods } from './methods.ts'
 import type { RequestInfo, Telemetry } from './telemetry.ts'
 
+const details = new WeakMap<Request, ErrorDetails>()
+
+/** Returns the details of the error that a request of this process got. Responses do not contain them. */
+export const errorDetailsOf = (request: Request): ErrorDetails => details.get(request) ?? {}
+
 /** Responds to every error with the same JSON fields. The cause of an unexpected error is only logged. */
 export const errors = (methods: Methods, telemetry: Telemetry, rejections: Rejections) =>
   // Elysia prepares every property of the context that this function's source text names, so the function names few.
@@ -27,6 +33,7 @@ export const errors = (methods: Methods, telemetry: Telemetry, rejections: Rejec
     telemetry.end({ request, route, began }, failure.status)
     const accountId = permit?.queue.accountId
     if (failure instanceof Response) return rejections.delay(request, failure, accountId)
+    details.set(request, failure.details)
     const id = requestId()
     const reason = failure.status === 500 ? reasonOf(error) : messageOf(failure, error)
     telemetry.logError({ request, route, params, caller, claims, began }, failure.status, id, reason)

@@ -1,6 +1,6 @@
 import type { Sql, SqlPart } from '../postgres/database.ts'
 import { untilPageFull } from '../reads/pages.ts'
-import { conflict, HttpError } from '../responses/errors.ts'
+import { HttpError, notUndoable } from '../responses/errors.ts'
 import { maxMoved } from './children.ts'
 import type { LoggedEvent } from './undo-input.ts'
 
@@ -15,7 +15,14 @@ export class UndoConflict extends HttpError {
   ) {
     const what = fields.length > 0 ? [...new Set(fields.map(shownName))].join(', ') : event.entity
     const named = by.length > 0 ? ` by seq ${by.join(', ')}` : ''
-    super(409, `Seq ${event.seq} cannot be undone: ${what} changed since${named}`)
+    super(
+      409,
+      `Seq ${event.seq} cannot be undone: ${what} changed since${named}`,
+      {},
+      {
+        ...(by.length > 0 && { code: 'changed-since', laterSeqs: by }),
+      },
+    )
   }
 }
 
@@ -34,8 +41,8 @@ export async function readBounded<R extends object>(sql: Sql, rows: SqlPart, lim
   return { rows: read as R[], isTooMuch: read.length > limit || sum > maxMoved.characters }
 }
 
-export const tooManyUndone = () => conflict(`An undo can take back at most ${maxUndoneEvents} events`)
+export const tooManyUndone = () => notUndoable(`An undo can take back at most ${maxUndoneEvents} events`)
 export const undoTooLarge = () =>
-  conflict(
+  notUndoable(
     `The undo is too large: it would restore or delete more than ${maxUndoneRows} rows, or ${maxMoved.characters} characters`,
   )

@@ -23,12 +23,40 @@ export const reasons = {
 } as const
 export type ErrorStatus = keyof typeof reasons
 
+/** What a program can do about an error; the tools for agents show it and turn `code` into advice. */
+export interface ErrorDetails {
+  code?:
+    | 'role-needed'
+    | 'scope-needed'
+    | 'claimed'
+    | 'claim-ended'
+    | 'task-done'
+    | 'was-differs'
+    | 'version-changed'
+    | 'changed-since'
+    | 'not-undoable'
+    | 'outcome-unknown'
+  needs?: { role?: string; scope?: string }
+  /** The account that holds a claim, and the end of the claim. */
+  holder?: string | null
+  until?: string
+  /** The seqs of later changes, which must be undone first. */
+  laterSeqs?: number[]
+  /** The version of the project. */
+  version?: number
+  /** The kind of row that does not exist, such as Task. */
+  missing?: string
+  /** The index of the operation in a batch. */
+  operation?: number
+}
+
 /** Clients receive the status and the message. */
 export class HttpError extends Error {
   constructor(
     readonly status: ErrorStatus,
     message: string,
     readonly headers: Record<string, string> = {},
+    readonly details: ErrorDetails = {},
   ) {
     super(message)
   }
@@ -39,9 +67,11 @@ export const unauthorized = (message: string) =>
   new HttpError(401, message, { 'www-authenticate': 'Bearer realm="docket"' })
 export const missingToken = () => unauthorized('A bearer token is required')
 export const invalidToken = () => unauthorized('The bearer token is not valid')
-export const forbidden = (message: string) => new HttpError(403, message)
-export const notFound = (noun: string) => new HttpError(404, `${noun} not found`)
-export const conflict = (message: string) => new HttpError(409, message)
+export const forbidden = (message: string, details?: ErrorDetails) => new HttpError(403, message, {}, details)
+export const notFound = (noun: string) => new HttpError(404, `${noun} not found`, {}, { missing: noun })
+export const conflict = (message: string, details?: ErrorDetails) => new HttpError(409, message, {}, details)
+/** For a change that cannot be undone, only replaced by another change. */
+export const notUndoable = (message: string) => conflict(message, { code: 'not-undoable' })
 export const idTaken = () => conflict('This id is already used; send a new UUIDv7')
 export const internalError = () => new HttpError(500, 'An unexpected error occurred in the service')
 export const duplicateParameter = (name: string) =>
@@ -51,20 +81,22 @@ export const unknownParameter = (name: string) => badRequest(unknownName(name.sl
 export const invalidIdempotencyKey = () =>
   badRequest('Idempotency-Key must be 1 to 255 printable ASCII characters, with or without quotes')
 export const tooManyRequests = (message: string) => new HttpError(429, message, { 'retry-after': '1' })
-export const unavailable = (message: string) => new HttpError(503, message, { 'retry-after': '1' })
+export const unavailable = (message: string, details?: ErrorDetails) =>
+  new HttpError(503, message, { 'retry-after': '1' }, details)
 /** The write may be committed already, or later. */
 export const outcomeUnknown = () =>
   unavailable(
     `${isUnknown}: repeat the write with the same Idempotency-Key; without a key, read first whether it was written`,
+    { code: 'outcome-unknown' },
   )
 const isUnknown = 'The outcome of the write is unknown'
 const isNothing = 'Nothing was written'
 export const writeTimedOut = () => unavailable(`The write timed out. ${isNothing}`)
 /** Adds to a 503 that nothing was written, unless the message already contains the outcome. */
 export function withOutcome(error: HttpError): HttpError {
-  const { status, message, headers } = error
+  const { status, message, headers, details } = error
   if (message.startsWith(isUnknown) || message.endsWith(isNothing)) return error
-  return new HttpError(status, `${message}. ${isNothing}`, headers)
+  return new HttpError(status, `${message}. ${isNothing}`, headers, details)
 }
 export const databaseUnavailable = () => unavailable('The database cannot be reached')
 export const statementTimedOut = () => unavailable('The database took too long for a statement')

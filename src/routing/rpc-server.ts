@@ -195,6 +195,6 @@ function encode(id: number, response: RpcResponse): SentResponse {
   return { head, body, bytes: Buffer.byteLength(head) + Buffer.byteLength(body) + overheadBytes }
 }
 
-export function toRefusal({ status, message, headers }: HttpError): RpcResponse {
-  return { kind: 'refusal', status, message, headers }
+export function toRefusal({ status, message, headers, details }: HttpError): RpcResponse {
+  return { kind: 'refusal', status, message, headers, details }
 }

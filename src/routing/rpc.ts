@@ -1,5 +1,5 @@
 import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
-import type { ErrorStatus } from '../responses/errors.ts'
+import type { ErrorDetails, ErrorStatus } from '../responses/errors.ts'
 import type { Reply } from '../responses/reply.ts'
 
 /*
@@ -36,6 +36,8 @@ export type Refusal = {
   status: ErrorStatus
   message: string
   headers: Record<string, string>
+  /** Missing from a process of the previous release. */
+  details?: ErrorDetails
 }
 
 export type RpcResponse =

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { invite, make, withToken } from '../support/client.ts'
 import { outcomeUnknown } from '../../src/responses/errors.ts'
 import { openScene } from '../support/scene.ts'
-import { errorOf } from '../../modules/mcp/errors/advice.ts'
+import { errorOf } from '../../modules/mcp/advice.ts'
 import { connect } from './mcp-client.ts'
 
 const { service, ada, bea, cay } = await openScene(['Ada', 'Bea', 'Cay'])
@@ -174,12 +174,13 @@ test('the error of a change that cannot be undone advises to use apply', async (
 
 test('the error of an unknown outcome advises to repeat the call with its key, or to read first without a key', () => {
   const headers = new Headers({ 'retry-after': '2' })
-  const body = { message: outcomeUnknown().message }
-  const error = errorOf({ status: 503, headers, body }, { key: 'a' })
+  const { message, details } = outcomeUnknown()
+  const body = { message }
+  const error = errorOf({ status: 503, headers, body, details }, { key: 'a' })
   expect([error.advice, error.details]).toEqual([
     'Send the same call again with the same key in 2 s',
     { retryAfterSeconds: 2 },
   ])
-  expect(errorOf({ status: 503, headers, body }).advice).toContain('before you repeat')
+  expect(errorOf({ status: 503, headers, body, details }).advice).toContain('before you repeat')
   expect(errorOf({ status: 500, headers, body }, { key: 'a' }).advice).toContain('same key')
 })

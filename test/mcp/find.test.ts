@@ -174,5 +174,5 @@ test('words select tasks by titles, descriptions, subtasks and comments, and pag
 test('a text with too many words gets the advice to correct it', async () => {
   const words = Array.from({ length: 33 }, (_, n) => `w${n}`)
   const { isError, body } = await call('find', { text: words.join(' ') })
-  expect([isError, body]).toMatchObject([true, { status: 400, do: 'Correct text, then call again' }])
+  expect([isError, body]).toMatchObject([true, { status: 400, do: 'Correct the arguments, then call again' }])
 })

@@ -3020,6 +3020,54 @@ export interface operations {
       }
     }
   }
+  verifyEmail: {
+    parameters: {}
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['VerifyEmail']
+      }
+    }
+    responses: {
+      /** @description Done */
+      200: {
+        content: {
+          'application/json': components['schemas']['Message']
+        }
+      }
+    }
+  }
+  forgotPassword: {
+    parameters: {}
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['ForgotPassword']
+      }
+    }
+    responses: {
+      /** @description Done */
+      202: {
+        content: {
+          'application/json': components['schemas']['Message']
+        }
+      }
+    }
+  }
+  resetPassword: {
+    parameters: {}
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['ResetPassword']
+      }
+    }
+    responses: {
+      /** @description Done */
+      200: {
+        content: {
+          'application/json': components['schemas']['Message']
+        }
+      }
+    }
+  }
   getMe: {
     parameters: {}
     responses: {
@@ -3079,54 +3127,6 @@ export interface operations {
     parameters: {}
     responses: {
       /** @description Signed out */
-      200: {
-        content: {
-          'application/json': components['schemas']['Message']
-        }
-      }
-    }
-  }
-  verifyEmail: {
-    parameters: {}
-    requestBody: {
-      content: {
-        'application/json': components['schemas']['VerifyEmail']
-      }
-    }
-    responses: {
-      /** @description Done */
-      200: {
-        content: {
-          'application/json': components['schemas']['Message']
-        }
-      }
-    }
-  }
-  forgotPassword: {
-    parameters: {}
-    requestBody: {
-      content: {
-        'application/json': components['schemas']['ForgotPassword']
-      }
-    }
-    responses: {
-      /** @description Done */
-      202: {
-        content: {
-          'application/json': components['schemas']['Message']
-        }
-      }
-    }
-  }
-  resetPassword: {
-    parameters: {}
-    requestBody: {
-      content: {
-        'application/json': components['schemas']['ResetPassword']
-      }
-    }
-    responses: {
-      /** @description Done */
       200: {
         content: {
           'application/json': components['schemas']['Message']

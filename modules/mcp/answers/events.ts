@@ -1,5 +1,5 @@
 import type { Names } from './names.ts'
-import { shortened } from './budget.ts'
+import { shortened } from './pages.ts'
 import { withoutEmpty } from './tasks.ts'
 
 const maxCharacters = 200

@@ -1,6 +1,6 @@
-import { readAll, usersOf } from '../names/name-lookup.ts'
+import { readAll, usersOf } from '../names/references.ts'
 import { read } from '../requests.ts'
-import type { Call } from '../tool.ts'
+import { type Call } from '../tool.ts'
 
 /** The names of a project, of its users and of its labels, by id. */
 export type Names = ReadonlyMap<string, string>

@@ -1,5 +1,5 @@
 import { headerOf, namedFields, taskFields } from '../../tasks/schema.ts'
-import { cut, shortened } from './budget.ts'
+import { cut, shortened } from './pages.ts'
 import type { Names } from './names.ts'
 
 export const details = ['lines', 'preview', 'full'] as const

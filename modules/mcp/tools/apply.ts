@@ -1,14 +1,12 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { maxOperations } from '../../../src/batch/operation-schema.ts'
 import { Input } from '../../../src/schema/input.ts'
-import type { Sent } from '../errors/advice.ts'
+import { Budget } from '../answers/pages.ts'
+import { projectIdOf, openWithIds } from '../names/references.ts'
+import { isReplayed, write, successful } from '../requests.ts'
+import { type Sent, type ApiResponse, type Call, type Tool, ToolError } from '../tool.ts'
 import { DryRun, Key, ProjectName } from './arguments.ts'
-import { projectIdOf } from '../names/name-lookup.ts'
 import { operationsText, withFlags } from './operations.ts'
-import { openWithIds } from '../names/references.ts'
-import { type ApiResponse, type Call, type Tool, ToolError } from '../tool.ts'
-import { isReplayed, read, write } from '../requests.ts'
-import { Budget } from '../answers/budget.ts'
 
 const operations = `A list of 1 to ${maxOperations} operations: all are done, or none. Each is {op, …fields}. as: a name of the row; later operations use #name as its id. was: {field: value} rejects the call if the row has other values. fields: {key: value} of custom fields. In place of the id of a user, label, custom field or view, its name is allowed. * required, [] list; null clears.
 ${operationsText()}`
@@ -56,16 +54,12 @@ export const apply: Tool = {
     const projectId = await projectIdOf(call, project)
     const path = `/projects/${projectId}/batch${dryRun ? '?dryRun=true' : ''}`
     // A dry run has no key, so that the real call can use the key.
-    const sent: Sent = { key, operations }
+    const sent: Sent = { key, operations, ifVersion: conditions.ifVersion }
     const request = { path, content: { ...conditions, operations }, key: dryRun ? undefined : key }
     const send = (operations: object[]) =>
       write<Batch>(call, { ...request, body: { ...conditions, operations } }, sent)
-    const answer = await withIds(call, projectId, operations).then(
-      (resolved) =>
-        send(resolved).catch((error: unknown) =>
-          throwWithVersion(error, call, projectId, conditions.ifVersion),
-        ),
-      (error: unknown) => earlierAnswer(send, error),
+    const answer = await withIds(call, projectId, operations).then(send, (error) =>
+      earlierAnswer(send, error),
     )
     const { version, batch = null, results } = answer.body
     if (dryRun) return { dryRun, version, operations: results.length }
@@ -89,22 +83,6 @@ const earlierAnswer = (send: (operations: object[]) => Promise<ApiResponse<Batch
   send([rejected]).catch((other: unknown) => {
     throw other instanceof ToolError && other.status === 404 ? error : other
   })
-
-/** Adds the current version to the error if `ifVersion` is not the current version. */
-async function throwWithVersion(
-  error: unknown,
-  call: Call,
-  projectId: string,
-  ifVersion?: number,
-): Promise<never> {
-  if (!(error instanceof ToolError) || error.status !== 412 || ifVersion === undefined) throw error
-  const { headers } = await read(call, `/projects/${projectId}`)
-  const version = Number(headers.get('docket-version'))
-  if (version === ifVersion) throw error
-  const after = Math.min(ifVersion, version)
-  const advice = `The project now has version ${version}. Read changes with after: ${after}, decide again, and call with ifVersion: ${version} and the same key`
-  throw new ToolError(412, error.message, advice, { version })
-}
 
 interface Result {
   id: string
@@ -141,3 +119,59 @@ const pageOf = (ids: Map<string, string>, rows: NonNullable<Page['rows']>): Page
   ...(ids.size > 0 && { ids: Object.fromEntries(ids) }),
   ...(rows.length > 0 && { rows }),
 })
+
+const undoInput = Input({
+  project: ProjectName,
+  batch: Type.Integer({
+    minimum: 1,
+    description: 'A whole number, `batch` of an answer of apply or undo, or batch or seq of an event',
+  }),
+  key: Key,
+  dryRun: DryRun,
+})
+
+interface Event {
+  seq: number
+  type: string
+  entityId: string
+  batch: number | null
+}
+
+/** The most rows that an answer lists. */
+const maxRows = 100
+
+export const undo: Tool = {
+  name: 'undo',
+  description:
+    'Undo an apply, an undo or a single change, in one commit. Rejected if a later change has set the same fields.',
+  inputSchema: undoInput,
+  scope: 'write',
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true },
+  async run({ project, batch, key, dryRun }: Static<typeof undoInput>, call: Call) {
+    const id = await projectIdOf(call, project)
+    const body = await selectionOf(call, id, batch)
+    const path = `/projects/${id}/undo${dryRun ? '?dryRun=true' : ''}`
+    const request = { path, body, content: { batch }, key: dryRun ? undefined : key }
+    const answer = await write<{ version: number; changes: Event[] }>(call, request, { key })
+    const { version, changes } = answer.body
+    const rows = changes.slice(0, maxRows).map(({ type, entityId }) => ({ type, id: entityId }))
+    const first = changes[0]!.seq
+    // `changes` may omit the last events, but the versions count all events.
+    const events = dryRun ? changes.length : version - first + 1
+    return { ...(dryRun ? { dryRun } : { batch: first }), version, ...isReplayed(answer), events, rows }
+  },
+}
+
+/** Returns the body of an undo: a single change has no batch, only a seq. @throws ToolError 409 for one change of a batch */
+async function selectionOf(call: Call, projectId: string, batch: number) {
+  const path = `/projects/${projectId}/events?after=${batch - 1}&limit=1`
+  const answer = await call.request<Event[]>('GET', path)
+  // The event does not exist yet (400), or has expired (410). Then the undo itself returns the error.
+  const [event] = [400, 410].includes(answer.status) ? [] : successful(answer).body
+  if (event?.seq !== batch || event.batch === batch) return { batch }
+  if (event.batch === null) return { seq: batch }
+  const advice = `Pass batch: ${event.batch} to undo the whole batch`
+  throw new ToolError(409, `The event ${batch} is a part of batch ${event.batch}`, advice, {
+    batch: event.batch,
+  })
+}

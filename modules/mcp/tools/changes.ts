@@ -2,12 +2,13 @@ import { type Static, Type } from '@sinclair/typebox'
 import { Input } from '../../../src/schema/input.ts'
 import { maxSeq, maxWaitSeconds } from '../../events/parameters.ts'
 import { type Event, hasNames, shownEvent } from '../answers/events.ts'
-import { openNames } from '../answers/names.ts'
-import { Budget } from '../answers/budget.ts'
-import { projectIdOf } from '../names/name-lookup.ts'
-import { cursorOf, read, withQuery } from '../requests.ts'
-import type { Call, Tool } from '../tool.ts'
-import { Count, EventTypes, ProjectName } from './arguments.ts'
+import { openNames, type Names } from '../answers/names.ts'
+import { Budget, Next, type Section, withSections } from '../answers/pages.ts'
+import type { Task } from '../answers/tasks.ts'
+import { projectIdOf, openWithIds } from '../names/references.ts'
+import { cursorOf, read, withQuery, successful } from '../requests.ts'
+import { type Call, type Tool, ToolError } from '../tool.ts'
+import { Count, EventTypes, ProjectName, TaskId, taskPath, UserName } from './arguments.ts'
 
 const input = Input({
   project: ProjectName,
@@ -57,3 +58,78 @@ const answerOf = (rows: object[], after: number, hasMore: boolean) => ({
   after,
   ...(hasMore && { next: String(after) }),
 })
+
+const historyInput = Input({
+  project: Type.Optional(ProjectName),
+  id: Type.Optional(TaskId('The id of a task: lists only events of this task')),
+  actor: UserName,
+  types: EventTypes,
+  next: Next,
+})
+type Arguments = Static<typeof historyInput>
+
+type TaskEvent = Event & { projectId: string }
+
+export const history: Tool = {
+  name: 'history',
+  description:
+    'List the changes of a project or a task with their authors, newest first. A deleted task has a history too. `batch` is the argument of undo.',
+  inputSchema: historyInput,
+  scope: 'read',
+  annotations: { readOnlyHint: true },
+  async run({ project, id, actor, types, next }: Arguments, call: Call) {
+    const given = project === undefined ? undefined : await projectIdOf(call, project)
+    if (id === undefined && given === undefined)
+      throw new ToolError(400, 'project or id is required', 'Pass a project, or the id of a task')
+    if (id !== undefined && (actor ?? types)) throw filtersNeedProject()
+    const projectId = given ?? (await projectOfTask(call, id!))
+    const names = projectId === undefined ? new Map() : await openNames(call)(projectId)
+    const section =
+      id === undefined
+        ? await ofProject(call, projectId!, { actor, types }, names)
+        : ofTask(id, { projectId, showsOthers: given === undefined }, names)
+    return withSections(call, () => ({ row: { project: projectId } }), [section], next)
+  },
+}
+
+const filtersNeedProject = () =>
+  new ToolError(
+    400,
+    'actor and types cannot be used together with id',
+    'Leave out id, or leave out actor and types',
+  )
+
+/** Returns undefined for a deleted task, which still has a history. */
+async function projectOfTask(call: Call, id: string): Promise<string | undefined> {
+  const answer = await call.request<Task>('GET', taskPath(id))
+  return answer.status === 404 ? undefined : successful(answer).body.projectId
+}
+
+/** Returns the history of a task. If the task has moved, `showsOthers` also shows events from other projects. */
+const ofTask = (
+  id: string,
+  { projectId, showsOthers }: { projectId?: string; showsOthers: boolean },
+  names: Names,
+): Section => ({
+  name: 'history',
+  path: `${taskPath(id)}/history`,
+  show(event: TaskEvent) {
+    const row = shownEvent(event, names)
+    if (event.projectId === projectId) return { row }
+    return showsOthers ? { row: { project: event.projectId, ...row } } : undefined
+  },
+})
+
+async function ofProject(
+  call: Call,
+  projectId: string,
+  { actor, types }: Pick<Arguments, 'actor' | 'types'>,
+  names: Names,
+): Promise<Section> {
+  const { assigneeId = actor } = await openWithIds(call, projectId)({ assigneeId: actor })
+  return {
+    name: 'history',
+    path: withQuery(`/projects/${projectId}/history`, { actor: assigneeId, type: types }),
+    show: (event: Event) => ({ row: shownEvent(event, names) }),
+  }
+}

@@ -5,10 +5,11 @@ import { OneOf, withoutNull } from '../../../src/schema/text.ts'
 import { sorts } from '../../task-lists/sorts.ts'
 import { user } from '../../tasks/kinds.ts'
 import { fieldParameters } from '../../tasks/schema.ts'
-import { details } from '../answers/tasks.ts'
-import { findTasks } from '../answers/found-tasks.ts'
-import { projectIdOf } from '../names/name-lookup.ts'
-import { needProject, openWithIds } from '../names/references.ts'
+import { openNames } from '../answers/names.ts'
+import { Next, type Section, withSections } from '../answers/pages.ts'
+import { type Detail, details, shownTask, type Task } from '../answers/tasks.ts'
+import { projectIdOf, needProject, openWithIds } from '../names/references.ts'
+import { withQuery } from '../requests.ts'
 import { type Call, type Tool, ToolError } from '../tool.ts'
 import { Count, Flag, LabelNames, ProjectName, UserName } from './arguments.ts'
 
@@ -52,10 +53,41 @@ const input = Input({
   sort: optional(OneOf('FindSort', sorts)),
   limit: Count(1, 100, 'A whole number from 1 to 100: the most tasks'),
   fields: optional(OneOf('FindFields', details)),
-  next: optional(Type.String({ maxLength: 500, description: 'A text, `next` of the previous answer' })),
+  next: Next,
 })
 
 type Arguments = Static<typeof input>
+
+/** The most tasks of an answer, which contains at most 20,000 characters of them. */
+const maxTasks: Record<Detail, number> = { lines: 100, preview: 50, full: 20 }
+
+/**
+ * `version` is the version of the project; missing if the search has no project. `indexed` is the part that a search
+ * covers while existing tasks are indexed for the first time.
+ */
+interface Facts {
+  version?: number
+  indexed?: string
+}
+
+function foundTasks(call: Call, query: { projectId?: string }, detail: Detail, facts: Facts): Section<Task> {
+  const namesOf = openNames(call)
+  return {
+    name: 'tasks',
+    path: withQuery('/tasks', query),
+    async show(task) {
+      const { projectId } = task
+      const names = await namesOf(projectId)
+      const row = shownTask(task, detail, names)
+      return { row: query.projectId ? row : { ...row, project: names.get(projectId) ?? projectId } }
+    },
+    onPage(headers) {
+      const [version, indexed] = [headers.get('docket-version'), headers.get('docket-indexed')]
+      if (version !== null) facts.version ??= Number(version)
+      if (indexed !== null && indexed !== 'all') facts.indexed ??= indexed
+    },
+  }
+}
 
 export const find: Tool = {
   name: 'find',
@@ -71,7 +103,16 @@ export const find: Tool = {
     const lists = { labels: labels?.join(), anyLabel: anyLabel?.join() }
     const q = text?.trim() || undefined
     const query = { projectId, q, ...filter, ...lists, ...fieldFilters(where) }
-    return findTasks(call, { query, detail: fields, limit, cursor: next })
+    const facts: Facts = {}
+    const section = foundTasks(call, query, fields, facts)
+    const max = Math.min(limit ?? Infinity, maxTasks[fields])
+    const { next: rest, ...found } = await withSections(
+      call,
+      () => ({ row: {} }),
+      [{ ...section, max }],
+      next,
+    )
+    return { ...found, ...facts, next: rest }
   },
 }
 

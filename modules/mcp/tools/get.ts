@@ -3,14 +3,13 @@ import type { EntityDefinition } from '../../../src/model/definition.ts'
 import type { ChildOfTask } from '../../../src/model/entities.ts'
 import { model } from '../../../src/model/model.ts'
 import { Input } from '../../../src/schema/input.ts'
-import { TaskId, taskPath } from './arguments.ts'
 import { type Event, shownEvent } from '../answers/events.ts'
 import { type Names, openNames } from '../answers/names.ts'
-import { Next, type Section, withSections } from '../answers/sections.ts'
-import { cut } from '../answers/budget.ts'
+import { Next, type Section, withSections, cut } from '../answers/pages.ts'
 import { withoutEmpty, namesIn, shortFields, type Task } from '../answers/tasks.ts'
 import { read } from '../requests.ts'
-import type { Call, Tool } from '../tool.ts'
+import { type Call, type Tool } from '../tool.ts'
+import { TaskId, taskPath } from './arguments.ts'
 
 const input = Input({ id: TaskId(), next: Next })
 
@@ -62,7 +61,8 @@ const sectionsOf = (path: string, names: Names): Section[] => [
   {
     name: 'history',
     path: `${path}/history`,
-    limit: recentEvents,
+    max: recentEvents,
+    isExcerpt: true,
     show: (event: Event) => ({ row: shownEvent(event, names) }),
   },
 ]

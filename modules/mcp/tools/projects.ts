@@ -1,11 +1,10 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { Input } from '../../../src/schema/input.ts'
-import { Next, type Section, withSections } from '../answers/sections.ts'
-import { cut } from '../answers/budget.ts'
+import { Next, type Section, withSections, cut } from '../answers/pages.ts'
 import { withoutEmpty } from '../answers/tasks.ts'
-import { projectIdOf } from '../names/name-lookup.ts'
+import { projectIdOf } from '../names/references.ts'
 import { read } from '../requests.ts'
-import type { Call, Tool } from '../tool.ts'
+import { type Call, type Tool } from '../tool.ts'
 import { ProjectName } from './arguments.ts'
 
 const input = Input({ project: Type.Optional(ProjectName), next: Next })
