@@ -1,190 +1,310 @@
 import { expect, test } from 'bun:test'
-import { readCsv } from '../../../modules/imports/readers/csv-sources/csv.ts'
+import { csvColumns, escapeFormula } from '../../../modules/exports/cells.ts'
+import { ImportError } from '../../../modules/imports/items.ts'
+import type { Mapping } from '../../../modules/imports/mapping.ts'
+import { columnsError } from '../../../modules/imports/readers/csv/columns.ts'
+import { readers } from '../../../modules/imports/sources.ts'
+import { upTo } from '../../races/pair.ts'
 import { reading, tasksOf } from './reading.ts'
+
+const read = (file: string, columns?: Mapping['columns']) =>
+  reading(readers.csv, file, { mapping: { columns } })
 
 test('reads columns by their usual names, and proposes the mapping', async () => {
   const file =
     'Name,Status,Deadline,Assigned to,Tags,Estimate\r\nOil the wheels,Doing,2026-11-21,Ada,"a, b",3\r\n'
-  const { items, proposal } = await reading(readCsv, file)
+  const { items, proposal } = await read(file)
   expect(items).toEqual([
     { kind: 'field', row: 1, key: 'estimate', name: 'Estimate', type: 'number' },
     {
-      kind: 'task',
-      row: 1,
-      key: expect.stringMatching(/^[\w-]{22}$/),
-      hasNoId: true,
-      title: 'Oil the wheels',
-      list: 'Doing',
-      dueDate: '2026-11-21',
-      assignee: { name: 'Ada' },
-      labels: ['a', 'b'],
-      fields: { estimate: 3 },
+      ...{ kind: 'task', row: 1, key: expect.stringMatching(/^[\w-]{22}$/), hasNoId: true },
+      ...{ title: 'Oil the wheels', list: 'Doing', dueDate: '2026-11-21', assignee: { name: 'Ada' } },
+      ...{ labels: ['a', 'b'], fields: { estimate: 3 } },
     },
   ])
   expect(proposal.columns).toEqual({
-    Name: 'title',
-    Status: 'status',
-    Deadline: 'dueDate',
-    'Assigned to': 'assignee',
-    Tags: 'labels',
-    Estimate: 'field.estimate',
+    ...{ Name: 'title', Status: 'status', Deadline: 'dueDate', 'Assigned to': 'assignee' },
+    ...{ Tags: 'labels', Estimate: 'field.estimate' },
   })
 })
 
 test.each([',', ';', '\t', '|'])('finds the separator %j', async (separator) => {
-  const cells = ['title', 'status', 'note', 'a', 'Done', `"x ${separator} y"`]
-  const file = `${cells.slice(0, 3).join(separator)}\n${cells.slice(3).join(separator)}`
-  const read = await reading(readCsv, file)
-  expect(tasksOf(read)).toMatchObject([{ title: 'a', list: 'Done', description: `x ${separator} y` }])
+  const cells = ['a', 'Done', `"x ${separator} y"`].join(separator)
+  const { items } = await read(`${['title', 'status', 'note'].join(separator)}\n${cells}`)
+  expect(items).toMatchObject([{ title: 'a', list: 'Done', description: `x ${separator} y` }])
 })
 
 test.each(['\r\n', '\n', '\r'])('reads rows that end with %j', async (end) => {
-  const read = await reading(readCsv, ['title,description', 'a,"1', '2"', '', 'b,"say ""hi"""', ''].join(end))
-  expect(tasksOf(read)).toMatchObject([
+  const { items } = await read(['title,description', 'a,"1', '2"', '', 'b,"say ""hi"""', ''].join(end))
+  expect(items).toMatchObject([
     { row: 1, title: 'a', description: `1${end}2` },
     { row: 2, title: 'b', description: 'say "hi"' },
   ])
 })
 
-test('gives tasks without an id the same key in each reading, and equal tasks different keys', async () => {
-  const keysOf = async (file: string) => tasksOf(await reading(readCsv, file)).map(({ key }) => key)
-  const keys = await keysOf('title,status\na,Doing\nb,Doing\na,Done\n')
+test('gives tasks without an id the same key in each reading, also if white space has changed, and equal tasks different keys', async () => {
+  const keysOf = async (file: string) => tasksOf(await read(file)).map(({ key }) => key)
+  const keys = await keysOf('title,status\na b,Doing\nb,Doing\n"a\r\n b",Done\n')
   expect(keys[2]).toBe(`${keys[0]}#2`)
-  expect(await keysOf('title,status\nb,Done\na,Done\na,Done\n')).toEqual([keys[1]!, keys[0]!, keys[2]!])
+  expect(await keysOf('title\nb\na b\na b\n')).toEqual([keys[1]!, keys[0]!, keys[2]!])
 })
 
-test('reads people, priorities, subtasks, blockers and completion', async () => {
-  const header = 'ID,Title,Priority,Owner,Owner email,Reporter,Subtasks,Blocked by,Completed,Section,Status'
+test('reads the parts of a task, and several columns for completed tasks', async () => {
   const rows = [
-    'A-1,a,Urgent,Ada,ada@example.com,Bob <bob@example.com>,"- [x] one\n- [ ] two\n☑ three",,2026-11-20,Mill,Doing',
-    'A-2,b,none,,,ada@example.com,,"A-1, A-3",no,Mill,',
-    'A-3,c,extreme,,,,,,yes,,',
+    'ID,Title,Owner,Owner email,Subtasks,Completed,Done,Section,Status',
+    'A-1,a,Ada,ada@example.com,"- [x] one\n- [ ] two\n☑ three",2026-11-20,0,Mill,Doing',
+    'A-2,b,,,,no,0,Mill,',
+    'A-3,,,,,,1,,',
   ]
-  const { items } = await reading(readCsv, [header, ...rows].join('\n'))
-  expect(items.filter(({ kind }) => kind !== 'field')).toEqual([
+  const subtask = { kind: 'subtask', row: 1, task: 'A-1' }
+  expect((await read(rows.join('\n'))).items.slice(1)).toEqual([
     {
-      ...{ kind: 'task', row: 1, key: 'A-1', title: 'a', priority: 'HIGH', list: 'Doing', status: 'DONE' },
-      assignee: { name: 'Ada', email: 'ada@example.com' },
-      author: { name: 'Bob', email: 'bob@example.com' },
-      labels: ['Mill'],
-      fields: { completed: '2026-11-20' },
+      ...{ kind: 'task', row: 1, key: 'A-1', title: 'a', list: 'Doing', status: 'DONE', labels: ['Mill'] },
+      ...{ assignee: { name: 'Ada', email: 'ada@example.com' }, fields: { completed: '2026-11-20' } },
     },
-    { kind: 'subtask', row: 1, task: 'A-1', title: 'one', completed: true },
-    { kind: 'subtask', row: 1, task: 'A-1', title: 'two', completed: false },
-    { kind: 'subtask', row: 1, task: 'A-1', title: 'three', completed: true },
-    {
-      ...{ kind: 'task', row: 2, key: 'A-2', title: 'b', list: 'Mill', blockedBy: ['A-1', 'A-3'] },
-      author: { name: 'ada@example.com', email: 'ada@example.com' },
-    },
-    {
-      ...{ kind: 'task', row: 3, key: 'A-3', title: 'c', status: 'DONE', notes: ['Priority: extreme'] },
-      messages: ['The priority "extreme" is unknown'],
-    },
-  ])
+    { ...subtask, title: 'one', completed: true },
+    { ...subtask, title: 'two', completed: false },
+    { ...subtask, title: 'three', completed: true },
+    { kind: 'task', row: 2, key: 'A-2', title: 'b', list: 'Mill' },
+    { kind: 'task', row: 3, key: 'A-3', title: '', status: 'DONE', problem: 'The row has no title' },
+  ] as never)
 })
 
-test('reports rows with missing or further cells, and adds cells without a header to the notes', async () => {
-  const read = await reading(readCsv, 'title,status,note\na\nb,Done,x,,\nc,Done,x,more\n,,\n')
-  expect(tasksOf(read)).toMatchObject([
-    { row: 1, title: 'a', messages: ['The row has 1 cell, and the header 3'] },
-    { row: 2, title: 'b', description: 'x' },
-    {
-      ...{ row: 3, title: 'c', list: 'Done', notes: ['Without a header: more'] },
-      messages: ['The row has 4 cells, and the header 3: a cell that contains the separator must be quoted'],
-    },
-  ])
-  expect(tasksOf(read)[1]).not.toHaveProperty('messages')
-})
-
-test('rejects a row without a title', async () => {
-  const read = await reading(readCsv, 'id,title,description\n1,,In brass\n2,Oil,\n')
-  expect(tasksOf(read)).toMatchObject([{ title: '', problem: 'The row has no title' }, { title: 'Oil' }])
-})
-
-test('keeps white space in titles, and removes the quote before a formula', async () => {
-  const file = `title,tags,description\n" two\n  lines ","'=a, '","'=1+1"\n'it's,,'+1\n`
-  const read = await reading(readCsv, file)
-  expect(tasksOf(read)).toMatchObject([
-    { title: 'two\n  lines', labels: ['=a', "'"], description: '=1+1' },
-    { title: "'it's", description: '+1' },
-  ])
-})
-
-test('skips lines about the file above the header', async () => {
-  const read = await reading(readCsv, 'Made on Friday\n\n,,\nhttps://example.com,,\nTitle,Status\na,Done\n')
-  expect(tasksOf(read)).toMatchObject([{ row: 1, title: 'a', list: 'Done' }])
-})
-
-test('finds a task without an id again if only white space in its title has changed', async () => {
-  const [one, two] = tasksOf(await reading(readCsv, 'title\n"two\r\n lines"\ntwo lines\n'))
-  expect(two!.key).toBe(`${one!.key}#2`)
-})
-
-test('reads a quote in a cell that does not begin with a quote', async () => {
-  const file = 'title,description\n5" disk,a "b" c\n"6"" disk",""\nx,y"\r\n"",\n'
+test.each<[what: string, file: string, tasks: object[]]>([
+  [
+    'rows with missing or further cells',
+    'title,status,note\na\nb,Done,x,,\nc,Done,x,more\n,,\n',
+    [
+      { row: 1, title: 'a', messages: ['The row has 1 cell, and the header 3'] },
+      { row: 2, title: 'b', description: 'x', messages: undefined },
+      {
+        ...{ row: 3, title: 'c', list: 'Done', notes: ['Without a header: more'] },
+        messages: [
+          'The row has 4 cells, and the header 3: a cell that contains the separator must be quoted',
+        ],
+      },
+    ],
+  ],
+  [
+    'white space in titles, and formulas after a quote',
+    `title,tags,description\n" two\n  lines ","'=a, '","'=1+1"\n'it's,,'+1\n`,
+    [
+      { title: 'two\n  lines', labels: ['=a', "'"], description: '=1+1' },
+      { title: "'it's", description: '+1' },
+    ],
+  ],
+  [
+    'lines about the file above the header',
+    'Made on Friday\n\n,,\nhttps://example.com,,\nTitle,Status\na,Done\n',
+    [{ row: 1, title: 'a', list: 'Done' }],
+  ],
+  [
+    'quotes in cells that do not begin with a quote',
+    'title,description\n5" disk,a "b" c\n"6"" disk",""\nx,y"\r\n',
+    [{ title: '5" disk', description: 'a "b" c' }, { title: '6" disk' }, { title: 'x', description: 'y"' }],
+  ],
+  [
+    'several columns for a field',
+    'Title,Title,Due,Due,Owner,Owner,Status,Status\na,A,2026-01-02,2026-01-03,Ada,Bob,Doing,Done\n,b,2026-01-02,2026-01-02,,Bob,,Done\n',
+    [
+      {
+        ...{ title: 'a', dueDate: '2026-01-02', assignee: { name: 'Ada' }, list: 'Doing' },
+        notes: ['Title: A', 'Due: 2026-01-03', 'Owner: Bob', 'Status: Done'],
+      },
+      { title: 'b', dueDate: '2026-01-02', assignee: { name: 'Bob' }, list: 'Done', notes: undefined },
+    ],
+  ],
+  [
+    'several columns of labels, comments and fields',
+    'Title,Labels,Labels,Comment,Comment,Sprint,Sprint\na,x,"y, X",1,2,S1,S2\n',
+    [{ labels: ['x', 'y', 'X'], fields: { sprint: 'S1, S2' } }],
+  ],
+  [
+    'a repeated header, as in two joined files',
+    'title,size\na,1\n\ufefftitle,size\nb,2\n',
+    [{ title: 'a' }, { row: 2, problem: 'The row repeats the header' }, { row: 3, fields: { size: 2 } }],
+  ],
+  [
+    'headers and values that are properties of every object',
+    'title,constructor,__proto__,toString,status\na,1,x,y,constructor\n',
+    [{ list: 'constructor', fields: { constructor: 1, proto: 'x', tostring: 'y' } }],
+  ],
+])('reads %s', async (_, file, tasks) => {
   for (const partBytes of [1, 7, 1_000]) {
-    const read = await reading(readCsv, file, { partBytes })
-    expect(tasksOf(read).slice(0, 3)).toMatchObject([
-      { title: '5" disk', description: 'a "b" c' },
-      { title: '6" disk' },
-      { title: 'x', description: 'y"' },
-    ])
+    const found = tasksOf(await reading(readers.csv, file, { partBytes }))
+    expect(found.map((task, n) => ({ ...undefinedIn(tasks[n]), ...task }))).toMatchObject(tasks)
   }
 })
+/** `toMatchObject` compares an absent value with undefined. */
+const undefinedIn = (task: object = {}) =>
+  Object.fromEntries(Object.entries(task).filter(([, value]) => value === undefined))
 
-test('uses the first of several columns for a field, and adds the other texts to the notes', async () => {
-  const file =
-    'Title,Due,Due,Owner,Owner,Status,Status\na,2026-01-02,2026-01-03,Ada,Bob,Doing,Done\nb,2026-01-02,2026-01-02,,Bob,,Done\n'
-  expect(tasksOf(await reading(readCsv, file))).toMatchObject([
-    {
-      ...{ dueDate: '2026-01-02', assignee: { name: 'Ada' }, list: 'Doing' },
-      notes: ['Due: 2026-01-03', 'Owner: Bob', 'Status: Done'],
-    },
-    { dueDate: '2026-01-02', assignee: { name: 'Bob' }, list: 'Done' },
+test('prefers the columns of the mapping, and reports names that the file has no column for', async () => {
+  const columns = { Titel: 'title', Frist: 'dueDate', Rang: null, Absent: 'labels', titel: null }
+  const result = await read('Name,Titel,Frist,Rang\nx,a,2026-11-20,5\n', columns)
+  expect(tasksOf(result)).toMatchObject([{ title: 'a', dueDate: '2026-11-20', fields: { name: 'x' } }])
+  const { Name, Rang } = result.proposal.columns!
+  expect([Name, Rang]).toEqual(['field.name', null])
+  const message = 'The file has no column for these names in mapping.columns:'
+  expect(result.messages).toEqual([`${message} "Absent", "titel"`])
+  const others = Object.fromEntries(upTo(12).map((n) => [`${n}`.repeat(60), null]))
+  const { messages } = await read('Title\na\n', others)
+  expect(messages[0]).toEndWith(`"${'9'.repeat(50)}", "${'10'.repeat(25)}", and 2 others`)
+  expect((await read('title,\na,1\n', (await read('title,\na,1\n')).proposal.columns)).messages).toEqual([])
+})
+
+test('finds the columns of the mapping in another Unicode form', async () => {
+  const keys = new Set<string>()
+  const mapping = { Überschrift: 'title', Größe: 'field.size', Priorität: 'priority', Größte: null }
+  for (const [form, other] of [['NFC', 'NFD'] as const, ['NFD', 'NFC'] as const]) {
+    const file = 'Überschrift,Größe,日付ガ,Priorität,Größte\na,5,x,Höchste,y\n'.normalize(form)
+    const columns = Object.entries(mapping).map(([name, target]) => [name.normalize(other), target])
+    const result = await read(file, Object.fromEntries(columns))
+    expect(tasksOf(result)).toMatchObject([{ title: 'a', priority: 'HIGH', fields: { size: 5 } }])
+    keys.add(Object.keys(tasksOf(result)[0]!.fields!).join())
+    expect(result.messages).toEqual([])
+  }
+  expect(keys.size).toBe(1)
+})
+
+test('accepts section, key and comment for list, id and comments', async () => {
+  const result = await read('a,b,c,d\n1,2,3,4\n', { a: 'title', b: 'section', c: 'key', d: 'comment' })
+  expect(result.items).toEqual([
+    { kind: 'task', row: 1, title: '1', list: '2', key: '3' },
+    { kind: 'comment', row: 1, task: '3', text: '4' },
   ])
 })
 
-test('rejects a repeated header, as in two joined files', async () => {
-  const { items } = await reading(readCsv, 'title,size\na,1\n\ufefftitle,size\nb,2\n')
-  expect(items).toMatchObject([
-    { kind: 'field', key: 'size', type: 'number' },
-    { title: 'a' },
-    { row: 2, problem: 'The row repeats the header' },
-    { row: 3, title: 'b', fields: { size: 2 } },
-  ])
+test.each<[Mapping['columns'], string]>([
+  [{ Title: 'title', Other: 'title' }, 'Only one column can be the title, but these are: Title, Other'],
+  [{ Title: null }, 'No column is the title. Send mapping.columns, such as {"Title": "title"}'],
+])('rejects the columns %j', async (columns, message) => {
+  const error = await read('Title,Other\na,b\n', columns).catch((failure: unknown) => failure)
+  expect(error).toBeInstanceOf(ImportError)
+  expect((error as Error).message).toStartWith(message)
+})
+
+test('suggests the nearest field for an unknown one', () => {
+  expect(columnsError({ Title: 'titel' })).toMatch(
+    /^mapping.columns.Title must be null, field.<key>, or one of title, .*; did you mean title\?$/,
+  )
+  for (const name of ['field.Größe', 'constructor'])
+    expect(columnsError({ Title: name })).toMatch(/^mapping.columns.Title must be null, .* id$/)
 })
 
 test.each([
-  ['ja', 'DONE'],
-  ['WAHR', 'DONE'],
-  ['100%', 'DONE'],
-  ['03/04/2026', 'DONE'],
-  ['nein', undefined],
-  ['FALSCH', undefined],
-  ['50%', undefined],
-  ['soon', undefined],
-])('reads %s in a column for completed tasks', async (text, status) => {
-  const [task] = tasksOf(await reading(readCsv, `Title,Done\na,${text}\n`))
-  expect(task!.status).toBe(status as 'DONE')
-  const isOther = ['50%', 'soon'].includes(text)
-  expect([task!.fields?.['done'], task!.messages?.length]).toEqual(
-    isOther ? [text, 1] : [text.includes('/') ? text : undefined, undefined],
-  )
+  ['Size', '-1.5,20', 'number', -1.5],
+  ['Size', '3.0,0.5', 'number', 3],
+  ['Size', '12.50,3.00', 'number', 12.5],
+  ['Size', '10,1.5', 'number', 10],
+  ['ok?', 'TRUE,false', 'boolean', true],
+  ['on', '2026-02-28,2026-03-01', 'date', '2026-02-28'],
+  ['on', '2026-02-29', 'text', '2026-02-29'],
+  ['zip', '007,8', 'text', '007'],
+  ['mixed', '1,x', 'text', '1'],
+  ['Release', '1.10,1.1', 'text', '1.10'],
+  ['Release', '1.0,2', 'text', '1.0'],
+  ['Fix Version/s', '1.0', 'text', '1.0'],
+  ['appVersion', '2', 'text', '2'],
+  ['Versions', 'true', 'text', 'true'],
+  ['Conversion', '2', 'number', 2],
+  ['field.version', '2,1.5', 'number', 2],
+  ['field.n', '1e+21,-1e-7,0.1234567', 'number', 1e21],
+  ['field.n', '-0.125', 'number', -0.125],
+  ...['1.50', 'TRUE', '-0', '1e5', '007', '0.10'].map((text) => ['field.t', text, 'text', text] as const),
+])('reads %s with %s as a %s', async (header, values, type, first) => {
+  const { items } = await read(`Title,${header}\n${values.replace(/(^|,)/g, '\na,')}`)
+  expect(items[0]).toMatchObject({ kind: 'field', type, name: header.replace('field.', '') })
+  expect(Object.values(tasksOf({ items })[0]!.fields!)).toEqual([first])
 })
 
-test('reports a date that a spreadsheet has written as a number', async () => {
-  const [task] = tasksOf(await reading(readCsv, 'Title,Due\na,45981\n'))
-  expect(task).toMatchObject({
-    notes: ['Due: 45981'],
-    messages: ['The date "45981" cannot be read: format the column of the spreadsheet as dates'],
-  })
+test('gives fields different keys, also for headers in other scripts, and turns fields above 50 into notes', async () => {
+  const { proposal } = await read('title,Größe,GRÖSSE!,2nd,優先,重要,Größe (m),no\na,1,2,3,4,5,6,\n')
+  const keys = Object.values(proposal.columns!).slice(1)
+  expect(keys.slice(0, 3)).toEqual(['field.gro_e', 'field.grosse', 'field.nd'])
+  expect(keys[3]).toMatch(/^field\.f_[0-9a-f]{8}$/)
+  expect([new Set(keys).size, keys[6]]).toEqual([7, null])
+  const names = upTo(60).map((n) => `c${n}`)
+  const many = await read(`title,${names}\na,${names.map((name) => `v${name}`)}\n`)
+  expect(many.items.filter(({ kind }) => kind === 'field')).toHaveLength(50)
+  expect(tasksOf(many)[0]!.notes).toEqual(names.slice(50).map((name) => `${name}: v${name}`))
 })
 
-test('reads several columns for completed tasks', async () => {
-  const file = 'Title,Done,Completed at\na,1,\nb,0,2026-01-02\nc,0,\n'
-  expect(tasksOf(await reading(readCsv, file)).map(({ status }) => status)).toEqual([
-    'DONE',
-    'DONE',
-    undefined,
+test('reports rows of Todoist that are not tasks, and reads all cells of titles with unquoted commas', async () => {
+  const file = `TYPE,CONTENT,DESCRIPTION,PRIORITY,INDENT
+section,Home,Around the house,,
+task,Inventory: services, jobs, batch,1,1
+section,Identity,,Secrets,
+note,Look,,,,extra
+`
+  const { items, messages } = await reading(readers.todoist, file)
+  expect(tasksOf({ items })).toMatchObject([
+    {
+      ...{ title: 'Inventory: services', description: ' jobs', list: 'Home' },
+      notes: ['PRIORITY:  batch', 'Without a header: 1'],
+    },
   ])
+  for (const line of [
+    'Row 1: The description of the section was not imported: Around the house',
+    'Row 3: PRIORITY: Secrets',
+    'Row 4: Without a header: extra',
+    'Row 4: The comment on the whole project was not imported: Look',
+  ])
+    expect(messages).toContain(line)
+})
+
+test('reads an export of Docket without a mapping', async () => {
+  const rows = [
+    {
+      ...{ id: '01a2061c-0001', number: '7', title: '=Oil', description: "'- all, wheels\n", status: 'DONE' },
+      ...{ priority: 'HIGH', dueDate: '2027-01-31T17:00:00.000Z', remindAt: '2027-01-30T17:00:00.000Z' },
+      ...{ assignee: 'Lovelace, Ada <ada@example.com>', labels: 'a, b\nc;d', externalId: 'A  42' },
+      ...{ blockedBy: '01a2061c-0002\n01a2061c-0003', createdAt: '2026-11-20T10:00:00.123Z' },
+      ...{
+        updatedAt: '2026-11-21T10:00:00.000Z',
+        author: 'Grace <grace@example.com>',
+        importedAuthor: 'Bob',
+      },
+      ...{ subtasks: '[x] one, two\n[ ] [x] three', 'field.size': '12', 'field.note': 'x\ny' },
+      comments:
+        '2026-11-20T10:05:00.000Z Grace <grace@example.com>\n  In brass,\n  \n  please.\n2026-11-20T10:06:00.000Z Bob\n  Yes',
+    },
+    { id: '01a2061c-0002', title: 'null', labels: 'null', author: 'Grace <grace@example.com>' },
+  ]
+  const names = [...csvColumns, 'field.size', 'field.note']
+  const cells = (row: Record<string, string>) =>
+    names.map((name) => `"${escapeFormula(row[name] ?? '').replaceAll('"', '""')}"`).join()
+  const { items, proposal } = await read(
+    `\ufeff${names}\r\n${rows.map((row) => `${cells(row)}\r\n`).join('')}`,
+  )
+  const child = { row: 1, task: '01a2061c-0001' }
+  const grace = { name: 'Grace', email: 'grace@example.com' }
+  expect(items).toEqual([
+    { kind: 'field', row: 1, key: 'size', name: 'size', type: 'number' },
+    { kind: 'field', row: 1, key: 'note', name: 'note', type: 'text' },
+    {
+      ...{ kind: 'task', row: 1, key: '01a2061c-0001', externalId: 'A  42', title: '=Oil', status: 'DONE' },
+      ...{ description: "'- all, wheels\n", priority: 'HIGH', labels: ['a, b', 'c;d'] },
+      ...{ dueDate: '2027-01-31T17:00:00.000Z', remindAt: '2027-01-30T17:00:00.000Z' },
+      ...{ assignee: { name: 'Lovelace, Ada', email: 'ada@example.com' }, author: { name: 'Bob' } },
+      ...{ blockedBy: ['01a2061c-0002', '01a2061c-0003'], createdAt: '2026-11-20T10:00:00.123Z' },
+      ...{ fields: { size: 12, note: 'x\ny' } },
+    },
+    { kind: 'subtask', ...child, title: 'one, two', completed: true },
+    { kind: 'subtask', ...child, title: '[x] three', completed: false },
+    {
+      ...{ kind: 'comment', ...child, text: 'In brass,\n\nplease.', author: grace },
+      createdAt: '2026-11-20T10:05:00.000Z',
+    },
+    {
+      kind: 'comment',
+      ...child,
+      text: 'Yes',
+      author: { name: 'Bob' },
+      createdAt: '2026-11-20T10:06:00.000Z',
+    },
+    { kind: 'task', row: 2, key: '01a2061c-0002', title: 'null', labels: ['null'], author: grace },
+  ] as never)
+  expect(proposal.columns).toMatchObject({ number: null, updatedAt: null, 'field.size': 'field.size' })
+  expect(proposal.columns).not.toHaveProperty('importedAuthor')
 })
