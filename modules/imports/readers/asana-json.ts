@@ -17,12 +17,11 @@ export const readAsanaJson = boardReader({
       (row.text('resource_type') ?? 'task') === 'task' &&
       row.text('resource_subtype') !== 'section',
     ...{ description: 'notes', status: 'completed', dueDate: 'due_at|due_on', createdAt: 'created_at' },
-    ...{ author: 'created_by', labels: 'tags', parent: 'parent.gid', parts: 'subtasks' },
+    ...{ author: 'created_by', people: 'assignee', labels: 'tags', parent: 'parent.gid', parts: 'subtasks' },
     listName(task) {
       const section = task.entries('memberships')[0]?.text('section.name')
       return section && !/^(\(no section\)|untitled section)$/i.test(section) ? section : undefined
     },
-    people: (task, board) => [board.person(task, 'assignee') ?? []].flat(),
     label: (task) => (task.text('resource_subtype') === 'milestone' ? 'milestone' : undefined),
     values: (task, board) => task.entries('custom_fields').flatMap((field) => valueOf(field, board)),
     blockedBy: (task) => task.entries('dependencies').map((blocker) => blocker.required('gid')),

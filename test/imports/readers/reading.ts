@@ -1,3 +1,4 @@
+import '../../../modules/modules.ts'
 import type { ImportedItem } from '../../../modules/imports/items.ts'
 import type { Mapping } from '../../../modules/imports/mapping.ts'
 import type { Reader } from '../../../modules/imports/readers/reader.ts'

@@ -1,3 +1,4 @@
+import { parseInstant } from '../../../../src/schema/text.ts'
 import {
   type CommentItem,
   ImportError,
@@ -13,7 +14,6 @@ import { KeyMap } from '../key-map.ts'
 import type { Reader } from '../reader.ts'
 import { Board, type FieldParts, type FieldValue, idOf, type ListName, nameOf } from './board.ts'
 import type { Colors } from './colors.ts'
-import { InOrder, SubtaskOrder } from './order.ts'
 
 /** A value of a row: its path, or a function. */
 type Column<Value> = string | ((row: Entry, board: Board) => Value | undefined)
@@ -21,13 +21,14 @@ type NoteValue = Json | undefined
 /** The lines of each name, such as `Start: 2027-01-31`. A true value gives the name alone. */
 type Notes = Record<string, Column<NoteValue | NoteValue[]>>
 
-interface Cards {
+/** Cards, or items of checklists. */
+interface Columns {
   /** The patterns of the rows. */
   at: string[]
   /** False for a row of another kind. */
   is?(row: Entry): boolean
   key?: Column<string>
-  description: string
+  description?: string
   /** The id of the list. */
   list?: Column<string>
   /** Default: the name of the list. */
@@ -37,31 +38,24 @@ interface Cards {
   dueDate?: string
   remindAt?: Column<string>
   createdAt: Column<string>
-  author: Column<ImportedPerson>
+  author?: Column<ImportedPerson>
   /** The first person is the assignee. */
-  people: Column<ImportedPerson[]>
-  labels: Column<string[]>
+  people?: Column<ImportedPerson[]>
+  labels?: Column<string[]>
   /** A label besides `labels`. */
   label?: Column<string>
   values?: Column<FieldValue[]>
   parent?: Column<string>
   blockedBy?: Column<string[]>
-  notes: Notes
+  notes?: Notes
   /** The number of comments in the source. */
   comments?: Column<number>
   /** The list in a card with sub-items, which have the columns of cards. */
   parts?: string
 }
 
-/** The items of checklists. */
-interface Items {
-  at: string[]
+interface Items extends Columns {
   checklist(item: Entry, board: Board): Entry | undefined
-  isDone: Column<boolean>
-  createdAt: Column<string>
-  dueDate?: string
-  assignee?: Column<ImportedPerson>
-  notes?: Notes
 }
 
 interface Comments {
@@ -91,7 +85,7 @@ export interface BoardSource {
   /** The key of the position of a list, a card, a checklist or an item. */
   position?: string
   field?(field: Entry): FieldParts
-  cards: Cards
+  cards: Columns
   items?: Items
   comments?: Comments
   /** Reads the rows of comments before the cards. */
@@ -151,7 +145,6 @@ const textIn = (row: Entry, column: Column<string> | undefined, board: Board) =>
   valueIn(row, column, board, (path) => row.text(path))
 const personIn = (row: Entry, column: Column<ImportedPerson> | undefined, board: Board) =>
   valueIn(row, column, board, (path) => board.person(row, path))
-const titleOf = (row: Entry): string => row.required(row.value.name === undefined ? 'title' : 'name')
 
 const notesIn = (row: Entry, notes: Notes = {}, board: Board): string[] =>
   Object.entries(notes).flatMap(([name, column]) =>
@@ -173,7 +166,8 @@ const isEmpty = (value: unknown): boolean =>
 class BoardReading {
   private readonly cards = new InOrder()
   private readonly items = new InOrder()
-  private readonly order = new SubtaskOrder()
+  /** The latest creation time of the subtasks so far in ms, by the keys of tasks. */
+  private readonly latest = new KeyMap<number>()
   /** Cards that are parts of other cards may be in the file twice. */
   private readonly parts = new KeyMap<true>()
   private isEmpty: boolean
@@ -196,7 +190,7 @@ class BoardReading {
   /** @throws ImportError if the file had neither lists nor cards */
   end(): ImportedItem[] {
     if (this.isEmpty) throw new ImportError(this.source.missing)
-    return [...this.cards.take(), ...this.order.add(this.items.take())]
+    return [...this.cards.take(), ...this.items.take().map(this.inTime)]
   }
 
   /** @param parent the key of the card that contains the card */
@@ -205,55 +199,43 @@ class BoardReading {
     const { board, parts } = this
     const { cards, comments, position } = this.source
     const own = comments?.in?.(card) ?? []
-    const list = board.find('lists', textIn(card, cards.list, board))
-    const task = this.taskOf(card, list, parent, own.length)
+    const task = this.taskOf(card, cards, parent, own.length)
     const { key } = task
     if (task.parent !== undefined && parts.has(key)) return []
     if (task.parent !== undefined && parts.size < maxLinks) parts.set(key, true)
+    const list = board.find('lists', textIn(card, cards.list, board))
     const items = position
       ? this.cards.add(task, [...board.placeOf(list, position), card.number(position)], card.characters)
-      : [task]
+      : [parent === undefined ? task : this.inTime(task)]
     return [
-      ...(parent === undefined ? items : this.order.add(items)),
+      ...items,
       ...own.map((row) => this.commentOf(row, comments!, key)),
       ...(cards.parts ? card.entries(cards.parts) : []).flatMap((part) => this.readCard(part, key)),
     ]
   }
 
-  private taskOf(
-    card: Entry,
-    list: Entry | undefined,
-    parent: string | undefined,
-    comments: number,
-  ): TaskItem {
+  private taskOf(row: Entry, columns: Columns, parent: string | undefined, comments: number): TaskItem {
     const { board } = this
-    const { cards } = this.source
-    const text = (column: Column<string> | undefined) => textIn(card, column, board)
-    const key = text(cards.key) ?? idOf(card)
-    const label = text(cards.label)
-    const labels = valueIn(card, cards.labels, board, (path) => board.labelNames(card, path)) ?? []
-    const people = valueIn(card, cards.people, board, (path) => board.people(card, path)) ?? []
+    const text = (column: Column<string> | undefined) => textIn(row, column, board)
+    const key = text(columns.key) ?? idOf(row)
+    const label = text(columns.label)
+    const labels = valueIn(row, columns.labels, board, (path) => board.labelNames(row, path)) ?? []
+    const people = valueIn(row, columns.people, board, (path) => board.people(row, path)) ?? []
     const also = people.slice(1).map(({ name }) => name)
-    const values = board.fieldValues(valueIn(card, cards.values, board, () => undefined) ?? [])
-    const total = valueIn(card, cards.comments, board, (path) => card.number(path)) ?? 0
+    const values = board.fieldValues(valueIn(row, columns.values, board, () => undefined) ?? [])
+    const total = valueIn(row, columns.comments, board, (path) => row.number(path)) ?? 0
     return itemOf<TaskItem>({
-      ...{
-        kind: 'task',
-        row: card.row,
-        key,
-        title: titleOf(card),
-        description: card.text(cards.description),
-      },
-      list: text(cards.listName) ?? nameOf(list),
-      status: valueIn(card, cards.status, board, (path) => (card.isSet(path) ? 'DONE' : undefined)),
-      ...{ dueDate: text(cards.dueDate), remindAt: text(cards.remindAt), createdAt: text(cards.createdAt) },
-      ...{ author: personIn(card, cards.author, board), assignee: people[0] },
+      ...{ kind: 'task', row: row.row, key, description: text(columns.description) },
+      title: row.required(row.value.name === undefined ? 'title' : 'name'),
+      list: text(columns.listName) ?? nameOf(board.find('lists', text(columns.list))),
+      status: valueIn(row, columns.status, board, (path) => (row.isSet(path) ? 'DONE' : undefined)),
+      ...{ dueDate: text(columns.dueDate), remindAt: text(columns.remindAt) },
+      ...{ createdAt: text(columns.createdAt), author: personIn(row, columns.author, board) },
+      ...{ assignee: people[0], fields: values.fields, parent: parent ?? text(columns.parent) },
       labels: [...new Set(label === undefined ? labels : [...labels, label])],
-      fields: values.fields,
-      parent: parent ?? text(cards.parent),
-      blockedBy: valueIn(card, cards.blockedBy, board, (path) => card.texts(path)),
+      blockedBy: valueIn(row, columns.blockedBy, board, (path) => row.texts(path)),
       notes: [
-        ...notesIn(card, cards.notes, board),
+        ...notesIn(row, columns.notes, board),
         ...(also.length > 0 ? [`Also assigned: ${also.join(', ')}`] : []),
         ...values.notes,
       ],
@@ -266,26 +248,33 @@ class BoardReading {
    * values to the description of the card. If a card has several checklists, their names begin the titles.
    */
   private readItem(item: Entry, columns: Items): ImportedItem[] {
-    const { board } = this
     const { position = '' } = this.source
-    const checklist = columns.checklist(item, board)
-    const task = (checklist ?? item).text('cardId|idCard')
-    if (task === undefined) return []
-    const name = board.of('checklists', task).length > 1 ? nameOf(checklist) : undefined
-    const title = name === undefined ? titleOf(item) : `${name}: ${titleOf(item)}`
-    const createdAt = textIn(item, columns.createdAt, board)
-    const common = { row: item.row, key: idOf(item), title, createdAt }
-    const dueDate = textIn(item, columns.dueDate, board)
-    const assignee = personIn(item, columns.assignee, board)
-    const notes = notesIn(item, columns.notes, board)
-    const completed = valueIn(item, columns.isDone, board, (path) => item.isSet(path)) === true
-    const isPlain = !dueDate && !assignee && notes.length === 0
-    const status = completed ? 'DONE' : 'TODO'
-    const read = isPlain
-      ? itemOf<SubtaskItem>({ kind: 'subtask', ...common, task, completed })
-      : itemOf<TaskItem>({ kind: 'task', ...common, parent: task, status, dueDate, assignee, notes })
+    const checklist = columns.checklist(item, this.board)
+    const card = (checklist ?? item).text('cardId|idCard')
+    if (card === undefined) return []
+    const { status = 'TODO', ...task } = this.taskOf(item, columns, card, 0)
+    const name = this.board.of('checklists', card).length > 1 ? nameOf(checklist) : undefined
+    if (name !== undefined) task.title = `${name}: ${task.title}`
+    const { row, key, title, createdAt } = task
+    const completed = status === 'DONE'
+    const read =
+      (task.dueDate ?? task.assignee ?? task.notes)
+        ? { ...task, status }
+        : itemOf<SubtaskItem>({ kind: 'subtask', row, key, title, createdAt, task: card, completed })
     const place = [checklist?.number(position), checklist?.row, item.number(position)]
-    return this.order.add(this.items.add(read, place, item.characters))
+    return this.items.add(read, place, item.characters).map(this.inTime)
+  }
+
+  /** Keeps the order of subtasks: lists sort them by the times in their ids, so these times must not decrease. */
+  private inTime = (item: ImportedItem): ImportedItem => {
+    const task = item.kind === 'subtask' ? item.task : item.kind === 'task' ? item.parent! : ''
+    const { createdAt } = item as TaskItem
+    const before = this.latest.get(task)
+    const created = Date.parse(parseInstant(createdAt?.trim() ?? '') ?? '')
+    const orderMs = Number.isNaN(created) || created <= before! ? before : created
+    if (orderMs === undefined) return item
+    if (before !== undefined || this.latest.size < maxLinks) this.latest.set(task, orderMs)
+    return { ...item, orderMs } as ImportedItem
   }
 
   private commentOf(row: Entry, { text, author, createdAt }: Comments, task: string): CommentItem {
@@ -293,5 +282,33 @@ class BoardReading {
       ...{ kind: 'comment', row: row.row, task, key: idOf(row), text: row.text(text) ?? '' },
       ...{ author: personIn(row, author, this.board), createdAt: row.text(createdAt) },
     })
+  }
+}
+
+/** The most characters of the items in the buffer. */
+const maxCharacters = 16_000_000
+
+/** Sorts items by their positions. Sorts a large file in groups of 16 million characters. */
+class InOrder {
+  private buffer: { item: ImportedItem; order: (number | undefined)[] }[] = []
+  private characters = 0
+
+  /**
+   * @param order positions, the most significant first. Items without a position come last.
+   * @returns the sorted items when the buffer is full, else none
+   */
+  add(item: ImportedItem, order: (number | undefined)[], characters: number): ImportedItem[] {
+    this.buffer.push({ item, order })
+    this.characters += characters
+    return this.characters > maxCharacters ? this.take() : []
+  }
+
+  take(): ImportedItem[] {
+    this.characters = 0
+    const items = this.buffer.splice(0).sort((one, other) => {
+      const at = one.order.findIndex((position, n) => (position ?? Infinity) !== (other.order[n] ?? Infinity))
+      return (one.order[at] ?? Infinity) < (other.order[at] ?? Infinity) ? -1 : at < 0 ? 0 : 1
+    })
+    return items.map(({ item }) => item)
   }
 }

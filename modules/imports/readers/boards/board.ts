@@ -76,7 +76,7 @@ export class Board {
   /** Adds a row of a list, unless an earlier row has its id. @throws ImportError above a limit */
   add(list: ListName, row: Entry): void {
     const id = list === 'links' ? undefined : keyOf(list, idOf(row))
-    if (id !== undefined && this.byId.has(id)) return
+    if (id !== undefined && this.byId.has(id) && list !== 'checklists') return
     if (id !== undefined) this.byId.set(id, row)
     const place = row.path.slice(0, -1).join('.')
     const count = this.rows[list].push(row)
@@ -129,10 +129,10 @@ export class Board {
     return (user && readPerson(user)) ?? { name: id }
   }
 
-  /** Returns the people of lists of users or ids. */
+  /** Returns the people of lists of users or ids, or of single ones. */
   people(row: Entry, ...paths: string[]): ImportedPerson[] {
     const people = paths.flatMap((path) =>
-      row.list(path).flatMap(([key, value]) => this.person(row, `${path}.${key}`, value) ?? []),
+      [row.get(path) ?? []].flat().flatMap((value) => this.person(row, path, value) ?? []),
     )
     return [...new Map(people.map((one) => [`${one.name} ${one.email}`, one])).values()]
   }

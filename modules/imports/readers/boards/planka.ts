@@ -49,7 +49,7 @@ export const readPlanka = boardReader({
   items: {
     at: ['included.tasks.*'],
     checklist: (item, board) => board.find('checklists', item.text('taskListId')),
-    ...{ isDone: 'isCompleted', createdAt: 'createdAt', assignee: 'assigneeUserId' },
+    ...{ status: 'isCompleted', createdAt: 'createdAt', people: 'assigneeUserId' },
     notes: { 'Linked card': 'linkedCardId' },
   },
   comments: {

@@ -60,8 +60,8 @@ export const readTrello: Reader = (input) => {
     items: {
       at: ['checklists.*.checkItems.*'],
       checklist: (item, board) => board.rows.checklists[Number(item.path[1])],
-      isDone: (item) => item.text('state') === 'complete',
-      ...{ createdAt: createdAtOf, dueDate: 'due', assignee: 'idMember' },
+      status: (item) => (item.text('state') === 'complete' ? 'DONE' : undefined),
+      ...{ createdAt: createdAtOf, dueDate: 'due', people: 'idMember' },
     },
     comments: {
       at: ['actions.*'],

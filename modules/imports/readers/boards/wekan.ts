@@ -52,7 +52,7 @@ export const readWekan = boardReader({
   items: {
     at: ['checklistItems.*'],
     checklist: (item, board) => board.find('checklists', item.text('checklistId')),
-    ...{ isDone: 'isFinished', createdAt: 'createdAt' },
+    ...{ status: 'isFinished', createdAt: 'createdAt' },
   },
   comments: {
     at: ['comments.*'],
