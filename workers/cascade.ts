@@ -1,11 +1,12 @@
 import { getTableName } from 'drizzle-orm'
 import type { PgTable } from 'drizzle-orm/pg-core'
-import { positionKey } from '../drizzle/schema/tasks.ts'
+import { positionKey, tasks } from '../drizzle/schema/tasks.ts'
 import { recordNameChange } from '../modules/accounts/queries.ts'
 import { removeMember } from '../modules/members/commands.ts'
 import { model } from '../modules/modules.ts'
 import { deleteProject } from '../modules/projects/commands.ts'
 import { unassignTasks } from '../modules/tasks/commands.ts'
+import { userFields } from '../modules/tasks/schema.ts'
 import type { Run } from '../src/commands/router.ts'
 import { nilId } from '../src/id-format.ts'
 import { newId } from '../src/ids.ts'
@@ -127,26 +128,29 @@ const deleteServiceAccounts = (sql: Sql, projectId: string, throttle: Throttle):
     return row!.count
   })
 
-/** Ends everything that a removed member holds: first claims, which keep others from the tasks, then assignments. */
+/** Ends everything that a removed member holds: first claims, which keep others from the tasks, then assignments and other users. */
 export async function unassignMember(
   sql: Sql,
   run: Run,
   { projectId, userId }: { projectId: string; userId: string },
   throttle: Throttle,
 ): Promise<void> {
-  // In the orders of two indexes. No cursor is needed, because the indexes do not contain the changed tasks.
+  // In the orders of indexes. No cursor is needed, because the changed tasks no longer match.
+  const ofUser = (column: string) => sql`${sql.unsafe(column)} = ${userId}`
   const held = [
-    sql`claimed_by = ${userId} order by ${sql.unsafe(positionKey)}`,
-    sql`assignee_id = ${userId} order by status, priority, id, created_at, number`,
+    sql`${ofUser('claimed_by')} order by ${sql.unsafe(positionKey)}`,
+    ...userFields.map(
+      (name) => sql`${ofUser(tasks[name].name)} order by status, priority, id, created_at, number`,
+    ),
   ]
   for (const inOrder of held)
     await whilePagesAreFull(throttle, async () => {
-      const tasks = await sql<{ id: string }[]>`
+      const found = await sql<{ id: string }[]>`
         select id from tasks where project_id = ${projectId} and ${inOrder} limit ${throttle.batchRows}`
-      if (tasks.length === 0) return 0
-      const input = { projectId, userId, ids: tasks.map(({ id }) => id) }
+      if (found.length === 0) return 0
+      const input = { projectId, userId, ids: found.map(({ id }) => id) }
       return run({ name: unassignTasks.name, input, caller: { userId: workerActor } }).then(
-        () => tasks.length,
+        () => found.length,
         (error) => (ignoreStatus(409)(error), 0),
       )
     })

@@ -1,3 +1,6 @@
+import type { EntityDefinition } from '../../src/model/definition.ts'
+import type { ChildOfTask } from '../../src/model/entities.ts'
+
 /** The columns of a file of the first release, by which an import recognizes a file. They keep their places. */
 export const csvColumns: string[] =
   'id number title description status priority dueDate remindAt assignee labels externalId blockedBy createdAt updatedAt author importedAuthor subtasks comments'.split(
@@ -70,4 +73,52 @@ export function readComments(cell: string): CellComment[] {
     if (!createdAt) return { text: part.trim() }
     return { createdAt, author: readPerson(author), text: text.replaceAll('\n  ', '\n') }
   })
+}
+
+/** The names in a child that files and answers for agents leave out, or show in another form. */
+const omitted = 'id taskId createdAt updatedAt author authorId authorRemoved importedAuthor'.split(' ')
+
+/** Returns the names of the values that a child has besides its text. */
+export const otherNames = ({ view, asChild, person }: EntityDefinition<ChildOfTask>): string[] =>
+  Object.keys(view.schema.properties).filter(
+    (name) => name !== asChild!.text && name !== person && !omitted.includes(name),
+  )
+
+const indented = (text: string, spaces: string) => text.replaceAll('\n', `\n${spaces}`)
+
+/** A child in a cell: its text, and a line for each other value, such as `  url: https://example.com`. */
+export function childCell(
+  definition: EntityDefinition<ChildOfTask>,
+  shown: Record<string, unknown>,
+  author: CellPerson | null,
+): string {
+  const all = [
+    ...otherNames(definition).map((name) => [name, shown[name]]),
+    ...(definition.person
+      ? [
+          ['author', author && personCell(author)],
+          ['createdAt', shown.createdAt],
+        ]
+      : []),
+  ]
+  const lines = all.flatMap(([name, value]) =>
+    value == null
+      ? []
+      : `\n  ${name}: ${indented(typeof value === 'string' ? value : JSON.stringify(value), '    ')}`,
+  )
+  return indented(String(shown[definition.asChild!.text]), '    ') + lines.join('')
+}
+
+/** Reads the children in a cell: for each, the texts of its values. A line with another name begins a new child. */
+export function readChildren(cell: string, text: string, names: string[]): Record<string, string>[] {
+  const children: Record<string, string>[] = []
+  let name = text
+  for (const line of cell.split('\n')) {
+    const child = children.at(-1)
+    const [, found = '', value = ''] = /^ {2}(\w+): (.*)$/s.exec(line) ?? []
+    if (child && line.startsWith('    ')) child[name] += `\n${line.slice(4)}`
+    else if (child && names.includes(found)) child[(name = found)] = value
+    else if (line.trim() !== '') children.push({ [(name = text)]: line })
+  }
+  return children
 }

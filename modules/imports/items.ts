@@ -3,7 +3,7 @@ import type { FieldInput } from '../fields/schema.ts'
 import type { TaskInput } from '../tasks/schema.ts'
 
 /** The records of a file that an import reads, as the lines of an export. Readers of all sources return these items. */
-export type ImportedItem = SpecItem | TaskItem | SubtaskItem | CommentItem
+export type ImportedItem = SpecItem | TaskItem | SubtaskItem | CommentItem | ChildItem
 /** An item that is about the project, not a task. */
 export type SpecItem = ProjectItem | LabelItem | FieldItem
 

@@ -104,7 +104,10 @@ const nobody = 'none'
 const ofFields = taskFields.flatMap(([name, field]) => {
   const { index, needsProject } = field.filter ?? {}
   if (!index || index === 'sorted') return []
-  const isEqual = (sql: Sql, value: string) => sql`${sql.unsafe(columnOf(name))} = ${value}`
+  // As doubles, because a number may exceed the type of the column.
+  const cast = index !== 'own' && field.kind?.key?.type === 'float8' ? '::float8' : ''
+  const isEqual = (sql: Sql, value: string) =>
+    sql`${sql.unsafe(columnOf(name) + cast)} = ${value}${sql.unsafe(cast)}`
   const read = (text: string, callerId: string) => field.kind!.read(text, name, callerId) as string
   const condition = index === 'own' ? { indexed: isEqual } : { scanned: isEqual }
   return [[name, filter({ read, ...condition, needsProject })] as const]

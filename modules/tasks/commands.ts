@@ -19,7 +19,15 @@ import { task } from './entity.ts'
 import { externalIds, externalIdTaken } from './external-ids.ts'
 import { fieldsOf, newTask, notAssignable, type Editable, requireAssignable } from './fields.ts'
 import { move, tooManyToMove } from './move.ts'
-import { CreateTask, taskView, UnassignTasks, UpdateTask, UpsertTask, RecordTimes } from './schema.ts'
+import {
+  CreateTask,
+  taskView,
+  UnassignTasks,
+  UpdateTask,
+  UpsertTask,
+  RecordTimes,
+  userFields,
+} from './schema.ts'
 
 export const createTask = command('task.create', {
   about:
@@ -128,12 +136,15 @@ export const unassignTasks = command('task.unassign', {
   message: 'Tasks unassigned',
 })
 
-/** Two events, because an undo of the removal restores the assignment but not the claim. */
+/** Two events, because an undo of the removal restores the assignee and other users, but not the claim. */
 function withoutUser(state: ProjectState, context: RuleContext, task: TaskRow, userId: string): EventDraft[] {
   const { now: updatedAt } = context
   const changes: EventDraft<'task'>[] = []
-  if (task.assigneeId === userId)
-    changes.push(updated(state, context, 'task.unassigned', task, { assigneeId: null, updatedAt }))
+  const names = userFields.filter((name) => task[name as 'assigneeId'] === userId)
+  if (names.length > 0) {
+    const fields = Object.fromEntries(names.map((name) => [name, null]))
+    changes.push(updated(state, context, 'task.unassigned', task, { ...fields, updatedAt }))
+  }
   if (task.claimedBy === userId) {
     const type = isLive(task, updatedAt) ? 'task.released' : 'task.claim_expired'
     changes.push(updated(state, context, type, changes[0]?.after ?? task, { ...noClaim, updatedAt }))

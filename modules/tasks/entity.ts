@@ -8,7 +8,7 @@ import { blockerFacts, requireNoCycle } from './blockers.ts'
 import { dependentFacts } from './dependents.ts'
 import { externalIdFacts, requireFreeExternalId } from './external-ids.ts'
 import { withoutClaim } from './claim.ts'
-import { references, taskView } from './schema.ts'
+import { references, taskView, userFields } from './schema.ts'
 
 declare module '../../src/model/entities.ts' {
   interface Entities {
@@ -47,6 +47,7 @@ export const task = entity<'task'>({
   load: 'by row',
   view: taskView,
   references,
+  users: userFields,
   checks: { externalId: requireFreeExternalId, blockedByIds: requireNoCycle },
   factsFor: (fields) => [
     ...externalIdFacts(fields),

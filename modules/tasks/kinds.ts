@@ -3,7 +3,14 @@ import { canonicalId, isId } from '../../src/id-format.ts'
 import type { Field } from '../../src/model/fields.ts'
 import { badRequest } from '../../src/responses/errors.ts'
 import { checked } from '../../src/schema/input.ts'
-import { Instant, optionalText, parseInstant } from '../../src/schema/text.ts'
+import {
+  caseless,
+  Instant,
+  nameFrom,
+  optionalText,
+  parseInstant,
+  withoutNull,
+} from '../../src/schema/text.ts'
 
 /** How values of a field are sorted and compared. Tasks without a value are last. */
 export interface SortKey {
@@ -20,11 +27,13 @@ export interface SortKey {
 /** The properties that all fields of one type share. */
 export interface Kind {
   /** The name of the kind in the OpenAPI document. */
-  is: 'text' | 'name' | 'choice' | 'instant' | 'wholeNumber' | 'user'
+  is: 'text' | 'name' | 'choice' | 'instant' | 'wholeNumber' | 'decimal' | 'boolean' | 'user'
   /** The query parameter of a filter; by default the input of the field. */
   parameter?(input: TSchema): TSchema
   /** Returns the value that a parameter selects. @param name of the parameter @throws HttpError 400 */
   read(text: string, name: string, callerId: string): unknown
+  /** Returns the value of a cell in a file; undefined if the text has none. @param input the schema of values */
+  fromText?(text: string, input: TSchema): unknown
   /** Returns the stored form of an input. */
   stored?(value: never): unknown
   key?: SortKey
@@ -32,10 +41,17 @@ export interface Kind {
 
 const trim = (value: string) => value.trim()
 
-export const text: Kind = { is: 'text', read: trim, stored: optionalText }
+export const text: Kind = { is: 'text', read: trim, stored: optionalText, fromText: trim }
 /** A text in one line, which is never empty. */
-export const name: Kind = { is: 'name', read: trim, stored: trim }
-export const choice: Kind = { is: 'choice', read: (value) => value }
+export const name: Kind = { is: 'name', read: trim, stored: trim, fromText: nameFrom }
+
+const wordsIn = (value: string) => caseless(value).replace(/[^\p{L}\p{N}]+/gu, '')
+export const choice: Kind = {
+  is: 'choice',
+  read: (value) => value,
+  fromText: (value, { enum: values = [] }) =>
+    (values as string[]).find((one) => wordsIn(one) === wordsIn(value)),
+}
 
 export const instant: Kind = {
   is: 'instant',
@@ -50,19 +66,43 @@ export const instant: Kind = {
   },
 }
 
-const NUMBER = /^-?\d{1,15}$/
-const isWholeNumber = (value: unknown) => typeof value === 'string' && NUMBER.test(value.trim())
+const isText = (value: unknown, pattern: RegExp) => typeof value === 'string' && pattern.test(value.trim())
 
-export const wholeNumber: Kind = {
-  is: 'wholeNumber',
+function numberKind(is: Kind['is'], pattern: RegExp, parameter: object): Kind {
+  return {
+    is,
+    parameter: () => checked<string>((value) => isText(value, pattern), parameter),
+    read: Number,
+    fromText: (value) => (isText(value, pattern) ? Number(value) : undefined),
+    key: {
+      type: 'float8',
+      sql: (column) => `coalesce(${column}::float8, 'infinity')`,
+      bounds: { from: '>=', to: '<=', lowest: '-infinity', highest: String(Number.MAX_VALUE) },
+      isPart: (part) => pattern.test(part) && String(Number(part)) === part,
+    },
+  }
+}
+
+const WHOLE = /^-?\d{1,15}$/
+const DECIMAL = /^-?\d{1,22}(\.\d{1,40})?(e[+-]?\d{1,3})?$/
+export const wholeNumber = numberKind('wholeNumber', WHOLE, {
+  ...{ type: 'integer', description: 'A whole number', examples: [3] },
+})
+export const decimal = numberKind('decimal', DECIMAL, {
+  ...{ type: 'number', description: 'A number', examples: [2.5] },
+})
+
+const BOOLEAN = /^(true|false)$/
+export const boolean: Kind = {
+  is: 'boolean',
   parameter: () =>
-    checked<string>(isWholeNumber, { type: 'integer', description: 'A whole number', examples: [3] }),
-  read: Number,
-  key: {
-    type: 'float8',
-    sql: (column) => `coalesce(${column}::float8, 'infinity')`,
-    bounds: { from: '>=', to: '<=', lowest: '-infinity', highest: String(Number.MAX_VALUE) },
-    isPart: (part) => NUMBER.test(part),
+    checked<string>((value) => isText(value, BOOLEAN), {
+      ...{ type: 'boolean', description: 'True or false', examples: [true] },
+    }),
+  read: (value) => value.trim() === 'true',
+  fromText(value) {
+    const word = value.trim().toLowerCase()
+    return /^(true|yes|y|x|1)$/.test(word) || (/^(false|no|n|0)$/.test(word) ? false : undefined)
   },
 }
 
@@ -127,6 +167,6 @@ export type AnyField = Field & ListUses & ShownUses & { kind?: Kind }
 
 /** The query parameter that selects a value of the field. */
 export const parameterOf = ({ kind, input, filter }: AnyField): TSchema =>
-  filter?.parameter ?? kind?.parameter?.(input) ?? input
+  filter?.parameter ?? kind?.parameter?.(input) ?? withoutNull(input)
 
 export const taskField = <Input extends TSchema, Value>(field: TaskField<Input, Value>) => field

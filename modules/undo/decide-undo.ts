@@ -14,6 +14,7 @@ import { undoRuleOf, definitionOf } from '../../src/model/model.ts'
 import { conflict, idTaken } from '../../src/responses/errors.ts'
 import { tooManyMembers } from '../members/entity.ts'
 import { restoredPosition } from '../order/restore.ts'
+import { userFields } from '../tasks/schema.ts'
 import { invert, type UndoState, undoConflict } from './invert.ts'
 
 const memberReplaced = () =>
@@ -102,37 +103,54 @@ function requireCanReturn(event: LoggedEvent, run: UndoState): void {
   if (state.all('member').length >= projectMembers) throw tooManyMembers(projectMembers)
 }
 
-/** Assigns tasks to the restored member again if the removal unassigned them and they still have no assignee. */
+/** Sets the restored member in the fields of tasks again that the removal cleared, and that are still empty. */
 function* reassignTasks(
   { seq, before }: LoggedEvent,
   { state, context, undo }: UndoState,
 ): Generator<[number, EventDraft]> {
   const { userId } = before as MemberRow
-  const wasAssigned = ({ type, before }: EventDraft) =>
-    type === 'task.unassigned' && (before as TaskRow).assigneeId === userId
-  for (const event of [...undo.pendingEvents.filter(wasAssigned), ...(undo.unassignments.get(seq) ?? [])]) {
-    const task = state.row('task', event.entityId)
-    if (task?.projectId !== state.projectId || task.assigneeId !== null) continue
-    const fields = { assigneeId: userId, updatedAt: context.now }
-    yield [event.seq, updated(state, context, 'task.updated', task, fields)]
+  const { users = [] } = definitionOf('task')
+  const pending = undo.pendingEvents.flatMap(({ type, seq, entityId, before }) =>
+    type === 'task.unassigned'
+      ? users.flatMap((name) => ((before as TaskRow)[name] === userId ? { seq, entityId, name } : []))
+      : [],
+  )
+  const all = Map.groupBy([...pending, ...(undo.unassignments.get(seq) ?? [])], (one) => one.seq)
+  for (const [of, cleared] of all) {
+    const task = state.row('task', cleared[0]!.entityId)
+    if (task?.projectId !== state.projectId) continue
+    const empty = cleared.filter(({ name }) => task[name as 'assigneeId'] === null)
+    if (empty.length === 0) continue
+    const fields = Object.fromEntries(empty.map(({ name }) => [name, userId]))
+    yield [of, updated(state, context, 'task.updated', task, { ...fields, updatedAt: context.now })]
   }
 }
 
 export const assigneeNotMember = () => conflict('The previous assignee is no longer a member of the project')
 
-/** Unassigns restored tasks whose assignee has left. @throws HttpError 409 if the undo restores only the assignee */
+/** Clears users of restored tasks who have left. @throws HttpError 409 if the undo restores only the user */
 function unassignNonMembers(changes: EventDraft[], { state, context }: UndoState): [number, EventDraft][] {
   const assigned = changes.filter(
-    ({ entity, before, after }) => entity === 'task' && after && (!before || 'assigneeId' in before),
+    ({ entity, before, after }) =>
+      entity === 'task' && after && (!before || userFields.some((name) => name in before)),
   )
   return [...Map.groupBy(assigned, ({ entityId }) => entityId)].flatMap(
     ([id, events]): [number, EventDraft][] => {
       const task = state.row('task', id)
-      if (!task?.assigneeId || state.roleOf(task.assigneeId)) return []
+      const names = userFields.filter((name) => {
+        const userId = task?.[name as 'assigneeId']
+        return userId && !state.roleOf(userId) && events.some(({ before }) => !before || name in before)
+      })
+      if (!task || names.length === 0) return []
       const [restored] = events.filter(({ before }) => !before)
+      const fields = Object.fromEntries(names.map((name) => [name, null]))
       if (!restored) throw assigneeNotMember()
-      const fields: Partial<TaskRow> = { assigneeId: null, updatedAt: context.now }
-      return [[restored.undoes!, updated(state, context, 'task.unassigned', task, fields)]]
+      return [
+        [
+          restored.undoes!,
+          updated(state, context, 'task.unassigned', task, { ...fields, updatedAt: context.now }),
+        ],
+      ]
     },
   )
 }

@@ -32,7 +32,7 @@ const Query = Type.Object(parameters, {
   additionalProperties: Type.String(),
   maxProperties: maxParameters,
   description: `An object with at most ${maxParameters} parameters of the list of tasks: each value is a text. Without projectId, cursor and asOf`,
-  examples: [{ status: 'TODO', sort: 'dueDate' }],
+  examples: [{ status: 'TODO', sort: '-createdAt' }],
 })
 const ViewName = Name(100, 'Next steps')
 
@@ -53,7 +53,7 @@ export const savedView = view<ViewRow>({
       type: 'object',
       additionalProperties: { type: 'string' },
       description: 'Parameters of the list of tasks',
-      examples: [{ status: 'TODO', sort: 'dueDate' }],
+      examples: [{ status: 'TODO', sort: '-createdAt' }],
     }),
     createdAt: Timestamp('When the view was created'),
   }),

@@ -3,7 +3,7 @@ import type { MemberRow } from '../../drizzle/rows.ts'
 import { isOfLaterEntity, isRespacingSql } from '../../drizzle/schema/log.ts'
 import { positionKey } from '../../drizzle/schema/tasks.ts'
 import type { ChildOfTask, Entity, Rows } from '../model/entities.ts'
-import { model } from '../model/model.ts'
+import { definitionOf, model } from '../model/model.ts'
 import type { Sql } from '../postgres/database.ts'
 import { childEntries } from './children.ts'
 import { maxUndoneRows, readBounded, undoTooLarge } from './undo-limits.ts'
@@ -109,14 +109,17 @@ export async function readUnassignments(
   removals: LoggedEvent[],
 ): Promise<UndoInput['unassignments']> {
   if (removals.length === 0) return new Map()
+  const { users = [] } = definitionOf('task')
+  // The index of the assignee has the text of this expression.
+  const unassigned = (name: string) => sql`
+    (select seq, entity_id, '${sql.unsafe(name)}' as name from events where project_id = ${removals[0]!.projectId} and type = 'task.unassigned'
+      and ${sql.unsafe(`before ->> '${name}'`)} = r.user_id and seq > r.seq order by seq desc limit ${maxUndoneRows + 1})`
   const found = sql`
-    select r.seq::float8 as removal, e.seq::float8 as seq, e.entity_id,
+    select r.seq::float8 as removal, e.seq::float8 as seq, e.entity_id, e.name,
       coalesce(char_length(t.title) + coalesce(char_length(t.description), 0), 0) as characters
     from unnest(${removals.map(({ seq }) => seq)}::bigint[],
       ${removals.map(({ before }) => (before as MemberRow).userId)}::text[]) r(seq, user_id)
-    cross join lateral (
-      select seq, entity_id from events where project_id = ${removals[0]!.projectId} and type = 'task.unassigned'
-        and before ->> 'assigneeId' = r.user_id and seq > r.seq order by seq desc limit ${maxUndoneRows + 1}) e
+    cross join lateral (${users.map(unassigned).reduce((all, one) => sql`${all} union all ${one}`)}) e
     left join tasks t on t.id = e.entity_id`
   const { rows, isTooMuch } = await readBounded<Unassignment & { removal: number }>(sql, found)
   if (isTooMuch) throw undoTooLarge()

@@ -17,6 +17,8 @@ export type LoggedEvent = StoredEvent & { taskId: string | null }
 export interface Unassignment {
   seq: number
   entityId: string
+  /** The field that contained the member. */
+  name: string
 }
 
 /** An event that gave a task another sort key. */
@@ -36,7 +38,7 @@ export interface UndoInput {
   deletedAgain: ReadonlySet<number>
   /** The seqs of deletions whose tasks are now in another project. */
   movedAway: ReadonlySet<number>
-  /** The events that unassigned tasks from removed members, the latest first, by the seq of the removal. */
+  /** The events that cleared fields with removed members, the latest first, by the seq of the removal. */
   unassignments: ReadonlyMap<number, Unassignment[]>
   /** In order, from the events that made room for the first placed task of `events`. */
   respacings: readonly Respacing[]

@@ -52,10 +52,11 @@ export interface ChildParts<Row> {
   /** The schema of the fields that clients can change. Imports set these fields, except references to other rows. */
   input: TObject
   /**
-   * Returns a child as a part of a cell of a CSV file.
+   * Returns a child as a part of a cell of a CSV file. Without this function, the part has all values in lines, and
+   * imports read them. Another form needs code of its own in `modules/imports/readers/csv`.
    * @param personOf returns a member of the project by id
    */
-  cell(shown: never, personOf: (id: string) => { name: string; email?: string } | undefined): string
+  cell?(shown: never, personOf: (id: string) => { name: string; email?: string } | undefined): string
 }
 
 /** The declaration of an entity. Every list of entities in the service is derived from these declarations. */
@@ -75,6 +76,8 @@ export interface EntityDefinition<E extends Entity = Entity> {
   person?: string & keyof Rows[E]
   events: Record<string, UndoRule>
   references?: Record<string, Reference>
+  /** The columns with the id of a member. When the member is removed, a worker sets these columns to null. */
+  users?: readonly (string & keyof Rows[E])[]
   /** Columns that events do not contain: secrets, and values that change without an event. */
   unlogged?: readonly string[]
   isDeletedByWorker?: boolean

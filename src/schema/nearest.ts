@@ -3,7 +3,7 @@ import { distance } from 'fastest-levenshtein'
 /** The largest edit distance of a suggestion. For a short name, the limit is half the length of the name. */
 const maxEdits = 3
 
-/** Returns the same text for `due_date` and `dueDate`. */
+/** Returns the same text for `created_at` and `createdAt`. */
 const bare = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]/g, '')
 
 export function nearest(name: string, names: string[]): string | undefined {

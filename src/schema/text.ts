@@ -158,7 +158,10 @@ export const Nullable = <T extends TSchema>(schema: T) =>
   Type.Union([schema, Type.Null()], { description: orElse(schema.description ?? 'A value', 'null') })
 
 /** Returns the schema of values other than null. */
-export const withoutNull = (schema: TSchema): TSchema => (schema.anyOf?.[0] as TSchema | undefined) ?? schema
+export function withoutNull(schema: TSchema): TSchema {
+  const [only, ...others] = ((schema.anyOf ?? []) as TSchema[]).filter(({ type }) => type !== 'null')
+  return only && others.length === 0 ? only : schema
+}
 
 /** Two names look the same if these texts are equal: programs write `ü`, `Ⅳ` and spaces in several ways. */
 export const oneForm = (name: string): string => name.normalize('NFKC').trim()

@@ -31,6 +31,6 @@ test('a copy of the project with a new field, a new command and two new entities
     'clients/typescript/src',
     'clients/cli/src',
   )
-  for (const suite of ['field-and-command', 'lifecycle', 'references', 'derived'])
+  for (const suite of ['field-and-command', 'lifecycle', 'references', 'derived', 'every-kind'])
     await inCopy('test', '--no-env-file', '--timeout=120000', `./test/entities/${suite}.ts`)
 }, 300_000)

@@ -1,104 +1,71 @@
-// Runs in a copy of the project that has the field `estimate` and the child `link`: see copy.deep.test.ts.
+// Runs in a copy of the project that has the field `reviewerId` and the child `link`: see copy.deep.test.ts.
 import { expect, test } from 'bun:test'
-import { allPages } from '../http/list-pages.ts'
 import { connect } from '../mcp/mcp-client.ts'
 import { Docket } from '../../clients/typescript/src/docket.ts'
-import { newTask } from '../../clients/typescript/src/tanstack.ts'
 import { fillStart } from '../../modules/search/documents.ts'
+import { importInto } from '../exports/everything.ts'
 import { runDocket } from '../cli/scene.ts'
 import { invite, register } from '../support/client.ts'
-import { ada, batch, created, rowsAt, service, sql, undo } from './scene.ts'
+import { ada, created, rowsAt, service, sql, undo } from './scene.ts'
 
 const { id: projectId } = await created('/projects', { name: 'P' })
-for (const [title, estimate] of Object.entries({ a: 3, b: null, c: 1, d: 20, e: 3 }))
-  await created('/tasks', { projectId, title, estimate, status: estimate === 1 ? 'DONE' : 'TODO' })
+const url = 'https://example.com'
 const titles = (tasks: { title?: unknown }[]) => tasks.map(({ title }) => title).join('')
-const list = async (query: string, project = projectId) =>
-  titles((await allPages(ada, `/tasks?projectId=${project}&limit=2&${query}`)).flat())
-const file = async (format: string) => (await ada.get(`/projects/${projectId}/export?format=${format}`)).text
+const file = async (id: string, format: string) =>
+  (await ada.get(`/projects/${id}/export?format=${format}`)).text
+const links = async (taskId: string) => {
+  const rows = (await rowsAt(`/tasks/${taskId}/links`)) as unknown as Record<'title' | 'url', string>[]
+  return rows.map(({ title, url }) => ({ title, url }))
+}
 
-test('a list filters by a value and by bounds of a new field, and sorts by it', async () => {
-  expect(await list('estimate=3')).toBe('ae')
-  expect(await list('estimateMin=3')).toBe('aed')
-  expect(await list('estimateMin=1&estimateMax=3')).toBe('cae')
-  expect(await list('estimateMin=1&estimateMax=3&sort=createdAt')).toBe('ace')
-  expect(await list('sort=estimate')).toBe('caedb')
-  expect(await list('sort=-estimate')).toBe('bdeac')
-  expect(await list('sort=estimate&status=TODO&priority=MEDIUM')).toBe('aedb')
-  expect(await list('sort=position&estimateMax=3')).toBe('ace')
-  expect(titles((await allPages(ada, '/tasks?limit=2&estimate=3')).flat())).toBe('ae')
-  expect(titles((await allPages(ada, '/tasks?limit=2&sort=-estimate')).flat())).toBe('bdeac')
-  for (const query of ['estimate=x', 'estimateMin=1.5', 'estimate=', 'sort=estimated'])
-    expect({ query, status: (await ada.get(`/tasks?projectId=${projectId}&${query}`)).status }).toEqual({
-      query,
-      status: 400,
-    })
-  await created(`/projects/${projectId}/views`, { name: 'Small', query: { estimateMax: '3' } })
-  expect(await list('asOf=4&sort=estimate')).toBe('cab')
-})
+test('files contain a new child, and an import creates the same children once', async () => {
+  const { id } = await created('/projects', { name: 'P' })
+  const task = await created('/tasks', { projectId: id, title: 'f' })
+  const all = [
+    { title: '=Plan', url },
+    { title: 'Sketch: "two"', url: `${url}/?a=1,2` },
+    { title: 'Sketch: "two"', url },
+  ]
+  for (const link of all) await created(`/tasks/${task.id}/links`, link)
+  const [shown] = (await file(id, 'ndjson')).trim().split('\n')
+  expect(JSON.parse(shown!)).toMatchObject({ links: all })
+  for (const format of ['docket', 'csv']) {
+    const text = await file(id, format)
+    const { id: otherId } = await created('/projects', { name: 'Q' })
+    for (const counts of [{ created: 1 }, { unchanged: 1 }]) {
+      expect((await importInto(ada, otherId, text, `source=${format}`)).counts).toMatchObject(counts)
+      const [copy] = await rowsAt(`/tasks?projectId=${otherId}`)
+      expect({ format, links: await links(copy!.id) }).toEqual({ format, links: all })
+    }
+    // Its own project has the children already. A changed value is restored.
+    const [first] = await rowsAt(`/tasks/${task.id}/links`)
+    await ada.patch(`/tasks/links/${first!.id}`, { url: 'changed' })
+    expect((await importInto(ada, id, text, `source=${format}`)).counts).toMatchObject({ updated: 1 })
+    expect(await links(task.id)).toEqual(all)
+  }
+}, 60_000)
 
-test('files contain a new field and a new child', async () => {
-  const task = await created('/tasks', { projectId, title: 'f', estimate: 8 })
-  const url = 'https://example.com'
-  await created(`/tasks/${task.id}/links`, { title: 'Plan', url })
-  await created(`/tasks/${task.id}/links`, { title: 'Sketch', url })
-  const [header = '', ...rows] = (await file('csv')).replace('\ufeff', '').split('\r\n')
-  const [names, cells] = [header.split(','), rows.find((row) => row.includes(task.id))!.split(',')]
-  expect(cells[names.indexOf('estimate')]).toBe('8')
-  expect(cells[names.indexOf('links')]).toBe('"Plan\nSketch"')
-  const lines = (await file('docket')).trim().split('\n')
-  const records = lines.map((line) => JSON.parse(line))
-  expect(records.find(({ id }) => id === task.id)).toMatchObject({ kind: 'task', estimate: 8 })
-  expect(titles(records.filter(({ kind }) => kind === 'link'))).toBe('PlanSketch')
-  const [shown] = (await file('ndjson'))
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line))
-    .slice(-1)
-  expect(shown).toMatchObject({
-    estimate: 8,
-    links: [
-      { title: 'Plan', url },
-      { title: 'Sketch', url },
-    ],
-  })
-})
-
-test('the tools of agents filter by a new field, and show the field and a new child', async () => {
+test('the tools of agents show a new child', async () => {
   const { call } = await connect(service, ada.token)
-  const found = await call<{ tasks: object[] }>('find', {
-    project: projectId,
-    estimateMax: 3,
-    sort: '-estimate',
-  })
-  expect(found.body.tasks).toMatchObject([{ estimate: 3 }, { estimate: 3 }, { estimate: 1 }])
-  const task = await created('/tasks', { projectId, title: 'g', estimate: 8 })
-  await created(`/tasks/${task.id}/links`, { title: 'Plan', url: 'https://example.com' })
+  const task = await created('/tasks', { projectId, title: 'g' })
+  await created(`/tasks/${task.id}/links`, { title: 'Plan', url })
   const { body } = await call('get', { id: task.id })
-  expect(body).toMatchObject({ estimate: 8, links: [{ title: 'Plan', url: 'https://example.com' }] })
+  expect(body).toMatchObject({ links: [{ title: 'Plan', url }] })
 })
 
-test('a new field is written by every kind of write, and moves', async () => {
-  const place = { projectId: (await created('/projects', { name: 'Q' })).id, taskId: '' }
-  const path = `/projects/${place.projectId}/tasks/external/X-1`
-  const { id } = (await ada.call('PUT', path, { title: 'h', estimate: 2 })).body
-  const estimate = async (query = '') =>
-    ((await ada.get(`/tasks/${id}${query}`)).body as { estimate?: number }).estimate
-  await batch(place, [{ op: 'task.update', id, was: { estimate: 2 }, estimate: 5 }])
-  expect([await estimate(), await estimate('?asOf=2')]).toEqual([5, 2])
-  await undo(place.projectId, 3)
-  expect(await estimate()).toBe(2)
-  await created(`/tasks/${id}/links`, { title: 'Plan', url: 'https://example.com' })
-  await ada.patch(`/tasks/${id}`, { projectId })
-  expect(await estimate()).toBe(2)
-  expect(titles(await rowsAt(`/tasks/${id}/links`))).toBe('Plan')
+test('a new child moves with its task', async () => {
+  const { id } = await created('/tasks', { projectId, title: 'h' })
+  await created(`/tasks/${id}/links`, { title: 'Plan', url })
+  await ada.patch(`/tasks/${id}`, { projectId: (await created('/projects', { name: 'Q' })).id })
+  expect(await links(id)).toEqual([{ title: 'Plan', url }])
 })
 
 test('a search of tasks finds the text of a new child, also after a move, an undo and a fill of the index', async () => {
   const [from, to] = [await created('/projects', { name: 'S' }), await created('/projects', { name: 'T' })]
   const task = await created('/tasks', { projectId: from.id, title: 'k' })
   const link = await created(`/tasks/${task.id}/links`, { title: 'Quokka', url: 'https://example.com' })
-  const found = (q: string, project = from.id) => list(`q=${q}`, project)
+  const found = async (q: string, project = from.id) =>
+    titles(await rowsAt(`/tasks?projectId=${project}&q=${q}`))
   expect(await found('quokka')).toBe('k')
   await ada.patch(`/tasks/links/${link.id}`, { title: 'Wombat' })
   expect([await found('quokka'), await found('wombat')]).toEqual(['', 'k'])
@@ -116,8 +83,7 @@ test('a search of tasks finds the text of a new child, also after a move, an und
 const origin = 'http://localhost'
 const send = (url: string, init?: RequestInit) => service.fetch(url.slice(origin.length), init)
 
-test('the client has the default of a new field and the methods of a new child, and mirrors only the field', async () => {
-  expect(newTask({ title: 'i', projectId }) as object).toMatchObject({ estimate: null })
+test('the client has the methods of a new child, and does not mirror it', async () => {
   const docket = new Docket({ url: origin, token: ada.token!, fetch: send })
   const task = await docket.tasks.create({ projectId, title: 'i' })
   const { links } = docket as never as Record<'links', Docket['subtasks']>
@@ -128,30 +94,10 @@ test('the client has the default of a new field and the methods of a new child, 
   const other = await docket.projects.create({ name: 'R' })
   const mirror = docket.project(other.id).mirror({ signal: stop.signal })
   await mirror.ready
-  await docket.tasks.update(task.id, { projectId: other.id, ...{ estimate: 9 } })
+  await docket.tasks.update(task.id, { projectId: other.id })
   await mirror.reach((await docket.tasks.list({ projectId: other.id }).page()).version!)
   expect(mirror.get(task.id)).toEqual(await docket.tasks.get(task.id))
   stop.abort()
-})
-
-test('the command line has options for a new field, and a column', async () => {
-  const env = {
-    DOCKET_URL: origin,
-    DOCKET_TOKEN: ada.token!,
-    DOCKET_PROJECT: projectId,
-    HOME: '/nonexistent',
-  }
-  const docket = (...line: string[]) => runDocket(line, { fetch: send, env })
-  const added = JSON.parse((await docket('add', 'j', '--estimate', '40', '--json')).out)
-  expect(added.estimate).toBe(40)
-  await docket('edit', added.id, '--estimate', '41')
-  const { out } = await docket('tasks', '--estimate-min', '40', '--sort', '-estimate')
-  expect(out).toMatch(/ESTIMATE.*\n.*\b41\b/)
-  expect(JSON.parse((await docket('tasks', '--estimate', '41', '--json')).out)).toMatchObject([
-    { estimate: 41 },
-  ])
-  expect((await docket('add', 'k', '--estimate', 'x')).err).toContain('--estimate must be a whole number')
-  expect(JSON.parse((await docket('edit', added.id, '--estimate', '', '--json')).out).estimate).toBeNull()
 })
 
 test('a field with a user must name a member, is filtered by me for each caller, and is shown by name', async () => {

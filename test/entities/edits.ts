@@ -1,6 +1,7 @@
 import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { root } from '../architecture/source.ts'
+import { newFields } from './kind-table.ts'
 
 /** Replaces `find`, which must occur once in the file, by `put`. */
 export interface Edit {
@@ -12,46 +13,40 @@ export interface Edit {
 const below = (path: string, find: string, put: string): Edit => ({ path, find, put: `${find}\n${put}` })
 const before = (path: string, find: string, put: string): Edit => ({ path, find, put: `${put}${find}` })
 
-/** The fields `estimate` and `reviewerId` of a task and the command `task.finish`, as CONTRIBUTING explains them. */
+const indexText = (name: string, key: string) =>
+  `    index('tasks_${name}').on(t.projectId, t.status, t.priority, sql\`${key}\`, t.id, t.createdAt),`
+
+/** The fields of `kind-table.ts` and the command `task.finish`, as CONTRIBUTING explains them. */
 export const fieldAndCommand: Edit[] = [
   before(
     'drizzle/schema/tasks.ts',
     "assigneeId: uuid('assignee_id')",
-    "estimate: integer('estimate'),\n    reviewerId: uuid('reviewer_id'),\n    ",
+    newFields.map(({ name, column }) => `${name}: ${column},\n    `).join(''),
+  ),
+  before('drizzle/schema/tasks.ts', 'doublePrecision, index,', 'boolean, '),
+  below(
+    'drizzle/schema/tasks.ts',
+    "  'importedAuthor',",
+    newFields
+      .flatMap(({ name, declaration }) => (/defaultValue: undefined/.test(declaration) ? `  '${name}',` : []))
+      .join('\n'),
   ),
   below(
     'drizzle/schema/tasks.ts',
     '  (t) => [',
-    `    index('tasks_estimate').on(t.projectId, t.status, t.priority, sql\`coalesce(estimate::float8, 'infinity')\`, t.id, t.createdAt),`,
+    newFields.flatMap(({ name, index }) => (index ? indexText(name, index) : [])).join('\n'),
   ),
   below(
     'modules/tasks/schema.ts',
     'export const fields = {',
-    `  estimate: taskField({
-    kind: kinds.wholeNumber,
-    input: Nullable(Type.Integer({ minimum: 1, description: 'A whole number of hours' })),
-    output: Type.Union([Type.Integer(), Type.Null()], { examples: [90] }),
-    defaultValue: null,
-    lists: 'lines',
-    filter: { index: 'none', bounds: ['estimateMin', 'estimateMax'] },
-    sortedWith: 'status',
-  }),
-  reviewerId: taskField({
-    kind: kinds.user,
-    input: Nullable(IdOf('user')),
-    output: Type.Union([Id('The reviewer'), Type.Null()]),
-    defaultValue: null,
-    header: 'reviewer',
-    lists: 'lines',
-    filter: { index: 'none' },
-  }),`,
+    newFields.map(({ name, declaration }) => `  ${name}: taskField({ ${declaration} }),`).join('\n'),
   ),
   before(
     'modules/tasks/schema.ts',
     'export const UnassignTasks = Input({',
     "export const FinishTask = Input({ id: IdOf('task') })\n",
   ),
-  before('modules/tasks/commands.ts', 'CreateTask, ', 'FinishTask, '),
+  before('modules/tasks/commands.ts', 'import { move, ', "import { FinishTask } from './schema.ts'\n"),
   before(
     'modules/tasks/commands.ts',
     'export const deleteTask =',

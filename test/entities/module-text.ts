@@ -86,7 +86,7 @@ export const ${name} = entity<'${name}'>({
   parent: '${parent}',
   load: '${load}',
   view: ${name}View,
-  ${parent === 'task' ? `asChild: { text: 'TEXT', input: ${updateOf(name)}, cell: ({ TEXT }: { TEXT: string }) => TEXT },`.replaceAll('TEXT', text) : ''}
+  ${parent === 'task' ? `asChild: { text: 'TEXT', input: ${updateOf(name)} },`.replaceAll('TEXT', text) : ''}
   ${hasReferences ? 'references: referencesIn(fields),' : ''}
   events: standardEvents,
 })

@@ -1,9 +1,4 @@
-import {
-  type CommentItem,
-  ImportError,
-  type SubtaskItem,
-  type TaskItem,
-} from '../../modules/imports/items.ts'
+import { type ChildItem, ImportError, type TaskItem } from '../../modules/imports/items.ts'
 import type { NamesInFile } from '../../modules/imports/convert/names.ts'
 import { DigestKeys, taskIdOf } from '../../modules/imports/convert/keys.ts'
 import { KeyMap } from '../../modules/imports/readers/key-map.ts'
@@ -36,7 +31,7 @@ export class Staging {
   private n = 0
 
   /** @throws ImportError if the file has too many items, or an item is too long */
-  add(item: TaskItem | SubtaskItem | CommentItem, json: string): void {
+  add(item: TaskItem | ChildItem, json: string): void {
     const { kind, row } = item
     if (json.length > max.itemCharacters)
       throw new ImportError(`A row has more than ${max.itemCharacters} characters`, `row ${row}`)

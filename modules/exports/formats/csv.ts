@@ -1,9 +1,18 @@
 import type { FieldRow } from '../../../drizzle/rows.ts'
-import type { ChildOfTask } from '../../../src/model/entities.ts'
+import type { EntityDefinition } from '../../../src/model/definition.ts'
+import type { ChildOfTask, Entity } from '../../../src/model/entities.ts'
 import { model } from '../../../src/model/model.ts'
 import { headerOf, namedFields, taskFields } from '../../tasks/schema.ts'
 import type { ProjectParts } from '../exported-project.ts'
-import { type CellPerson, csvColumns, escapeFormula, fieldPrefix, linesCell, personCell } from '../cells.ts'
+import {
+  childCell,
+  type CellPerson,
+  csvColumns,
+  escapeFormula,
+  fieldPrefix,
+  linesCell,
+  personCell,
+} from '../cells.ts'
 import { type ExportedTask, type Format, namedIn, type Writer } from './format.ts'
 
 const byteOrderMark = '\ufeff'
@@ -42,6 +51,8 @@ function cellsOf({ shown, author }: ExportedTask, parts: ProjectParts): string {
 const fieldCells = (fields: FieldRow[], { shown }: ExportedTask): string =>
   fields.map(({ key }) => `,${cell(shown.fields[key])}`).join('')
 
+type Shown = Record<string, unknown>
+
 /** A task for each row, for spreadsheets. */
 export const csv: Format = {
   contentType: 'text/csv; charset=utf-8',
@@ -49,9 +60,13 @@ export const csv: Format = {
   hasAuthors: true,
   open(_, parts): Writer {
     const { fields, people } = parts
-    const children = new Map(model().ofTask.map(({ name, asChild }) => [name, asChild!]))
+    const children = new Map(model().ofTask.map((one) => [one.name as Entity, one]))
     const lists = model().ofTask.map(({ plural }) => plural)
     const personOf = (id: string) => people.get(id)
+    const authorOf = ({ person }: EntityDefinition<ChildOfTask>, shown: Shown): CellPerson | null =>
+      shown.importedAuthor
+        ? { name: String(shown.importedAuthor) }
+        : (personOf(String(person && shown[person])) ?? (shown.author as CellPerson | null) ?? null)
     let rest = ''
     let separator = ''
     return {
@@ -68,8 +83,10 @@ export const csv: Format = {
         return ',"'
       },
       child(entity, shown) {
-        const text = children.get(entity as ChildOfTask)!.cell(shown as never, personOf)
-        const more = separator + text.replaceAll('"', '""')
+        const definition = children.get(entity)!
+        const cell = definition.asChild!.cell?.(shown as never, personOf)
+        const text = cell ?? childCell(definition, shown as Shown, authorOf(definition, shown as Shown))
+        const more = separator + (separator === '' ? escapeFormula(text) : text).replaceAll('"', '""')
         separator = '\n'
         return more
       },

@@ -5,7 +5,7 @@ import type { EventType } from '../../../src/model/entities.ts'
 import { created, diff, type EventDraft, updated } from '../../../src/model/events.ts'
 import { definitionOf } from '../../../src/model/model.ts'
 import { columnsOf } from '../../../src/postgres/columns.ts'
-import { forbidden, idTaken, notFound } from '../../../src/responses/errors.ts'
+import { badRequest, forbidden, idTaken, notFound } from '../../../src/responses/errors.ts'
 import { caseless, parseInstant } from '../../../src/schema/text.ts'
 import { createField, updateField } from '../../fields/commands.ts'
 import { fitsField, optionNamed } from '../../fields/values.ts'
@@ -148,6 +148,9 @@ function shownValues<Values extends TaskValues>(state: ProjectState, id: string,
   return { ...values, fields: Object.fromEntries(fields) }
 }
 
+/** The columns that the creation of a row sets. */
+const own = ['createdAt', 'eventId']
+
 /**
  * A child may get the id of a deleted row: an undo may have deleted the row of the same item. The account that imports
  * becomes the author.
@@ -165,7 +168,10 @@ function decideChild(state: ProjectState, context: RuleContext, operation: Child
   const row = state.row(op, id)
   if (!row) {
     const author = person && { [person]: caller.userId }
-    const fields = { id, taskId, ...values, ...author, ...stamp }
+    const fields: Record<string, unknown> = { id, taskId, ...values, ...author, ...stamp }
+    for (const { key, isNullable, hasDefault } of columnsOf(table))
+      if (!isNullable && !hasDefault && fields[key] == null && !own.includes(key))
+        throw badRequest(`The ${op} has no ${key}`)
     const change = created(state, context, `${op}.created` as EventType, fields as never)
     return creation(change as EventDraft, { createdAt, importedAuthor }, context)
   }

@@ -1,8 +1,10 @@
 import type { TSchema } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { definitionOf } from '../../../src/model/model.ts'
-import { caseless, isNameSchema, nameFrom, parseInstant } from '../../../src/schema/text.ts'
+import { caseless, isNameSchema, nameFrom, parseInstant, withoutNull } from '../../../src/schema/text.ts'
 import { CreateLabel } from '../../labels/schema.ts'
+import { csvColumns } from '../../exports/cells.ts'
+import type { AnyField } from '../../tasks/kinds.ts'
 import { CreateTask, headerOf, maxIds, taskFields } from '../../tasks/schema.ts'
 import type { TaskOperation } from '../command/operations.ts'
 import type { ChildItem, ImportedPerson, SubtaskItem, TaskItem } from '../items.ts'
@@ -68,7 +70,7 @@ export function convertTask(
     else if (field.reference) values[name] = labelIdsOf(given[header] as string[], context, notes)
     else if (field.kind?.is === 'instant')
       values[name] = instantOf(shownName(header), given[header] as string, notes)
-    else if (Value.Check(CreateTask.properties[name], given[header])) values[name] = given[header]
+    else if (accepts(field, given[header])) values[name] = valueOf(field, given[header])
     else {
       const text = String(given[header]).trim()
       notes.addToFoot(`${header}: ${cut(text, maxLine)}`, `${header} does not accept "${cut(text, 100)}"`)
@@ -86,15 +88,28 @@ export function convertTask(
   >
 }
 
+const valueOf = ({ kind, input }: AnyField, given: unknown): unknown =>
+  typeof given === 'string' && kind?.fromText ? kind.fromText(given, withoutNull(input)) : given
+
+function accepts(field: AnyField, given: unknown): boolean {
+  const value = valueOf(field, given)
+  return value !== undefined && Value.Check(field.input, value)
+}
+
 /** Adds an empty value for each missing value, because an export of Docket contains all values of a task. */
-function withEmptyValues(values: Values, { blockedBy }: TaskItem, context: ConvertContext): Values {
+function withEmptyValues(values: Values, item: TaskItem, context: ConvertContext): Values {
   const { source, fields, mapping } = context
   const all = { ...values }
-  for (const [name, { defaultValue, reference }] of taskFields)
+  for (const [name, field] of taskFields) {
+    const { defaultValue = null, reference } = field
+    const header = headerOf(name, field)
+    // A file of an earlier release does not have all fields.
+    const isInFile = csvColumns.includes(header) || (item as unknown as Values)[header] === null
     if (reference) all[name] ??= []
-    else if (name !== 'externalId' && (defaultValue ?? null) === null) all[name] ??= null
+    else if (name !== 'externalId' && defaultValue === null && isInFile) all[name] ??= null
+  }
   // The step `links` sets other lists.
-  if (blockedBy?.length) delete all.blockedByIds
+  if (item.blockedBy?.length) delete all.blockedByIds
   // A CSV file may lack the column of a field.
   const columns = source === 'csv' ? Object.values(mapping.columns ?? {}) : undefined
   const inFile = [...fields.keys()].filter((key) => !columns || columns.includes(`field.${key}`))

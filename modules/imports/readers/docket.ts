@@ -3,6 +3,7 @@ import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
 import type { EntityDefinition } from '../../../src/model/definition.ts'
 import type { ChildOfTask } from '../../../src/model/entities.ts'
 import { model } from '../../../src/model/model.ts'
+import { csvColumns } from '../../exports/cells.ts'
 import { fieldTypes } from '../../fields/schema.ts'
 import { headerOf, namedFields, taskFields } from '../../tasks/schema.ts'
 import { DigestKeys } from '../convert/keys.ts'
@@ -138,7 +139,7 @@ function addAddress(
   item: ImportedItem,
   { author, importedAuthor }: Line['value'],
 ): void {
-  if ((item.kind !== 'task' && item.kind !== 'comment') || !item.author || importedAuthor) return
+  if ((item.kind !== 'task' && !isChild(item)) || !item.author || importedAuthor) return
   const email = byId.get(partOf(author, 'id'))
   if (email) item.author = { email, ...item.author }
 }
@@ -221,7 +222,8 @@ function itemOf({ number, value }: Line): ImportedItem | undefined {
   }
   // The first line is the header, so rows count from the second.
   const item: Record<string, unknown> = { kind, row: number - 1 }
-  for (const [name, inItem] of names) if (value[name] != null) item[inItem] = value[name]
+  for (const [name, inItem] of names)
+    if (value[name] != null || (value[name] === null && isLater(inItem))) item[inItem] = value[name]
   // The first author of a row that the exporting project had imported.
   const { importedAuthor, ...rest } = item
   if (importedAuthor) rest.author = { name: importedAuthor }
@@ -229,6 +231,10 @@ function itemOf({ number, value }: Line): ImportedItem | undefined {
     Object.assign(rest, { isExported: true, externalId: rest.externalId ?? `docket:${rest.key}` })
   return rest as unknown as ImportedItem
 }
+
+/** Files of earlier releases do not have such a field of tasks. If a file has the field, null is an empty value. */
+const isLater = (header: string) =>
+  !csvColumns.includes(header) && taskFields.some((one) => headerOf(...one) === header)
 
 const lineFeed = 10
 

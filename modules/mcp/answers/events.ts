@@ -1,5 +1,6 @@
 import type { Names } from './names.ts'
 import { shortened } from './pages.ts'
+import { headerOf, namedFields } from '../../tasks/schema.ts'
 import { withoutEmpty } from './tasks.ts'
 
 const maxCharacters = 200
@@ -35,7 +36,7 @@ const omitted = [
 
 /** True if the event contains ids that the answer shows as names. */
 export const hasNames = ({ before, after }: Event): boolean =>
-  [before, after].some((row) => row && (row.assigneeId || (row.labelIds as string[] | undefined)?.length))
+  [before, after].some((row) => namedFields.some(([name]) => [row?.[name] ?? []].flat().length > 0))
 
 /** Returns an event as answers show it: `batch` is the argument of `undo`. Long texts are cut. */
 export function shownEvent(event: Event, names: Names): object {
@@ -59,9 +60,9 @@ const shownFields = (fields: object, names: Names): [string, unknown][] =>
   Object.entries(fields).flatMap(([name, value]): [string, unknown][] => {
     const nameOf = (id: string | null) => id && (names.get(id) ?? id)
     if (omitted.includes(name)) return []
-    if (name === 'assigneeId') return [['assignee', nameOf(value)]]
-    if (name === 'labelIds') return [['labels', (value as string[]).map(nameOf)]]
-    return [[name, cutValue(value)]]
+    const named = namedFields.find(([field]) => field === name)
+    if (!named) return [[name, cutValue(value)]]
+    return [[headerOf(...named), Array.isArray(value) ? value.map(nameOf) : nameOf(value)]]
   })
 
 /** Cuts a long text. A long array becomes its length: `task.moved_in` contains all subtasks and comments of a task. */

@@ -3,6 +3,7 @@ import type { EntityDefinition } from '../../../src/model/definition.ts'
 import type { ChildOfTask } from '../../../src/model/entities.ts'
 import { model } from '../../../src/model/model.ts'
 import { Input } from '../../../src/schema/input.ts'
+import { otherNames } from '../../exports/cells.ts'
 import { type Event, shownEvent } from '../answers/events.ts'
 import { type Names, openNames } from '../answers/names.ts'
 import { Next, type Section, withSections, cut } from '../answers/pages.ts'
@@ -22,26 +23,10 @@ interface Child {
   [field: string]: unknown
 }
 
-/** Fields of a child that an agent does not need, or that answers show in another form. */
-const omitted = [
-  'id',
-  'taskId',
-  'createdAt',
-  'updatedAt',
-  'author',
-  'authorId',
-  'authorRemoved',
-  'importedAuthor',
-]
-
-function childSection(
-  path: string,
-  { plural, view, asChild }: EntityDefinition<ChildOfTask>,
-): Section<Child> {
-  const textName = asChild!.text as string
-  const others = Object.keys(view.schema.properties).filter(
-    (name) => name !== textName && !omitted.includes(name),
-  )
+function childSection(path: string, definition: EntityDefinition<ChildOfTask>): Section<Child> {
+  const { plural } = definition
+  const textName = definition.asChild!.text as string
+  const others = otherNames(definition)
   return {
     name: plural,
     path: `${path}/${plural}`,

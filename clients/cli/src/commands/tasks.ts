@@ -49,7 +49,7 @@ export const tasks = command({
   rest: 'PARAMETER=VALUE',
   examples: [
     'docket tasks --status todo --priority high',
-    'docket tasks --project Engine --assignee me --sort dueDate',
+    'docket tasks --project Engine --assignee me --sort -createdAt',
     'docket tasks --ready --json',
     'docket tasks field.size=large field.estimate.max=3',
   ],

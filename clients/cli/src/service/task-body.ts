@@ -36,6 +36,7 @@ export interface Find {
 }
 
 const asText = (text: string) => text
+const booleans = ['true', 'false'] as const
 const kinds: Record<string, FieldKind> = {
   text: {
     hint: 'text',
@@ -55,6 +56,17 @@ const kinds: Record<string, FieldKind> = {
       if (/^-?\d{1,15}$/.test(text)) return Number(text)
       throw usageError(`--${option} must be a whole number`)
     },
+  },
+  decimal: {
+    hint: 'number',
+    read(text, { option }) {
+      if (text.trim() !== '' && Number.isFinite(Number(text))) return Number(text)
+      throw usageError(`--${option} must be a number`)
+    },
+  },
+  boolean: {
+    hint: booleans.join('|'),
+    read: (text, { option }) => oneOf(option, text, booleans) === 'true',
   },
   user: {
     hint: 'user',

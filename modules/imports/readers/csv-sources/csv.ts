@@ -1,25 +1,37 @@
 import { isId } from '../../../../src/id-format.ts'
+import { model } from '../../../../src/model/model.ts'
 import { csvColumns } from '../../../exports/cells.ts'
 import type { Draft } from '../csv/cells.ts'
 import { csvReader, type CsvSource } from '../csv/csv-reader.ts'
-import { notImported, plain } from '../csv/headers.ts'
+import { childPrefix, declared, notImported, plain } from '../csv/headers.ts'
 import type { Row } from '../csv/rows.ts'
 
 const importedAuthor = plain('importedAuthor')
 
 /** Our own export. The number is not imported. `importedAuthor`, the first author, replaces `author`. */
-const own: CsvSource = {
-  columns: notImported(`number,${plain('updatedAt')},${importedAuthor}`),
-  read: () => ({ listSeparator: /\n/, finish: finishOwn }),
+function own(headers: ReadonlySet<string>): CsvSource {
+  const others = model().ofTask.filter(({ plural }) => !csvColumns.includes(plural))
+  const children = others.map(({ name, plural }) => [plain(plural), childPrefix + name])
+  // A file of an earlier release does not have all columns.
+  const later = [...declared.keys()].filter((name) => !csvColumns.includes(name) && headers.has(plain(name)))
+  const empty = Object.fromEntries(later.map((name) => [name, null]))
+  return {
+    columns: {
+      ...notImported(`number,${plain('updatedAt')},${importedAuthor}`),
+      ...Object.fromEntries(children),
+    },
+    read: () => ({ listSeparator: /\n/, finish: (draft, row) => finishOwn(draft, row, empty) }),
+  }
 }
 
 /** A row with an id changes the task with this id. */
-function finishOwn({ task }: Draft, row: Row): void {
+function finishOwn({ task }: Draft, row: Row, empty: object): void {
   const name = row.text(importedAuthor)
   if (name !== '') task.author = { name }
   if (!isId(task.key)) return
   task.isExported = true
   task.externalId ??= `docket:${task.key}`
+  Object.assign(task, { ...empty, ...task })
 }
 
 /** ClickUp writes `null` in empty cells, line ends as `\n`, and URGENT, HIGH, NORMAL and LOW as numbers. */
@@ -40,7 +52,7 @@ const clickUp: CsvSource = {
 /** Reads any CSV file. Files with the columns of our own export need no mapping. */
 export const readCsv = csvReader((headers) => {
   const known = new Set(headers)
-  if (csvColumns.every((name) => known.has(plain(name)))) return own
+  if (csvColumns.every((name) => known.has(plain(name)))) return own(known)
   // Microsoft Planner writes the columns Task ID and Task Name too, and buckets.
   return known.has('task id') && known.has('task name') && !known.has('bucket name') ? clickUp : {}
 })

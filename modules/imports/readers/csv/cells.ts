@@ -1,10 +1,21 @@
-import { type CellComment, fieldPrefix, readComments, readPerson } from '../../../exports/cells.ts'
+import type { TSchema } from '@sinclair/typebox'
+import { Value } from '@sinclair/typebox/value'
+import type { ChildOfTask } from '../../../../src/model/entities.ts'
+import { definitionOf } from '../../../../src/model/model.ts'
+import {
+  type CellComment,
+  fieldPrefix,
+  readChildren,
+  readComments,
+  readPerson,
+} from '../../../exports/cells.ts'
 import type { DigestKeys } from '../../convert/keys.ts'
 import { statusOf } from '../../convert/names.ts'
-import type { CommentItem, ImportedItem, SubtaskItem, TaskItem } from '../../items.ts'
+import { parseObject } from '../../parse-object.ts'
+import type { ChildItem, CommentItem, ImportedItem, SubtaskItem, TaskItem } from '../../items.ts'
 import type { Mapping } from '../../mapping.ts'
 import { type Dates, isDate } from './dates.ts'
-import { declared, useOf } from './headers.ts'
+import { childPrefix, declared, useOf } from './headers.ts'
 import type { Row } from './rows.ts'
 import type { ReadColumn } from './columns.ts'
 import * as values from './values.ts'
@@ -17,6 +28,8 @@ export interface Draft {
   isCompleted?: boolean
   comments: CellComment[]
   subtasks: { title: string; completed: boolean }[]
+  /** Children that only their declarations name. */
+  children: Omit<ChildItem, 'task'>[]
   notes: string[]
   messages: string[]
 }
@@ -79,18 +92,36 @@ const field: CellReader = ({ task }, { text, column: { key, target, type } }) =>
   else fields[name] = type === 'date' ? text.trim() : text
 }
 
-/** Reads the cells of a declared field that needs no reader of its own, by its kind. */
+/** Reads the cells of a declared field that needs no reader of its own. The conversion of items reads other texts. */
 const declaredField: CellReader = (draft, cell) => {
-  const { text, column } = cell
-  const { kind } = declared.get(column.target)!
-  if (!kind) return list(draft, cell)
-  if (kind.is === 'instant') return date(draft, cell)
-  if (kind.is === 'user') return person(draft, cell)
-  const value = kind.is === 'wholeNumber' ? Number(text) : text.trim()
-  if (Number.isNaN(value))
-    addNote(draft, column.header, text, `${column.header}: ${values.short(text)} is not a number`)
-  else Object.assign(draft.task, { [column.target]: value })
+  const { target } = cell.column
+  const { kind } = declared.get(target)!
+  if (!kind) list(draft, cell)
+  else if (kind.is === 'instant') date(draft, cell)
+  else if (kind.is === 'user') person(draft, cell)
+  else Object.assign(draft.task, { [target]: cell.text })
 }
+
+const declaredChild: CellReader = ({ task, children }, { text: cell, column: { target } }) => {
+  const kind = target.slice(childPrefix.length) as ChildOfTask
+  const { text, input } = definitionOf(kind).asChild!
+  const { properties } = input
+  const names = [...Object.keys(properties), 'author', 'createdAt']
+  for (const { author, createdAt, ...texts } of readChildren(cell, text, names)) {
+    const read = Object.entries(texts).map(([name, value]) => [name, valueIn(properties[name]!, value)])
+    const person = author === undefined ? undefined : readPerson(author)
+    children.push({
+      ...Object.fromEntries(read),
+      ...{ kind, row: task.row },
+      ...(createdAt && { createdAt }),
+      ...(person && { author: person }),
+    })
+  }
+}
+
+/** Texts are written as they are, other values as JSON. */
+const valueIn = (schema: TSchema, text: string): unknown =>
+  Value.Check(schema, text) ? text : (parseObject(`{"value":${text}}`)?.value ?? text)
 
 /** The function that reads a cell into a draft, by the target of its column. */
 const cellReaders: Record<string, CellReader> = {
@@ -156,7 +187,7 @@ const cellReaders: Record<string, CellReader> = {
 /** Returns the draft of the task in a row. */
 export function draftOf(row: Row, columns: ReadColumn[], options: CellOptions): Draft {
   const task: TaskItem = { kind: 'task', row: row.number, key: '', title: '' }
-  const draft: Draft = { task, comments: [], subtasks: [], notes: [], messages: [] }
+  const draft: Draft = { task, comments: [], subtasks: [], children: [], notes: [], messages: [] }
   const cell: Cell = { ...options, text: '', column: columns[0]! }
   const filled = new Map<string, string>()
   for (const column of columns) {
@@ -172,6 +203,7 @@ export function draftOf(row: Row, columns: ReadColumn[], options: CellOptions): 
     filled.set(target, text)
     Object.assign(cell, { text, column })
     if (target.startsWith(fieldPrefix)) field(draft, cell)
+    else if (target.startsWith(childPrefix)) declaredChild(draft, cell)
     else (cellReaders[target] ?? declaredField)(draft, cell)
   }
   return draft
@@ -194,7 +226,8 @@ export function itemsOf(draft: Draft, keys: DigestKeys, mapping: Mapping): Impor
   const child = { row: task.row, task: task.key }
   const subtasks = draft.subtasks.map((subtask): SubtaskItem => ({ kind: 'subtask', ...child, ...subtask }))
   const comments = draft.comments.map((comment): CommentItem => ({ kind: 'comment', ...child, ...comment }))
-  return [task, ...subtasks, ...comments]
+  const others = draft.children.map((one): ChildItem => ({ ...one, ...child }))
+  return [task, ...subtasks, ...comments, ...others]
 }
 
 /** A completed task becomes DONE, unless the mapping gives its list another status than the usual one. */

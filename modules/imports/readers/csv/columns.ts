@@ -1,10 +1,11 @@
+import { model } from '../../../../src/model/model.ts'
 import { nearest } from '../../../../src/schema/nearest.ts'
 import { fieldPrefix } from '../../../exports/cells.ts'
 import { FieldKeys } from '../../convert/fields.ts'
 import { type FieldItem, ImportError } from '../../items.ts'
 import { type Mapping, valueFor } from '../../mapping.ts'
 import { type Dates, type First, orderOf } from './dates.ts'
-import { englishName, fieldName, targets } from './headers.ts'
+import { childPrefix, declared, englishName, fieldName, targets } from './headers.ts'
 import type { Row } from './rows.ts'
 import { answerOf } from './values.ts'
 
@@ -15,7 +16,10 @@ const aliases = new Map([
 ])
 
 const targetNamed = (name: string): string | undefined =>
-  targets.includes(name) || /^field\.[a-z][a-z0-9_]{0,39}$/.test(name) ? name : aliases.get(name)
+  targets.includes(name) || /^field\.[a-z][a-z0-9_]{0,39}$/.test(name) || isChild(name)
+    ? name
+    : aliases.get(name)
+const isChild = (name: string) => model().ofTask.some((one) => name === childPrefix + one.name)
 
 /** Returns the error of a mapping with an unknown field, or undefined. */
 export function columnsError(columns: Record<string, string | null> = {}): string | undefined {
@@ -108,7 +112,7 @@ export function headerMessages({ columns: given = {} }: Mapping, columns: Column
 type FieldType = Exclude<FieldItem['type'], 'choice'>
 
 const hasDates = ({ target }: Column) =>
-  ['dueDate', 'remindAt', 'createdAt', 'completed'].includes(target ?? '')
+  ['createdAt', 'completed'].includes(target ?? '') || declared.get(target ?? '')?.kind?.is === 'instant'
 const shapes = {
   number: (text: string) => /^-?(0|[1-9]\d{0,14})(\.\d{1,6})?$/.test(text) || isShortest(text),
   boolean: (text: string) => /^(true|false)$/i.test(text),

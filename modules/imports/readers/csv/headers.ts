@@ -40,6 +40,8 @@ const usualHeaders: Record<string, string> = {
   id: 'issue key,key,id,identifier,task id,issue id,card id,work item id,ticket id,story id,bug id,issue iid,ref,#',
 }
 export const targets = Object.keys(usualHeaders)
+/** Before the name of an entity: the target of a column with children that only their declaration names. */
+export const childPrefix = 'child.'
 
 /**
  * Returns how several columns for a target are read. `first`: the first text is used, and the others become notes.

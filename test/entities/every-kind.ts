@@ -1,0 +1,199 @@
+// Runs in a copy of the project that has the fields of kind-table.ts: see copy.deep.test.ts.
+import { describe, expect, test } from 'bun:test'
+import { allPages } from '../http/list-pages.ts'
+import { readFeed } from '../http/feed.ts'
+import { connect } from '../mcp/mcp-client.ts'
+import { Docket } from '../../clients/typescript/src/docket.ts'
+import { newTask } from '../../clients/typescript/src/tanstack.ts'
+import { runDocket } from '../cli/scene.ts'
+import { importInto } from '../exports/everything.ts'
+import { eventually } from '../races/pair.ts'
+import { invite, register, versionOf } from '../support/client.ts'
+import { newFields } from './kind-table.ts'
+import { ada, batch, created, readTask, service, undo } from './scene.ts'
+
+const [bea, carl] = [await register(service.client, 'Bea'), await register(service.client, 'Carl')]
+const people = new Map<unknown, string>([
+  ['Ada', ada.id],
+  ['Bea', bea.id],
+  ['Carl', carl.id],
+])
+
+async function newProject(): Promise<string> {
+  const { id } = await created('/projects', { name: 'Engine' })
+  for (const person of [bea, carl]) await invite(ada, id, person, 'EDITOR')
+  return id
+}
+
+const origin = 'http://localhost'
+const send = (url: string, init?: RequestInit) => service.fetch(url.slice(origin.length), init)
+const titles = (tasks: { title?: unknown }[]) => tasks.map(({ title }) => title).join('')
+
+describe.each(newFields)('a field of the kind $kind', (field) => {
+  const { name, none = null, wrong, header = name, bounds, index } = field
+  const [low, middle, high] = field.values.map((one) => people.get(one) ?? one) as [string, string, string]
+  const query = (value: unknown) => encodeURIComponent(String(value))
+
+  async function place() {
+    const projectId = await newProject()
+    const make = (title: string, value?: unknown) =>
+      created('/tasks', { projectId, title, ...(value !== undefined && { [name]: value }) })
+    const a = await make('a', middle)
+    const [b, c, d] = [await make('b'), await make('c', low), await make('d', high)]
+    const list = async (more: string) =>
+      titles((await allPages(ada, `/tasks?projectId=${projectId}&limit=1&${more}`)).flat())
+    return { projectId, a, b, c, d, list }
+  }
+  const valueOf = async (id: string, more = '') =>
+    ((await readTask(id + more)) as unknown as Record<string, unknown>)[name]
+
+  test('is written by every kind of write, appears in the feed, moves, and is undone', async () => {
+    const { projectId, a, b } = await place()
+    const task = { projectId, taskId: a.id }
+    expect([await valueOf(a.id), await valueOf(b.id)]).toEqual([middle, none])
+    for (const value of wrong)
+      expect({ value, status: (await ada.patch(`/tasks/${a.id}`, { [name]: value })).status }).toEqual({
+        value,
+        status: 400,
+      })
+    await ada.patch(`/tasks/${b.id}`, { [name]: high })
+    const version = await versionOf(ada, projectId)
+    expect(await valueOf(b.id)).toBe(high)
+    const [event] = await readFeed(ada, `/projects/${projectId}/events?after=${version - 1}`)
+    expect(event).toMatchObject({ before: { [name]: none }, after: { [name]: high } })
+    const update = { op: 'task.update', id: b.id, was: { [name]: high }, [name]: none }
+    expect((await batch(task, [update])).status).toBe(200)
+    expect((await batch(task, [update])).status).toBe(409)
+    expect([await valueOf(b.id), await valueOf(b.id, `?asOf=${version}`)]).toEqual([none, high])
+    await undo(projectId, version + 1)
+    expect(await valueOf(b.id)).toBe(high)
+    const path = `/projects/${projectId}/tasks/external/X-1`
+    const { id } = (await ada.call('PUT', path, { title: 'x', [name]: low })).body
+    await ada.call('PUT', path, { [name]: high })
+    expect(await valueOf(id)).toBe(high)
+    await ada.patch(`/tasks/${id}`, { projectId: await newProject() })
+    expect(await valueOf(id)).toBe(high)
+  })
+
+  test('filters and sorts lists, with cursors', async () => {
+    const { projectId, list, a } = await place()
+    if (field.declaration.includes('index:')) {
+      expect(await list(`${name}=${query(middle)}`)).toBe(low === high ? 'acd' : 'a')
+      expect(await list(`${name}=${query(middle)}&status=TODO&sort=-createdAt`)).toBe(
+        low === high ? 'dca' : 'a',
+      )
+      const other =
+        name === 'reviewerId' ? 'soon' : { boolean: 'soon', wholeNumber: '1.5', decimal: 'x' }[field.kind]
+      if (other) expect((await ada.get(`/tasks?projectId=${projectId}&${name}=${other}`)).status).toBe(400)
+      await created(`/projects/${projectId}/views`, { name: 'Some', query: { [name]: String(middle) } })
+    }
+    if (field.kind === 'wholeNumber') expect(await list(`${name}=999999999999999`)).toBe('')
+    for (const [from, to] of bounds ? [bounds] : []) {
+      const isExclusive = field.kind === 'instant'
+      expect(await list(`${from}=${query(low)}&${to}=${query(middle)}`)).toBe(isExclusive ? '' : 'ca')
+      expect(await list(`${from}=${query(low)}`)).toBe(isExclusive ? 'ad' : 'cad')
+      expect(await list(`${to}=${query(high)}&sort=createdAt`)).toBe(isExclusive ? 'ac' : 'acd')
+      expect((await ada.get(`/tasks?projectId=${projectId}&${from}=soon`)).status).toBe(400)
+    }
+    if (!index) return expect((await ada.get(`/tasks?sort=${name}`)).status).toBe(400)
+    expect([await list(`sort=${name}`), await list(`sort=-${name}`)]).toEqual(['cadb', 'bdac'])
+    expect(await list(`sort=${name}&status=TODO&priority=MEDIUM`)).toBe('cadb')
+    await ada.patch(`/tasks/${a.id}`, { [name]: none })
+    const version = (await versionOf(ada, projectId)) - 1
+    expect(await list(`sort=${name}&asOf=${version}`)).toBe('cadb')
+    expect((await ada.get(`/tasks?projectId=${projectId}&sort=${name}&cursor=eyJ4IjoxfQ`)).status).toBe(400)
+  })
+
+  test.each(['docket', 'csv'])(
+    'is equal after an export as %s and an import into another project',
+    async (format) => {
+      const { projectId, a, b } = await place()
+      const file = async (id: string) => (await ada.get(`/projects/${id}/export?format=${format}`)).text
+      const text = await file(projectId)
+      expect(text).toContain(format === 'csv' ? `,${header},` : `"${field.kind === 'user' ? header : name}":`)
+      const otherId = await newProject()
+      for (const count of [
+        { created: 4, unchanged: 0 },
+        { created: 0, unchanged: 4 },
+      ])
+        expect((await importInto(ada, otherId, text, `source=${format}`)).counts).toMatchObject(count)
+      const values = async (id: string) =>
+        (await ada.get(`/tasks?projectId=${id}`)).body.map((task) => [task.title, (task as never)[name]])
+      expect(await values(otherId)).toEqual(await values(projectId))
+      // The file restores values in its own project, also an empty one.
+      await ada.patch(`/tasks/${a.id}`, { [name]: none })
+      await ada.patch(`/tasks/${b.id}`, { [name]: high })
+      expect((await importInto(ada, projectId, text, `source=${format}`)).counts.updated).toBe(2)
+      expect([await valueOf(a.id), await valueOf(b.id)]).toEqual([middle, none])
+    },
+  )
+
+  test('is shown and filtered by agents, the client and the command line', async () => {
+    const { projectId, a } = await place()
+    const named = field.values[1]
+    const { call, close } = await connect(service, ada.token)
+    const shown = { [header === 'team' ? name : header]: named }
+    if (field.declaration.includes('index:')) {
+      const { body, text } = await call<{ tasks: object[] }>('find', {
+        project: projectId,
+        [name]: named,
+        fields: 'full',
+      })
+      expect({ text, tasks: body.tasks?.at(0) }).toMatchObject({ tasks: { title: 'a', ...shown } })
+    }
+    expect((await call('get', { id: a.id })).body).toMatchObject(shown)
+    await close()
+    const docket = new Docket({ url: origin, token: ada.token!, fetch: send })
+    expect(newTask({ title: 'i', projectId }) as object).toMatchObject({ [name]: none })
+    const stop = new AbortController()
+    const mirror = docket.project(projectId).mirror({ signal: stop.signal })
+    await mirror.ready
+    await docket.tasks.update(a.id, { [name]: high } as object)
+    await mirror.reach((await docket.tasks.list({ projectId }).page()).version!)
+    expect(mirror.get(a.id)).toEqual(await docket.tasks.get(a.id))
+    stop.abort()
+    const env = {
+      DOCKET_URL: origin,
+      DOCKET_TOKEN: ada.token!,
+      DOCKET_PROJECT: projectId,
+      HOME: '/nonexistent',
+    }
+    const option = `--${header.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+    const cli = async (...line: string[]) => {
+      const { out, err } = await runDocket([...line, '--json'], { fetch: send, env })
+      return out ? JSON.parse(out) : err
+    }
+    // A value that begins with a hyphen needs the form with an equals sign.
+    const added = await cli('add', 'j', `${option}=${named}`)
+    expect(added[name]).toBe(middle)
+    if (none === null) expect((await cli('edit', added.id, option, ''))[name]).toBeNull()
+    if (field.declaration.includes('index:'))
+      expect(titles(await cli('tasks', `${option}=${field.values[0]}`))).toContain('c')
+    if (field.declaration.includes("lists: 'lines'"))
+      expect((await runDocket(['tasks'], { fetch: send, env })).out).toContain(option.slice(2).toUpperCase())
+  })
+})
+
+test('the removal of a member clears every field with the member, and its undo sets these fields again', async () => {
+  const projectId = await newProject()
+  const { id } = await created('/tasks', { projectId, title: 't', reviewerId: carl.id })
+  const both = await created('/tasks', { projectId, title: 'u', assigneeId: carl.id, reviewerId: carl.id })
+  const users = async (id: string) => {
+    const { assigneeId, reviewerId } = (await readTask(id)) as unknown as Record<string, unknown>
+    return [assigneeId, reviewerId]
+  }
+  const { body } = await ada.get(`/projects/${projectId}/members`)
+  const member = (body as unknown as { id: string; userId: string }[]).find(
+    ({ userId }) => userId === carl.id,
+  )!
+  const removal = (await versionOf(ada, projectId)) + 1
+  await ada.delete(`/projects/${projectId}/members/${member.id}`)
+  await eventually('the end of the reviews', async () =>
+    [...(await users(id)), ...(await users(both.id))].every((one) => one === null),
+  )
+  await undo(projectId, removal)
+  expect([await users(id), await users(both.id)]).toEqual([
+    [null, carl.id],
+    [carl.id, carl.id],
+  ])
+})
