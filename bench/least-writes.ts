@@ -23,9 +23,13 @@ const log = (
   from ${from};
 `
 
-const create = (pick: string) => `${pick}
+const record = `r as (insert into idempotency_keys (scope, key, fingerprint, status, body, etag)
+  select (bench.owners())[:p]::text, event::text, repeat('f', 43), 201, repeat('b', 350), event::text from s),
+`
+
+const create = (pick: string, others = '') => `${pick}
 ${take('(bench.projects())[:p]', 'too')},
-t as (insert into tasks (id, project_id, number, title, description, status, priority, due_date, assignee_id,
+${others}t as (insert into tasks (id, project_id, number, title, description, status, priority, due_date, assignee_id,
     created_at, updated_at, event_id)
   select entity, project_id, last_number, 'Task 123456789', 'To be measured', 'TODO', 'MEDIUM', null, null,
     now(), now(), event from s)
@@ -77,6 +81,7 @@ ${log(
 
 export const leastWrites = {
   createSpread: (projects: number) => create(spread(projects)),
+  createKeyed: (projects: number) => create(spread(projects), record),
   createHot: () => create(hot),
   patchSpread: patch,
   toggleHot,

@@ -82,8 +82,11 @@ function readRequest(raw: string): Request {
   const said = fields.filter(([name]) => name !== 'content-length')
   const headers = Object.fromEntries(said.map(([name, ...words]) => [name, words.join(' ')]))
   const request = { method: method as Request['method'], path, headers, ...(body && { body }) }
-  if (!body?.includes(fresh)) return request
-  return { ...request, setupRequest: (one) => ({ ...one, body: body.replace(fresh, String(++number)) }) }
+  if (!raw.includes(fresh)) return request
+  return {
+    ...request,
+    setupRequest: (one) => ({ ...one, ...readRequest(raw.replace(fresh, String(++number))) }),
+  }
 }
 
 const oneOf = <T>(items: T[]): T => items[Math.floor(Math.random() * items.length)]!

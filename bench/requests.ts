@@ -35,6 +35,13 @@ export const createOf = ({ id, token }: ResourceRef): PlannedRequest => ({
   body: { title: `Task ${fresh}`, description: 'To be measured', projectId: id },
 })
 
+/** The title is the same in each request: a request contains one number that differs. */
+export const keyedCreateOf = (project: ResourceRef): PlannedRequest => ({
+  ...createOf(project),
+  idempotencyKey: `0199b6a4-5c1e-7000-8000-000${fresh}`,
+  body: { title: 'Task 123456789', description: 'To be measured', projectId: project.id },
+})
+
 export const renameOf = ({ id, token }: ResourceRef): PlannedRequest => ({
   ...{ method: 'PATCH', path: `/tasks/${id}`, token, body: { title: `Patched ${fresh}` } },
 })

@@ -3,6 +3,7 @@ import { leastWrites as least } from './least-writes.ts'
 import type { Plan } from './plan.ts'
 import {
   createOf,
+  keyedCreateOf,
   getTask,
   getFrom,
   unchangedList,
@@ -29,6 +30,17 @@ export interface Scenario {
 }
 
 export const scenarios: Scenario[] = [
+  {
+    ...{
+      name: 'create-keyed',
+      title: 'create task with a key, all projects',
+      connections: 256,
+      common: true,
+    },
+    plan: ({ projects }) => singleKind(201, projects.map(keyedCreateOf)),
+    least: ({ projects }) => alone(least.createKeyed(projects.length)),
+    usual: ({ projects }) => alone(usual.createKeyed(projects.length)),
+  },
   {
     ...{ name: 'create-spread', title: 'create task, all projects', connections: 256, common: true },
     plan: ({ projects }) => singleKind(201, projects.map(createOf)),

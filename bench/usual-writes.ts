@@ -24,15 +24,25 @@ const event = (type: string, id: string, actor: string, before: string, after: s
   `insert into events (${eventColumns}) values (:project_id::uuid, :version::bigint, :event::uuid, '${type}',
   '${type.split('.')[0]}', ${id}, ${actor}, now(), ${before}, ${after}, ${taskId});`
 
-function create(pick: string): string {
+/** The look-up of the key, and its record. */
+const [find, record] = [
+  `select count(*) from idempotency_keys
+where scope = (bench.owners())[:p]::text and key = gen_random_uuid()::text;
+`,
+  `insert into idempotency_keys (scope, key, fingerprint, status, body, etag)
+  values ((bench.owners())[:p]::text, :event, repeat('f', 43), 201, repeat('b', 350), :event);
+`,
+]
+
+function create(pick: string, isKeyed = false): string {
   const after = task(':entity::uuid', title, text, 'now()', ':event::uuid')
   return `${pick}
 begin;
-${takeVersion('(bench.projects())[:p]', 'too')}
+${isKeyed ? find : ''}${takeVersion('(bench.projects())[:p]', 'too')}
 insert into tasks (${taskColumns}) values (:entity::uuid, :project_id::uuid, :last_number::int,
   ${title}, ${text}, 'TODO', 'MEDIUM', null, null, now(), now(), :event::uuid);
 ${event('task.created', ':entity::uuid', '(bench.owners())[:p]', 'null', after)}
-commit;
+${isKeyed ? record : ''}commit;
 `
 }
 
@@ -70,6 +80,7 @@ commit;
 
 export const usualWrites = {
   createSpread: (projects: number) => create(spread(projects)),
+  createKeyed: (projects: number) => create(spread(projects), true),
   createHot: () => create(hot),
   patchSpread: patch,
   toggleHot,

@@ -27,10 +27,11 @@ import { importView } from './schema.ts'
 /** Returns the idempotency record to write in the same statement; undefined without an Idempotency-Key. */
 export type ToRecord = (reply: Reply) => IdempotencyRecord | undefined
 
-export const replyWith = (body: object, status = 200): Reply => ({
+export const replyWith = (body: { id?: string }, status = 200): Reply => ({
   status,
   body: JSON.stringify(body),
   etag: null,
+  id: body.id,
 })
 
 /** Runs a write. A retry with the same Idempotency-Key gets the stored reply; its body is not read. */
@@ -46,7 +47,7 @@ export async function writeOnce(
   return respondToWrite(reply, { location: (id) => `/imports/${id}` }, {})
 }
 
-export const cancelled = { message: 'Import cancelled successfully' }
+export const cancelled: { message: string; id?: string } = { message: 'Import cancelled successfully' }
 export const importEnded = () => conflict('The import has already ended')
 
 export function openCancelImport(services: Services, requireImport: RequireImport) {

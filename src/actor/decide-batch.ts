@@ -101,6 +101,7 @@ function decideNew(decision: BatchDecision, command: QueuedCommand): unknown {
   const target = firstEventState(states, command)
   const { changes, answer, isBatch, isProvisional } = command.decide(clock, source, target)
   const batch = isBatch ? source.version + 1 : undefined
+  if (isProvisional && guard && !decision.records) throw new Error(keyNotFound)
   decision.isApplying = true
   for (const change of changes) {
     const { version } = evolve(stateOf(states, change.projectId), change)
@@ -112,9 +113,12 @@ function decideNew(decision: BatchDecision, command: QueuedCommand): unknown {
   if (isNothing && mayStillCommit(unit, command) && (!guard || isOwnKey)) throw outcomeUnknown()
   if (clientIds && !isNothing) for (const id of clientIds) addRecord(decision, idClaim(id))
   if (guard && !isProvisional && !(isOwnKey && isNothing))
-    addRecord(decision, { ...guard, ...(answer as Reply) })
+    addRecord(decision, recordOf(guard, answer as Reply))
   return answer
 }
+
+const keyNotFound =
+  'A command with a provisional reply must load facts, so that its Idempotency-Key is looked up first'
 
 /**
  * True if an earlier attempt may be committed after this one: another process may not have decided it yet, or its
@@ -122,6 +126,15 @@ function decideNew(decision: BatchDecision, command: QueuedCommand): unknown {
  */
 const mayStillCommit = ({ heads }: CommitUnit, { again, unknownAt, projectId }: QueuedCommand): boolean =>
   again === true || heads.some((head) => head.projectId === projectId && head.expected === unknownAt)
+
+const recordOf = ({ scope, key, fingerprint }: IdempotencyKey, { status, body, etag }: Reply) => ({
+  scope,
+  key,
+  fingerprint,
+  status,
+  body,
+  etag,
+})
 
 function addRecord(decision: BatchDecision, record: IdempotencyRecord): void {
   decision.records ??= new Map()
@@ -164,6 +177,10 @@ const headOf = ({ projectId, version, lastNumber, lastEventId }: State): CommitH
   lastEventId,
 })
 
+/**
+ * True if nothing must be loaded. Idempotency keys are not looked up: the commit writes nothing if a key is recorded
+ * already, and the next attempt looks up the keys of its batch.
+ */
 export function isWarm(holders: StateHolder[], batch: QueuedCommand[]): boolean {
   for (const { state } of holders) {
     if (!state) return false
@@ -171,9 +188,7 @@ export function isWarm(holders: StateHolder[], batch: QueuedCommand[]): boolean 
       if (rejection || (preload && !hasLoaded(state, preload))) return false
   }
   const states = holders.map(({ state }) => state!)
-  return batch.every(
-    (command) => !keyToFind(states, command) && !(command.isRecallable && mayBeCommitted(states, command)),
-  )
+  return !batch.some((command) => mayBeCommitted(states, command))
 }
 
 /** A key made from the command's id is looked up only if the command may be committed already. */

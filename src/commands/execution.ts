@@ -156,13 +156,21 @@ function preloadOf(
 }
 
 export function replyOf<Row>(
-  { status, view, message, emptyReply }: WriteDefinition<never, Row>,
+  { status, view, message, emptyReply, isSecret }: WriteDefinition<never, Row>,
   answer: unknown,
   person?: Person,
 ): Reply {
   if (emptyReply && answer === undefined) return { status: 204, body: '', etag: null }
-  const body = view ? view.of(answer as Row, person) : message ? { message } : answer
+  const content = view ? view.of(answer as Row, person) : message ? { message } : (answer ?? {})
   const tag = view?.etagSuffix?.(answer as Row, person)
   const etag = view && !view.hasNoEtag ? etagOf(answer as { eventId: string }, tag) : null
-  return { status, body: JSON.stringify(body), etag }
+  const { id, version } = content as { id?: string; version?: number }
+  return {
+    status,
+    body: JSON.stringify(content),
+    etag,
+    id,
+    version,
+    content: isSecret ? (content as object) : undefined,
+  }
 }

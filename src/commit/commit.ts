@@ -10,6 +10,7 @@ import { model } from '../model/model.ts'
 import { idTaken } from '../responses/errors.ts'
 import { parametersOf, type Shape, shapeOf, widestShape } from './parameter-lists.ts'
 import { commitStatement } from './statement.ts'
+import { recordName } from './idempotency.ts'
 import { batchOf, type CommitUnit } from './unit.ts'
 
 /**
@@ -97,7 +98,7 @@ function openWriteAll(write: Write, locked: LRUCache<string, true>) {
     return outcomes
   }
 
-  return async function writeAll(units: CommitUnit[], skipsLocked: boolean): Promise<Outcome[]> {
+  return async function writeAll(units: CommitUnit[], skipsLocked: boolean, repeats = 0): Promise<Outcome[]> {
     try {
       const outcomes = await write(units, skipsLocked)
       return skipsLocked ? remember(units, outcomes) : outcomes
@@ -108,6 +109,11 @@ function openWriteAll(write: Write, locked: LRUCache<string, true>) {
         if (units.length === 1) return remember(units, ['conflict'])
       } else if (isTransient(error)) return units.map(() => 'conflict')
       else if (units.length === 1) return [rejectionOf(error)]
+      else if (isKeyTaken(error) && repeats < maxRepeats) {
+        const firsts = new Set(firstOfEachKey(units))
+        const outcomes = await writeAll([...firsts], skipsLocked, repeats + 1)
+        return units.map((unit) => (firsts.has(unit) ? outcomes.shift()! : 'conflict'))
+      }
     }
     const outcomes: Outcome[] = []
     for (const unit of units) outcomes.push(...(await writeAll([unit], skipsLocked)))
@@ -115,10 +121,26 @@ function openWriteAll(write: Write, locked: LRUCache<string, true>) {
   }
 }
 
+/**
+ * The number of times that units are written together again after another statement, or another of the units, has
+ * recorded one of their keys. The repeated statement finds the record, so only the unit with this key writes nothing.
+ */
+const maxRepeats = 3
+
+function firstOfEachKey(units: CommitUnit[]): CommitUnit[] {
+  const seen = new Set<string>()
+  return units.filter(({ records }) => {
+    const names = records.map(recordName)
+    if (names.some((name) => seen.has(name))) return false
+    for (const name of names) seen.add(name)
+    return true
+  })
+}
+
 const rejectionOf = (error: unknown): Outcome =>
   isKeyTaken(error) ? 'conflict' : isIdTaken(error) ? idTaken() : (error as Error)
 
-/** Another commit used the Idempotency-Key or created the project first: the next attempt finds its record or project. */
+/** Another commit used a key, claimed an id or created a project first: the next attempt finds its record or project. */
 const isKeyTaken = (error: unknown): boolean =>
   ['idempotency_keys', 'streams'].includes((error as PostgresError).table_name!) &&
   errorCode(error) === '23505'

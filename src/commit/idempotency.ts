@@ -2,7 +2,7 @@ import { batched } from '../postgres/batch.ts'
 import type { Sql } from '../postgres/database.ts'
 import { HttpError } from '../responses/errors.ts'
 import { byOrdinal } from '../postgres/row-order.ts'
-import type { Reply } from '../responses/reply.ts'
+import type { Reply, StoredReply } from '../responses/reply.ts'
 import { idempotencyKeys } from '../../drizzle/schema/idempotency.ts'
 import { columnList } from '../postgres/columns.ts'
 
@@ -30,7 +30,7 @@ export const isCommandKey = ({ scope }: IdempotencyKey): boolean => scope === co
 export const idClaim = (key: string): IdempotencyRecord => ({ ...emptyClaim, key })
 const emptyClaim = { scope: 'ids', fingerprint: '', status: 0, body: '', etag: null }
 
-export type IdempotencyRecord = IdempotencyKey & Reply
+export type IdempotencyRecord = IdempotencyKey & StoredReply
 
 export type FindRecord = (guard: IdempotencyKey) => Promise<IdempotencyRecord | undefined>
 
@@ -53,7 +53,7 @@ export const recordName = ({ scope, key }: IdempotencyKey): string => `${scope} 
 export const keyReused = () => new HttpError(422, 'This Idempotency-Key was used for another request')
 
 /** Returns the stored reply, marked as replayed. @throws HttpError 422 if the key was used for another request */
-export function replay(record: IdempotencyRecord, guard: IdempotencyKey): Reply & { replayed?: true } {
+export function replay(record: IdempotencyRecord, guard: IdempotencyKey): Reply {
   if (record.fingerprint !== guard.fingerprint) throw keyReused()
   const { status, body, etag } = record
   return { status, body, etag, ...(!isCommandKey(guard) && ({ replayed: true } as const)) }

@@ -42,28 +42,42 @@ function insertEvents(unlogged: boolean): string {
  */
 export function commitStatement(shape: Shape): string {
   const { spansProjects, hasNewProjects, skipsLocked, writes, unlogged, jobs, records } = shape
-  return [
-    ...(spansProjects || skipsLocked ? lockAndSwap(shape) : hasNewProjects ? swapOrInsert : swapOnly),
+  const isSimple = !spansProjects && !skipsLocked
+  const parts = [
+    ...(records ? repeatedUnits(shape) : []),
+    ...(isSimple ? (hasNewProjects ? swapOrInsert : swapOnly)(headsOf(shape)) : lockAndSwap(shape)),
     `event as materialized (${rowsOfCommitted(shape, 'events')})`,
     insertEvents(unlogged),
     ...(unlogged ? [`unlogged as materialized (${rowsOfCommitted(shape, 'unlogged')})`] : []),
     ...writes.map((one) => rowWrite(...(one.split(' ') as [RowWrite, Entity]))),
     ...(jobs ? [insert('queued', outbox, rowsOfCommitted(shape, 'jobs'))] : []),
-    ...(records ? [insert('recorded', idempotencyKeys, rowsOfCommitted(shape, 'records'))] : []),
+    ...(records ? [insertRecords] : []),
   ]
-    .join(',\n')
-    .concat(`\nselect string_agg(unit::text, ' ') as committed from committed`)
+  return `with ${parts.join(',\n')}\nselect string_agg(unit::text, ' ') as committed from committed`
 }
 
 /** `is true` makes Postgres look up a row's commit unit in a hash table, and not compare the row with every unit. */
-function rowsOfCommitted(shape: Shape, part: keyof Batch): string {
+const isCommitted = '(unit in (select unit from committed)) is true'
+
+function rowsOf(shape: Shape, part: keyof Batch): string {
   const parts = partsOf(shape)
   const before = parts.slice(0, parts.indexOf(part)).reduce((sum, other) => sum + columns[other].length, 0)
-  const rows = rowsFrom(columns[part], before + 1)
-  return `select * from (${rows}) r where (unit in (select unit from committed)) is true`
+  return rowsFrom(columns[part], before + 1)
 }
 
+const rowsOfCommitted = (shape: Shape, part: keyof Batch): string =>
+  `select * from (${rowsOf(shape, part)}) r where ${isCommitted}`
+
+/** Units write nothing if one of their keys or claimed ids is recorded already. */
+const repeatedUnits = (shape: Shape) => [
+  `record as materialized (${rowsOf(shape, 'records')})`,
+  `repeated as materialized (select unit from record r where exists (
+     select from ${getTableName(idempotencyKeys)} k where k.scope = r.scope and k.key = r.key))`,
+]
+
 const heads = rowsFrom(columns.heads, 1)
+const headsOf = ({ records }: Shape): string =>
+  records ? `select * from (${heads}) h where (unit in (select unit from repeated)) is not true` : heads
 
 const newVersion = (head: string) =>
   `version = ${head}.version, last_number = ${head}."lastNumber", last_event_id = ${head}."lastEventId"`
@@ -77,10 +91,10 @@ const insertStreams = (from: string) => `insert into streams (project_id, versio
      select "projectId", version, "lastNumber", "lastEventId" from ${from} where expected = 0`
 
 /** For batches without new projects. Saves a fifth of the time that a single commit takes in Postgres. */
-const swapOnly = [`with committed as ${swap(heads)}`]
+const swapOnly = (heads: string) => [`committed as ${swap(heads)}`]
 
-const swapOrInsert = [
-  `with head as materialized (${heads})`,
+const swapOrInsert = (heads: string) => [
+  `head as materialized (${heads})`,
   `swapped as ${swap('select * from head where expected > 0')}`,
   `inserted as (${insertStreams('head')} on conflict do nothing returning project_id)`,
   `committed as materialized (select unit from swapped
@@ -91,21 +105,21 @@ const swapOrInsert = [
  * For units of two projects: locks all projects, compares all versions, and only then updates. With `skipsLocked`, a
  * unit with a row that another transaction has locked counts as a conflict.
  */
-const lockAndSwap = ({ skipsLocked, writes }: Shape) => [
-  `with head as materialized (${heads})`,
+const lockAndSwap = (shape: Shape) => [
+  `head as materialized (${headsOf(shape)})`,
   `locked as materialized (select * from streams
-     where project_id = any(array(select "projectId" from head)) order by project_id for update${skip(skipsLocked)})`,
-  ...(skipsLocked ? [`row as materialized (${rowsFrom(columns.events, columns.heads.length + 1)})`] : []),
+     where project_id = any(array(select "projectId" from head)) order by project_id for update${shape.skipsLocked ? ' skip locked' : ''})`,
+  ...(shape.skipsLocked
+    ? [`row as materialized (${rowsFrom(columns.events, columns.heads.length + 1)})`]
+    : []),
   `conflict as materialized (select h.unit from head h left join locked s on s.project_id = h."projectId"
      where coalesce(s.version, 0) <> h.expected or s.last_event_id <> h."expectedEventId"
-     ${skipsLocked ? changedTables(writes).map(lockedRows).join('') : ''})`,
+     ${shape.skipsLocked ? changedTables(shape.writes).map(lockedRows).join('') : ''})`,
   `committed as materialized (select * from head where unit not in (select unit from conflict))`,
   `swapped as (update streams s set ${newVersion('w')}
      from committed w where s.project_id = w."projectId" and w.expected > 0)`,
   `inserted as (${insertStreams('committed')})`,
 ]
-
-const skip = (skipsLocked: boolean) => (skipsLocked ? ' skip locked' : '')
 
 const changedTables = (writes: string[]): Entity[] => [
   ...new Set(
@@ -128,3 +142,10 @@ const lockedRows = (entity: Entity): string => {
 const insert = (name: string, table: PgTable, rows: string) =>
   `${name} as (insert into ${getTableName(table)} (${namesOf(parameterColumns(table))})
     select ${keysOf(parameterColumns(table))} from (${rows}) r)`
+
+/** In the order of the keys, so that two commits with the same keys cannot deadlock. */
+const insertRecords = insert(
+  'recorded',
+  idempotencyKeys,
+  `select * from record where ${isCommitted} order by scope, key`,
+)

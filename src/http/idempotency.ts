@@ -1,40 +1,50 @@
 import { createHash } from 'node:crypto'
-import { type FindRecord, type IdempotencyKey, replay } from '../commit/idempotency.ts'
+import { LRUCache } from 'lru-cache'
+import { type FindRecord, type IdempotencyKey, recordName, replay } from '../commit/idempotency.ts'
 import { parsedUrl, type Reply } from '../responses/reply.ts'
 import { invalidIdempotencyKey, HttpError } from '../responses/errors.ts'
 
-/** A retry fails if the first request removed the caller's rights (403) or the target (404), or used the id (409). */
-const statusesOfRetry = new Set([403, 404, 409])
-
 export type WithIdempotency = ReturnType<typeof openWithIdempotency>
 
+/** The number of keys whose retries look for a stored reply first. */
+const maxRepeatedKeys = 10_000
+
 /**
- * Returns the stored reply to a retry. Searches for the reply before the write, and again after an error, because a
- * concurrent request with the same key may have run the write.
+ * Returns the stored reply to a retry. The actor replays a stored reply too, so that a write with a new key causes no
+ * search here. After an error, the reply is searched, because the first attempt may have removed the caller's rights or
+ * the target, or have used the id. A key that was repeated before is searched first, so that a client that repeats one
+ * key does not disturb the commits of its project.
+ * @param isSame compares two fingerprints of a write that no actor executes, or whose body contains a secret
  */
-export const openWithIdempotency =
-  (findRecord: FindRecord) =>
-  async (
+export function openWithIdempotency(findRecord: FindRecord) {
+  const repeated = new LRUCache<string, true>({ max: maxRepeatedKeys })
+  return async (
     key: IdempotencyKey,
     write: () => Promise<Reply>,
     isSame?: (digest: string, stored: string) => Promise<boolean>,
-  ): Promise<Reply & { replayed?: true }> => {
+  ): Promise<Reply> => {
     const findReply = async () => {
       const record = await findRecord(key)
-      return record && replay(record, (await isSame?.(key.fingerprint, record.fingerprint)) ? record : key)
+      if (!record) return undefined
+      repeated.set(recordName(key), true)
+      return replay(record, (await isSame?.(key.fingerprint, record.fingerprint)) ? record : key)
     }
-    const earlier = await findReply()
+    const isRepeated = isSame !== undefined || (repeated.size > 0 && repeated.has(recordName(key)))
+    const earlier = isRepeated && (await findReply())
     if (earlier) return earlier
     try {
-      return await write()
+      const reply = await write()
+      if (reply.replayed) repeated.set(recordName(key), true)
+      return reply
     } catch (error) {
       // The first attempt may have used up a mail token, so a retry of a write with a secret may fail with any status.
-      const mayBeRetry = isSame || (error instanceof HttpError && statusesOfRetry.has(error.status))
+      const mayBeRetry = isSame || (error instanceof HttpError && error.status < 500)
       const reply = mayBeRetry && (await findReply())
       if (reply) return reply
       throw error
     }
   }
+}
 
 const contents = new WeakMap<Request, unknown>()
 

@@ -111,7 +111,8 @@ function openRunCommand<Input extends object, Row>(
 ) {
   const { expensive, limits, run, withIdempotency, subscriptions } = dependencies
   const { traceparentOf } = dependencies.telemetry
-  const { name, invites, weight, cost = weight, isExpensive } = command
+  const { name, invites, weight, cost = weight, isExpensive, location, view } = command
+  const headers = { location, hasVersion: view?.hasNoEtag }
 
   async function execute(context: ReadRequest, input: Input): Promise<Response> {
     const { request, caller, body = null } = context
@@ -124,7 +125,7 @@ function openRunCommand<Input extends object, Row>(
       run({ name, input, caller, ifMatch, ifClaim, guard: key, traceparent })
     const write = () => (repeat ? repeat(context, writeAs) : writeAs(caller))
     const reply = await (key ? withIdempotency(key, write) : write())
-    const response = respondToWrite(reply, command, input)
+    const response = respondToWrite(reply, headers, input)
     return repeat && subscriptions.hasEnded() ? closing(response) : response
   }
 

@@ -37,7 +37,7 @@ export interface RouteHooks<Input> {
   after?(input: Input): void
 }
 
-type StoredReply = { id?: string; claims?: Claims; sealed?: Record<string, string> }
+type Content = { id?: string; claims?: Claims; sealed?: Record<string, string> }
 
 type Write = Omit<AccountWrite<never>, 'execute'> & { execute(key?: IdempotencyKey): Promise<Reply> }
 
@@ -113,15 +113,15 @@ async function respondOnce<Input extends object>(
   }
   const isSame = (digest: string, stored: string) => fingerprints.isSame(digest, stored, source)
   const reply = await (key ? withIdempotency(key, execute, isSame) : execute())
-  const complete = await withSecrets(dependencies, reply.body)
+  const complete = await withSecrets(dependencies, reply.content ?? JSON.parse(reply.body))
   const response = respondToWrite({ ...reply, body: complete }, command, input)
   response.headers.set('cache-control', 'no-store')
   return response
 }
 
-/** Adds the secrets to a stored reply: signs the stored claims again (same token), and decrypts the others. */
-async function withSecrets({ tokens, encryption }: SecretDependencies, body: string): Promise<string> {
-  const { claims, sealed = {}, id, ...rest }: StoredReply = JSON.parse(body)
+/** Returns the body with its secrets: signs the claims (the same token for a stored reply), and decrypts the others. */
+async function withSecrets({ tokens, encryption }: SecretDependencies, content: Content): Promise<string> {
+  const { claims, sealed = {}, id, ...rest } = content
   const token = claims && { access_token: await tokens.sign(claims) }
   const texts = Object.entries(sealed).map(([name, box]) => [name, encryption.decrypt(box)])
   if (texts.some(([, text]) => text === null)) throw unreadable()

@@ -16,11 +16,22 @@ export interface CachedBody {
   gzipped?: Promise<Uint8Array<ArrayBuffer>>
 }
 
-/** The reply of a command. The idempotency record stores the same fields for retries. */
-export interface Reply {
+/** The part of a reply that an idempotency record stores. */
+export interface StoredReply {
   status: number
   body: string
   etag: string | null
+}
+
+/** The reply of a command. The further fields are absent in a stored reply, and in a reply of an earlier release. */
+export interface Reply extends StoredReply {
+  /** The id of the new resource. */
+  id?: string | undefined
+  /** The project's version, for the reply of a command that changes several rows. */
+  version?: number | undefined
+  /** The value of the body, for a reply with secrets. */
+  content?: object | undefined
+  replayed?: true
 }
 
 export const baseHeaders = { 'x-content-type-options': 'nosniff' }
@@ -121,10 +132,15 @@ export function respondByDigest(request: Request, page: Omit<CachedBody, 'etag'>
 export const respondWithJson = (request: Request, body: object) =>
   respondByDigest(request, { body: JSON.stringify(body), link: null })
 
-/** Every view begins with the id, so the id of a new resource is read from the start of the body. */
+interface WriteHeaders<Input> {
+  location?: ((id: string, input: Input) => string) | undefined
+  hasVersion?: boolean | undefined
+}
+
+/** A stored reply is parsed for its headers. */
 export function respondToWrite<Input>(
-  { status, body, etag, replayed }: Reply & { replayed?: true },
-  { location }: { location?(id: string, input: Input): string },
+  { status, body, etag, id, version, replayed }: Reply,
+  { location, hasVersion }: WriteHeaders<Input>,
   input: Input,
 ): Response {
   const response = new Response(status === 204 ? null : body, {
@@ -134,20 +150,15 @@ export function respondToWrite<Input>(
   const { headers } = response
   headers.set('x-request-id', requestId())
   if (etag) headers.set('etag', etag)
-  if (location && (status === 201 || status === 202)) {
-    const id = body.slice(idStart, body.indexOf('"', idStart))
-    headers.set('location', `/api/v1${location(id, input)}`)
-  }
-  // The response to a batch or an undo begins with the project's version.
-  const version = body.startsWith('{"version":') && /^\{"version":(\d+)/.exec(body)?.[1]
-  if (version) headers.set(versionHeader, version)
+  if (location && (status === 201 || status === 202))
+    headers.set('location', `/api/v1${location(id ?? JSON.parse(body).id, input)}`)
+  if (hasVersion) headers.set(versionHeader, String(version ?? JSON.parse(body).version))
   if (replayed) headers.set('idempotency-replayed', 'true')
   return response
 }
 
 /** Reused, because Bun copies a `Headers` object faster than it reads a plain object. */
 const [jsonReplyHeaders, emptyReplyHeaders] = [new Headers(jsonHeaders), new Headers(baseHeaders)]
-const idStart = '{"id":"'.length
 
 export const pathAndQuery = ({ url }: Pick<Request, 'url'>): string =>
   // For an invalid Host header, Bun's `url` begins with the path.

@@ -41,7 +41,7 @@ export type Refusal = {
 }
 
 export type RpcResponse =
-  | (Reply & { kind: 'reply'; replayed?: true })
+  | (Reply & { kind: 'reply' })
   | Refusal
   /** Not started: the command is unknown, the server is closing, or the request is too large. */
   | { kind: 'unknown' }

@@ -1,11 +1,16 @@
 import { expect, test } from 'bun:test'
 import { expireKeys } from '../../workers/cleanup.ts'
-import { openPair, upTo } from '../races/pair.ts'
-import { type Client, make, register } from '../support/client.ts'
+import { openWithIdempotency } from '../../src/http/idempotency.ts'
+import type { IdempotencyRecord } from '../../src/commit/idempotency.ts'
+import { newId } from '../../src/ids.ts'
+import { HttpError } from '../../src/responses/errors.ts'
+import type { Reply } from '../../src/responses/reply.ts'
+import { openPair, statuses, upTo } from '../races/pair.ts'
+import { type Answer, type Client, make, register } from '../support/client.ts'
 import { type ServiceProcess } from '../support/service.ts'
 import { expectError, isReplay, replayedParts } from './responses.ts'
 import { endpoints } from './endpoints.ts'
-import { createFullProject, registerTeam, seqOf } from './scene.ts'
+import { createFullProject, openProject, registerTeam, seqOf } from './scene.ts'
 
 const used = 'This Idempotency-Key was used for another request'
 const pair = await openPair()
@@ -16,7 +21,7 @@ let keys = 0
 const newKey = () => `key-${++keys}`
 const withKey = (key: string) => ({ 'idempotency-key': key })
 
-type Write = { client: Client; method: string; path: string; body?: object }
+type Write = { client: Client; method: string; path: string; body?: object; headers?: Record<string, string> }
 
 const people = { ...(await registerTeam(ada.as())), owner: ada }
 const guest = await register(ada.as())
@@ -109,6 +114,103 @@ test('a repeated update without effect returns the first response after another 
   await atB.patch(path, { title: 'Other' })
   expect(replayedParts(await ada.patch(path, { title: 'T' }, withKey(key)))).toEqual(replayedParts(first))
   expect((await ada.get(path)).body.title).toBe('Other')
+})
+
+interface Scene {
+  projectId: string
+  taskId: string
+  etag: string
+}
+type RepeatedWrite = (scene: Scene) => Omit<Write, 'client'>
+
+const create = (projectId: string, fields: object = {}) => ({
+  method: 'POST',
+  path: '/tasks',
+  body: { title: 'T', projectId, ...fields },
+})
+
+/** Writes of an editor that succeed once. A repeat would fail, in some cases after the editor's role has changed. */
+const failing: [status: number, why: string, write: RepeatedWrite, role?: 'VIEWER' | 'none'][] = [
+  [400, 'its assignee has left', ({ projectId }) => create(projectId, { assigneeId: people.admin.id })],
+  [403, 'its caller has lost the role', ({ projectId }) => create(projectId), 'VIEWER'],
+  [404, 'its caller has left', ({ projectId }) => create(projectId), 'none'],
+  [404, 'it deleted its task', ({ taskId }) => ({ method: 'DELETE', path: `/tasks/${taskId}` })],
+  [409, 'it used its id', ({ projectId }) => create(projectId, { id: newId() })],
+  [
+    412,
+    'it changed the ETag',
+    ({ taskId, etag }) => ({
+      ...{ method: 'PATCH', path: `/tasks/${taskId}`, body: { title: 'U' } },
+      headers: { 'if-match': etag },
+    }),
+  ],
+]
+
+test.each(failing)('a repeat that would get %d because %s returns the first response', async (...row) => {
+  const [status, , write, role] = row
+  const projectId = await openProject(people)
+  const task = await ada.post('/tasks', { title: 'T', projectId })
+  const scene = { projectId, taskId: task.body.id, etag: task.headers.get('etag')! }
+  const { method, path, body, headers } = write(scene)
+  const send = (key: string, at: ServiceProcess) =>
+    people.editor.at(at.url).call(method, path, body, { ...headers, ...withKey(key) })
+  const key = newKey()
+  const first = await send(key, pair.a)
+  expect(first.status).toBeLessThan(300)
+  const members = `/projects/${projectId}/members`
+  const memberOf = async ({ id }: { id: string }) =>
+    `${members}/${(await ada.get(members)).body.find(({ userId }) => userId === id)!.id}`
+  if (status === 400) await ada.delete(await memberOf(people.admin))
+  if (role === 'none') await ada.delete(await memberOf(people.editor))
+  else if (role) await ada.patch(`${await memberOf(people.editor)}/role`, { role })
+  for (const at of [pair.a, pair.b]) {
+    const repeated = await send(key, at)
+    expect([replayedParts(repeated), isReplay(repeated)]).toEqual([replayedParts(first), true])
+    expectError(await send(newKey(), at), status)
+  }
+})
+
+test('while a client repeats one key as fast as it can, other writes of this project and of others succeed', async () => {
+  const [shared, other] = [await project(), await project()]
+  const key = newKey()
+  let isRunning = true
+  const answers: Answer[] = []
+  const repeat = async (client: Client) => {
+    while (isRunning)
+      answers.push(await client.post('/tasks', { title: 'R', projectId: shared }, withKey(key)))
+  }
+  const repeating = upTo(8).map((n) => repeat(n % 2 ? ada : atB))
+  const others = upTo(120).map((n) => {
+    const body = { title: `T ${n}`, projectId: n % 3 ? shared : other }
+    return (n % 2 ? ada : atB).post('/tasks', body, n % 4 ? withKey(newKey()) : {})
+  })
+  expect(statuses(await Promise.all(others))).toEqual({ 201: 120 })
+  isRunning = false
+  await Promise.all(repeating)
+  expect(new Set(answers.map((answer) => JSON.stringify(replayedParts(answer)))).size).toBe(1)
+  expect(answers.filter((answer) => !isReplay(answer))).toHaveLength(1)
+})
+
+test('searches the record of a key after an error, and first of all only if the key was repeated before', async () => {
+  const searches: string[] = []
+  const stored = new Map<string, IdempotencyRecord>()
+  const withIdempotency = openWithIdempotency(async ({ key }) => {
+    searches.push(key)
+    return stored.get(key)
+  })
+  const send = (key: string, write: () => Promise<Reply>) =>
+    withIdempotency({ scope: '', key, fingerprint: '' }, write).catch((error: HttpError) => error)
+  const reply = { status: 200, body: '{}', etag: null }
+  const fail = (status: 404 | 409 | 503) => async () => Promise.reject(new HttpError(status, ''))
+  expect(await send('new', async () => reply)).toEqual(reply)
+  expect(await send('new', fail(503))).toMatchObject({ status: 503 })
+  expect(searches).toEqual([])
+  expect(await send('new', fail(404))).toMatchObject({ status: 404 })
+  expect(searches).toEqual(['new'])
+  stored.set('old', { scope: '', key: 'old', fingerprint: '', ...reply })
+  expect(await send('old', fail(409))).toMatchObject({ status: 200, replayed: true })
+  expect(await send('old', fail(503))).toMatchObject({ status: 200, replayed: true })
+  expect(searches).toEqual(['new', 'old', 'old'])
 })
 
 test('an error is not stored, so a valid request may use the same key', async () => {

@@ -103,11 +103,38 @@ test.each([
   },
 )
 
+const newRecord = (key = newId()) => ({ scope: 's', key, fingerprint: '', status: 200, body: '', etag: null })
+
+test('units whose keys are recorded write nothing, and the same statement commits all others', async () => {
+  const tasks = await makeTasks(10)
+  const { commit, found } = openCounted()
+  const units = await Promise.all(tasks.map(({ id }) => changeOf(id, 'New')))
+  for (const unit of units) unit.records.push(newRecord())
+  for (const { scope, key } of [units[0]!.records[0]!, units[7]!.records[0]!])
+    await sql`insert into idempotency_keys (scope, key, fingerprint, status, body) values (${scope}, ${key}, '', 200, '')`
+  const outcomes = await Promise.all(units.map(commit))
+  expect(outcomes).toEqual(tasks.map((_, n) => (n === 0 || n === 7 ? 'conflict' : 'committed')))
+  expect(found.statements).toBe(1)
+  expect(await faultsOf(sql)).toEqual([])
+})
+
+test('of the units that record the same key at once, one is committed, together with all others', async () => {
+  const tasks = await makeTasks(10)
+  const { commit, found } = openCounted()
+  const units = await Promise.all(tasks.map(({ id }) => changeOf(id, 'New')))
+  for (const [n, unit] of units.entries()) unit.records.push(newRecord(n % 3 ? undefined : 'shared'))
+  const outcomes = await Promise.all(units.map(commit))
+  expect(outcomes).toEqual(tasks.map((_, n) => (n > 0 && n % 3 === 0 ? 'conflict' : 'committed')))
+  // The first statement fails. The second one has no key twice.
+  expect(found.statements).toBe(2)
+  expect(await faultsOf(sql)).toEqual([])
+})
+
 test('a lock that no row has delays only the project that needs it', async () => {
   const tasks = await makeTasks(3)
   const { commit } = openCounted()
   const units = await Promise.all(tasks.map(({ id }) => changeOf(id, 'New')))
-  const record = { scope: 's', key: newId(), fingerprint: '', status: 200, body: '', etag: null }
+  const record = newRecord()
   units[1]!.records.push(record)
   const release = await holdTransaction(
     other,
