@@ -13,7 +13,7 @@ import type { EventDraft } from '../model/events.ts'
 import { FactNeeded } from '../model/facts.ts'
 import type { Reply } from '../responses/reply.ts'
 import { outcomeUnknown, HttpError } from '../responses/errors.ts'
-import { hasLoaded } from './missing-rows.ts'
+import { hasLoaded } from './preload.ts'
 import type { QueuedCommand } from './queued-command.ts'
 import { evolve, type State } from './state.ts'
 
@@ -190,10 +190,6 @@ export function isWarm(holders: StateHolder[], batch: QueuedCommand[]): boolean 
   const states = holders.map(({ state }) => state!)
   return !batch.some((command) => mayBeCommitted(states, command))
 }
-
-/** A key made from the command's id is looked up only if the command may be committed already. */
-export const keyToFind = (states: State[], command: QueuedCommand): IdempotencyKey | undefined =>
-  command.guard && isCommandKey(command.guard) && !mayBeCommitted(states, command) ? undefined : command.guard
 
 /** True if a command may already be in the log: after a retry, or if it is older than the load of the state. */
 export function mayBeCommitted(states: State[], command: QueuedCommand): boolean {

@@ -3,8 +3,8 @@ import { definitionOf } from '../model/model.ts'
 import { isId } from '../id-format.ts'
 import { columnList } from '../postgres/columns.ts'
 import type { Sql, SqlPart } from '../postgres/database.ts'
-import type { CreatorLink, Preload, IntegrationsQuery } from './preload.ts'
-import type { State } from './state.ts'
+import type { Preload, IntegrationsQuery } from './preload.ts'
+import type { CreatorLink, State } from './state.ts'
 
 /** Tokens loaded for a command that revokes them: one more than a command may revoke. */
 const maxTokens = 5_001

@@ -10,8 +10,7 @@ import type { Sql } from '../postgres/database.ts'
 import { inOrder } from '../postgres/row-order.ts'
 import type { FindPerson } from '../reads/people.ts'
 import { loadIntegrations } from './load-integrations.ts'
-import { missingRows, unknownTasks } from './missing-rows.ts'
-import type { Preload } from './preload.ts'
+import { missingRows, type Preload, unknownTasks } from './preload.ts'
 import { State } from './state.ts'
 
 const limits = { keys: 500, slots: 2 }

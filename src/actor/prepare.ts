@@ -3,6 +3,7 @@ import {
   type FindRecord,
   type IdempotencyKey,
   type IdempotencyRecord,
+  isCommandKey,
   recordName,
 } from '../commit/idempotency.ts'
 import type { StoredEvent } from '../model/events.ts'
@@ -11,14 +12,7 @@ import { referencedTasks } from '../model/references.ts'
 import type { UndoInput, ReadUndoInput } from '../log/undo-input.ts'
 import { outcomeUnknown, HttpError, writeTimedOut } from '../responses/errors.ts'
 import { within } from '../within.ts'
-import {
-  firstEventState,
-  keyToFind,
-  mayBeCommitted,
-  type Prepared,
-  type StateHolder,
-  stateOf,
-} from './decide-batch.ts'
+import { firstEventState, mayBeCommitted, type Prepared, type StateHolder, stateOf } from './decide-batch.ts'
 import type { FindCommitted } from './find-committed.ts'
 import type { Loader } from './load.ts'
 import type { Preload } from './preload.ts'
@@ -140,8 +134,11 @@ async function findRecords(
   batch: QueuedCommand[],
 ): Promise<Map<string, IdempotencyRecord>> {
   const keys = batch.flatMap((command): IdempotencyKey[] => {
-    const claims = command.clientIds?.map(idClaim) ?? []
-    return [...claims, keyToFind(states, command) ?? []].flat()
+    const { guard, clientIds = [] } = command
+    const claims = clientIds.map(idClaim)
+    // A key made from the command's id is recorded only if the command may be committed already.
+    const isNew = !guard || (isCommandKey(guard) && !mayBeCommitted(states, command))
+    return isNew ? claims : [...claims, guard]
   })
   const records = await Promise.all(keys.map(find))
   return new Map(records.flatMap((answer) => (answer ? [[recordName(answer), answer]] : [])))

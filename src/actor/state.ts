@@ -1,24 +1,41 @@
 import type { MemberRow, ProjectRow } from '../../drizzle/rows.ts'
 import type { Role } from '../identity/rights.ts'
 import { isId, nilId } from '../id-format.ts'
-import type { Children } from '../log/children.ts'
+import { childEntries, type Children } from '../log/children.ts'
 import { parentKeys } from '../model/definition.ts'
 import type { Entity, StoredRows } from '../model/entities.ts'
 import type { EventDraft } from '../model/events.ts'
 import type { Fact, FactKind } from '../model/facts.ts'
-import { definitionOf, model, rowAfter } from '../model/model.ts'
+import { definitionOf, model, rowAfter, textLength } from '../model/model.ts'
 import type { Person } from '../reads/people.ts'
 import { notFound } from '../responses/errors.ts'
-import { CopyOnWriteMap } from './copy-on-write-map.ts'
-import { bytesOf, bytesOfChildren, idBytes } from './memory.ts'
-import type { OnDemandRows } from './preload.ts'
 
 type Row = { id: string }
+
+export interface CreatorLink {
+  id: string
+  createdBy: string | null
+}
+
+export interface OnDemandRows {
+  /** The creators, including deleted service accounts whose integrations still work. */
+  links: CreatorLink[]
+  isTruncated: boolean
+}
 
 /** A project at one version, as rules read it. Contains only the rows that commands preloaded. */
 export type ProjectState = Readonly<
   Omit<State, 'put' | 'drop' | 'setInProject' | 'unloadRows' | 'unloadOnDemand'>
 >
+
+/** The approximate memory of the id of a row that is not loaded. */
+const idBytes = 100
+
+/** The approximate memory of a row: 700 bytes for fields and map entries (measured), and 2 bytes per character. */
+const bytesOf = (entity: Entity, row: object | null): number => 700 + (row ? 2 * textLength(entity, row) : 0)
+
+const bytesOfChildren = (children: Children): number =>
+  childEntries(children).reduce((sum, [entity, row]) => sum + bytesOf(entity, row), 0)
 
 /** A project in memory, kept between commits. Null stands for a row that does not exist. */
 export class State {
@@ -196,4 +213,34 @@ export function evolve(state: State, change: EventDraft): State {
   const number = entity === 'task' ? (after as StoredRows['task'] | null)?.number : undefined
   if (number !== undefined && number > state.lastNumber) state.lastNumber = number
   return state
+}
+
+/** A map whose copy costs the same for every size: the copy stores only its changes, and reads the rest from its base. */
+class CopyOnWriteMap<V> {
+  private readonly changes = new Map<string, V | null>()
+
+  constructor(private readonly base?: CopyOnWriteMap<V>) {}
+
+  /** Null for a value that is known to be absent, undefined if nothing is known. */
+  get(key: string): V | null | undefined {
+    const value = this.changes.get(key)
+    return value === undefined && this.base ? this.base.get(key) : value
+  }
+
+  set(key: string, value: V | null): void {
+    this.changes.set(key, value)
+  }
+
+  delete(key: string): void {
+    if (this.base) this.changes.set(key, null)
+    else this.changes.delete(key)
+  }
+
+  values(): V[] {
+    return [...this.entries().values()].filter((value) => value !== null)
+  }
+
+  private entries(): Map<string, V | null> {
+    return this.base ? new Map([...this.base.entries(), ...this.changes]) : this.changes
+  }
 }

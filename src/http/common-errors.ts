@@ -1,5 +1,5 @@
 import { tooManyOfAccount } from '../admission/scheduler.ts'
-import { mailboxFull } from '../actor/project-actor.ts'
+import { mailboxFull } from '../actor/actors.ts'
 import { keyReused } from '../commit/idempotency.ts'
 import type { Config } from '../config.ts'
 import { claimEnded } from '../commands/if-claim.ts'

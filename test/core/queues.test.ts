@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { FairQueue } from '../../src/identity/fair-queue.ts'
 import { upTo } from '../races/pair.ts'
-import { takeFrom } from '../../src/actor/project-actor.ts'
+import { takeFrom } from '../../src/actor/actors.ts'
 import type { QueuedCommand } from '../../src/actor/queued-command.ts'
 import { within } from '../../src/within.ts'
 import { newId } from '../../src/ids.ts'

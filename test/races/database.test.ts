@@ -4,7 +4,7 @@ import { openDatabase } from '../../src/postgres/database.ts'
 import { errorCode, isTransient } from '../../src/postgres/errors.ts'
 import { freshDatabase } from '../support/database.ts'
 import { forFile } from '../support/service.ts'
-import { listsOf, rowsFrom } from '../../src/commit/parameter-lists.ts'
+import { listsOf, rowsFrom } from '../../src/commit/statement.ts'
 import type { Column } from '../../src/postgres/columns.ts'
 
 const fresh = await forFile(freshDatabase())
