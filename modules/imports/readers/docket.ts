@@ -4,18 +4,18 @@ import type { EntityDefinition } from '../../../src/model/definition.ts'
 import type { ChildOfTask } from '../../../src/model/entities.ts'
 import { model } from '../../../src/model/model.ts'
 import { csvColumns } from '../../exports/cells.ts'
+import { docketFormat } from '../../exports/formats/docket.ts'
 import { fieldTypes } from '../../fields/schema.ts'
 import { headerOf, namedFields, taskFields } from '../../tasks/schema.ts'
 import { DigestKeys } from '../convert/keys.ts'
 import { isBlank } from '../convert/texts.ts'
 import { ImportError, type ImportedItem, isChild } from '../items.ts'
 import { parseObject } from '../parse-object.ts'
-import type { Reader } from './reader.ts'
+import { readText } from './csv/text.ts'
+import type { Reader, ReaderInput } from './reader.ts'
 
-/** The version of the format that this reader supports: the number in the first line. */
-const format = 1
-/** The most bytes of a line: the longest comment takes about 120 KB as JSON. */
-const maxLineBytes = 1_048_576
+/** The longest comment takes about 120,000 characters as JSON. */
+const maxLineCharacters = 1_048_576
 const maxPeople = 10_000
 const maxNumber = 1_000_000_000
 const maxTasks = 1_000_000
@@ -27,10 +27,10 @@ const maxKinds = 20
  * imported.
  */
 export const readDocket: Reader = async function* ({ open, report }) {
-  const moved = await checkFile(jsonLines(open()), report)
+  const moved = await checkFile(jsonLines(open), report)
   const [addresses, keys] = [new Map<unknown, string>(), new DigestKeys()]
   let [n, after] = [0, '']
-  for await (const line of jsonLines(open())) {
+  for await (const line of jsonLines(open)) {
     collectAddress(addresses, line.value)
     const description = line.number === 1 ? partOf(line.value.project, 'description') : undefined
     if (typeof description === 'string' && !isBlank(description))
@@ -64,17 +64,15 @@ async function checkFile(
 ): Promise<boolean[] | undefined> {
   const skipped = new Map<string, number>()
   const numbers: number[] = []
-  let [last, areValid]: [Line | undefined, boolean] = [undefined, true]
+  let last: Line | undefined
   for await (const line of lines) {
     const { number, value } = line
     if (number === 1) checkFirstLine(value)
     else if (last?.value.kind === 'end')
       throw new ImportError('The file continues after its end', `line ${number}`)
     else if (value.kind !== 'end' && !lineKinds().has(value.kind)) countKind(skipped, String(value.kind))
-    if (value.kind === 'task' && areValid) {
-      areValid = isNumber(value.number) && numbers.length < maxTasks
-      numbers.push(Number(value.number))
-    }
+    if (value.kind === 'task' && numbers.length <= maxTasks)
+      numbers.push(isNumber(value.number) ? value.number : NaN)
     last = line
   }
   if (!last) throw new ImportError('The file is empty')
@@ -83,7 +81,9 @@ async function checkFile(
   const counts = [...skipped].map(([kind, count]) => `${kind} (${count})`)
   if (counts.length > 0) report(`Lines of these kinds are not imported: ${counts.join(', ')}`)
   const sorted = Float64Array.from(numbers).sort()
-  return areValid && sorted.every((number, i) => number !== sorted[i + 1]) ? outOfOrder(numbers) : undefined
+  // NaN is the last one.
+  const isMissing = numbers.length > maxTasks || Number.isNaN(sorted.at(-1))
+  return isMissing || sorted.some((number, i) => number === sorted[i + 1]) ? undefined : outOfOrder(numbers)
 }
 
 /** True for the numbers that are not in a longest increasing subsequence, so that as few tasks as possible are moved. */
@@ -105,7 +105,7 @@ function outOfOrder(numbers: number[]): boolean[] {
   return moved
 }
 
-const isNumber = (value: unknown): boolean =>
+const isNumber = (value: unknown): value is number =>
   Number.isInteger(value) && Number(value) >= 1 && Number(value) <= maxNumber
 
 function countKind(counts: Map<string, number>, kind: string): void {
@@ -117,9 +117,9 @@ function countKind(counts: Map<string, number>, kind: string): void {
 function checkFirstLine({ docket }: Line['value']): void {
   if (docket === undefined)
     throw new ImportError('The file is not an export of Docket with format=docket', 'line 1')
-  if (docket !== format)
+  if (docket !== docketFormat)
     throw new ImportError(
-      `The file has the version ${String(docket).slice(0, 20)} of the format; this service reads version ${format}`,
+      `The file has the version ${String(docket).slice(0, 20)} of the format; this service reads version ${docketFormat}`,
       'line 1',
     )
 }
@@ -139,9 +139,8 @@ function addAddress(
   item: ImportedItem,
   { author, importedAuthor }: Line['value'],
 ): void {
-  if ((item.kind !== 'task' && !isChild(item)) || !item.author || importedAuthor) return
-  const email = byId.get(partOf(author, 'id'))
-  if (email) item.author = { email, ...item.author }
+  const email = importedAuthor ? undefined : byId.get(partOf(author, 'id'))
+  if (email && 'author' in item && item.author) item.author = { email, ...item.author }
 }
 
 const Text = Type.String()
@@ -236,42 +235,23 @@ function itemOf({ number, value }: Line): ImportedItem | undefined {
 const isLater = (header: string) =>
   !csvColumns.includes(header) && taskFields.some((one) => headerOf(...one) === header)
 
-const lineFeed = 10
-
 /** Parses each line of the file as a JSON object. @throws ImportError for another line */
-async function* jsonLines(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Line, void, void> {
-  let number = 0
-  let rest: Uint8Array[] = []
-  let restBytes = 0
-  for await (const chunk of bytes) {
-    let start = 0
-    for (let end = chunk.indexOf(lineFeed); end >= 0; end = chunk.indexOf(lineFeed, start)) {
-      rest.push(chunk.subarray(start, end))
-      start = end + 1
-      yield parsed(++number, rest)
-      rest = []
-      restBytes = 0
-    }
-    if (start === chunk.length) continue
-    rest.push(chunk.slice(start))
-    restBytes += chunk.length - start
-    if (restBytes > maxLineBytes) throw tooLong(number + 1)
+async function* jsonLines(open: ReaderInput['open']): AsyncGenerator<Line, void, void> {
+  let [number, rest] = [0, '']
+  for await (const text of readText(open)) {
+    const lines = (rest + text).split('\n')
+    rest = lines.pop()!
+    for (const line of lines) yield parsed(++number, line)
+    if (rest.length > maxLineCharacters) throw tooLong(number + 1)
   }
-  if (restBytes > 0) yield parsed(number + 1, rest)
+  if (rest !== '') yield parsed(number + 1, rest)
 }
 
 const tooLong = (number: number) =>
-  new ImportError(`A line must have at most ${maxLineBytes} bytes`, `line ${number}`)
+  new ImportError(`A line must have at most ${maxLineCharacters} characters`, `line ${number}`)
 
-function parsed(number: number, parts: Uint8Array[]): Line {
-  const whole = Buffer.concat(parts)
-  if (whole.length > maxLineBytes) throw tooLong(number)
-  let text: string
-  try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(whole)
-  } catch {
-    throw new ImportError('The line is not UTF-8', `line ${number}`)
-  }
+function parsed(number: number, text: string): Line {
+  if (text.length > maxLineCharacters) throw tooLong(number)
   const value = parseObject(text)
   if (!value) throw new ImportError('The line is not a JSON object', `line ${number}`)
   return { number, value }

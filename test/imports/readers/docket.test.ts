@@ -117,11 +117,15 @@ const failures: [name: string, file: string | Uint8Array, message: string][] = [
     whole([{ ...task, status: 'LATER' }]),
     'The field status of the task is not valid (line 2)',
   ],
-  ['another encoding', Buffer.from(whole(rows), 'utf16le'), 'The line is not a JSON object (line 1)'],
+  [
+    'another encoding',
+    Buffer.from([123, 255, 10]),
+    'The file is not UTF-8 text. Save it again in UTF-8 (line 1)',
+  ],
   [
     'a long line',
     whole([{ ...task, title: 'x'.repeat(1_100_000) }]),
-    'A line must have at most 1048576 bytes (line 2)',
+    'A line must have at most 1048576 characters (line 2)',
   ],
   [
     'deep JSON',
