@@ -27,40 +27,6 @@ const childrenOf = (taskId: string): ImportOperation[] => [
   { op: 'comment', id: newId(), taskId, text: 'C', ...origin },
 ]
 
-test('a batch of 500 tasks can be undone, and restored by an undo of the undo', async () => {
-  const { run, undo, tasks, projectId } = await open()
-  const description = 'x'.repeat(5_000)
-  const operations = Array.from({ length: 500 }, (_, n) => taskOf(`T${n}`, { description }, origin))
-  const { batch } = await run(operations)
-  const before = await tasks()
-  const undone = await undo(batch)
-  expect([undone.status, await tasks()]).toEqual([200, [] as never])
-  const [first] = (undone.body as unknown as { changes: { seq: number }[] }).changes
-  expect((await undo(first!.seq)).status).toBe(200)
-  const restored = await tasks()
-  expect(restored[0]).toEqual({ ...before[0]!, updatedAt: restored[0]!.updatedAt })
-  expect(
-    (await readFeed(editor, `/projects/${projectId}/events?after=4`)).filter((one) => one.batch),
-  ).toHaveLength(1_500)
-  expect(await faultsOf(sql)).toEqual([])
-})
-
-test('batches are undone from the last to the first, except a batch whose rows changed since', async () => {
-  const { run, undo, tasks } = await open()
-  const first = await run([taskOf('A', {}, origin), taskOf('B', { description: 'D' })])
-  const [a, b] = first.results.map(({ id }) => id) as [string, string]
-  const children = await run([...childrenOf(a), ...childrenOf(b)])
-  const second = await run([taskOf('A', { title: 'N' })])
-  expectError(await undo(children.batch! - 2), 409)
-  expect((await undo(second.batch)).status).toBe(200)
-  expect(await tasks()).toMatchObject([{ id: a, title: 'A', ...origin }, { id: b }])
-  await editor.patch(`/tasks/${b}`, { status: 'DONE' })
-  expect((await undo(children.batch)).status).toBe(200)
-  expectError(await undo(first.batch), 409, /status changed since/)
-  expect(await tasks()).toHaveLength(2)
-  expect(await faultsOf(sql)).toEqual([])
-})
-
 test('a child that was deleted is created again with the same id', async () => {
   const { run, undo, get } = await open()
   const { results } = await run([taskOf('A')])

@@ -1,6 +1,7 @@
 import { expect, spyOn, test } from 'bun:test'
 import { IANAZone } from 'luxon'
 import { FieldKeys } from '../../../modules/imports/convert/fields.ts'
+import { Notes } from '../../../modules/imports/convert/notes.ts'
 import { ImportError } from '../../../modules/imports/items.ts'
 import { KeyMap } from '../../../modules/imports/readers/key-map.ts'
 import { readers } from '../../../modules/imports/sources.ts'
@@ -75,4 +76,16 @@ test('reports at most 1,000 rows of a Todoist file that are not tasks', async ()
   expect(messages).toHaveLength(1_000)
   expect(messages[0]).toBe(`Row 1: Without a header: ${'x'.repeat(475)}`)
   expect(messages.at(-1)).toBe('Further rows are not reported')
+})
+
+test('keeps only the notes that fit in the description and in the report', () => {
+  const notes = new Notes()
+  for (const n of upTo(100_000))
+    notes.addToFoot(`Label: ${n}`, `The project has no space for the label "${n}"`)
+  expect(JSON.stringify(notes).length).toBeLessThan(50_000)
+  const description = notes.describe('In brass')!
+  expect(description).toStartWith('In brass\n\n---\nLabel: 1\nLabel: 2\n')
+  expect(description.length).toBe('In brass\n\n---\n'.length + 10_000)
+  expect(notes.message).toStartWith('The project has no space for the label "1". ')
+  expect(notes.message.length).toBe(2_000)
 })

@@ -2,7 +2,6 @@ import { expect, test } from 'bun:test'
 import type { ImportedItem } from '../../../modules/imports/items.ts'
 import type { Services } from '../../../src/services.ts'
 import { unavailable } from '../../../src/responses/errors.ts'
-import { batchKey, recordCommitted } from '../../../workers/imports/batches.ts'
 import { endLostImports } from '../../../workers/imports/remove.ts'
 import { openRunImport } from '../../../workers/imports/run-import.ts'
 import { SliceEnded } from '../../../workers/throttle.ts'
@@ -130,20 +129,3 @@ test('an undo does not wait for a dead letter, and undoes the last batch of the 
   await beginUndo()
   expect(await rowsOf(projectId)).toEqual(nothing)
 })
-
-test.each(['C', 'en-x-icu', 'et-x-icu'])(
-  'finds unrecorded batches in the collation %s',
-  async (collation) => {
-    // These tests are the last: afterwards, Postgres rejects the prepared statements of the table.
-    await sql`alter table idempotency_keys alter column key type text collate ${sql(collation)}`
-    const { owner, projectId } = await newProject()
-    const id = await queue(owner, projectId, fileOf(items))
-    await sql`update imports set state = 'cancelled' where id = ${id}`
-    const keys = ['names', 'tasks', 'children', 'links'].map((step) => batchKey(id, `${step} 1-2`).key)
-    await sql`
-    insert into idempotency_keys (scope, key, fingerprint, status, body)
-    select 'imports', key, '', 200, '{"batch":' || n || '}' from unnest(${keys}::text[]) with ordinality k(key, n)`
-    await recordCommitted(sql, id)
-    expect(await sql`select seq from import_batches where import_id = ${id}`).toHaveLength(keys.length)
-  },
-)

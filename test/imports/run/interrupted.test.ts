@@ -1,16 +1,20 @@
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'bun:test'
+import type { Services } from '../../../src/services.ts'
+import { connectionError } from '../../../src/postgres/errors.ts'
+import type { Sql } from '../../../src/postgres/database.ts'
 import { openRunImport } from '../../../workers/imports/run-import.ts'
+import { openUndoImport } from '../../../workers/imports/undo-import.ts'
 import { endLostImports } from '../../../workers/imports/remove.ts'
 import { unavailable } from '../../../src/responses/errors.ts'
 import type { Caller } from '../../../src/identity/rights.ts'
 import { invite, makeToken } from '../../support/client.ts'
 import { upTo } from '../../races/pair.ts'
 import { comment, subtask, task } from './items.ts'
-import { fileOf, lineReader, openRunScene, tasksOf } from './scene.ts'
+import { fast, fileOf, lineReader, openRunScene, tasksOf } from './scene.ts'
 
 const scene = await openRunScene(3)
-const { client: _, newProject, importItems, resultOf, queue, work, services, sql } = scene
+const { client: _, newProject, importItems, resultOf, queue, work, undo, services, sql } = scene
 
 const items = upTo(10).flatMap((n) => [
   task(String(n), { labels: [`label ${n}`], ...(n > 1 && { blockedBy: [String(n - 1)] }) }),
@@ -79,18 +83,6 @@ test('a batch whose outcome was not stored runs again without duplicates', async
   await work(id, { batchRows: 500, pauseMs: 0, isStopping: () => true }, failing)
   expect(calls).toBeGreaterThan(9)
   expect(await resultOf(id)).toMatchObject({ state: 'done', counts: created, lines: [] })
-  expect(await rowsOf(projectId)).toEqual(all)
-})
-
-test('five imports of the same file create no duplicates', async () => {
-  const { owner, projectId } = await newProject()
-  await importItems(owner, projectId, items)
-  for (let n = 0; n < 4; n++)
-    expect((await importItems(owner, projectId, items)).counts).toEqual({
-      ...created,
-      created: 0,
-      unchanged: 10,
-    })
   expect(await rowsOf(projectId)).toEqual(all)
 })
 
@@ -197,4 +189,44 @@ test('an import in a step of the previous release reads the file again, and crea
     counts: { read: 10, created: 7, updated: 0, unchanged: 3, rejected: 0 },
   })
   expect(await rowsOf(projectId)).toEqual(all)
+})
+
+interface SentQuery {
+  handler: (query: SentQuery) => unknown
+  reject(error: Error): void
+}
+
+/** Each statement of the worker fails when it is sent for the first time. */
+function failingOnce(): { services: Services; failed: Set<unknown> } {
+  const failed = new Set<unknown>()
+  const background = new Proxy(services.database.background, {
+    apply(target, self, [strings, ...values]) {
+      const query = Reflect.apply(target, self, [strings, ...values]) as SentQuery
+      if (!strings.raw || failed.has(strings)) return query
+      const { handler } = query
+      query.handler = (sent) => {
+        if (failed.has(strings)) return handler(sent)
+        failed.add(strings)
+        query.reject(connectionError('CONNECTION_CLOSED', 'The connection was closed'))
+      }
+      return query
+    },
+  }) as Sql
+  return { services: { ...services, database: { ...services.database, background } }, failed }
+}
+
+test('an import and its undo continue after temporary errors of all their statements', async () => {
+  const { owner, projectId } = await newProject()
+  const id = await queue(owner, projectId, fileOf(items))
+  const failing = failingOnce()
+  const slices = await work(id, fast, openRunImport(failing.services, { readers: { planka: lineReader } }))
+  // Some statements are sent together, so they fail in the same slice.
+  expect(slices).toBeGreaterThan(failing.failed.size - 3)
+  expect(failing.failed.size).toBeGreaterThan(20)
+  expect(await resultOf(id)).toMatchObject({ state: 'done', counts: created, lines: [] })
+  const before = failing.failed.size
+  const result = await undo(owner, id, fast, openUndoImport(failing.services))
+  expect(result).toEqual({ undoState: 'done', undone: 10, kept: 0, lines: [] })
+  expect(failing.failed.size).toBeGreaterThan(before + 4)
+  expect(await tasksOf(owner, projectId)).toEqual([])
 })

@@ -1,10 +1,11 @@
 import { expect, test } from 'bun:test'
 import type { ImportedItem } from '../../../modules/imports/items.ts'
+import { upTo } from '../../races/pair.ts'
 import { make } from '../../support/client.ts'
 import { comment, task } from './items.ts'
-import { openRunScene, tasksOf } from './scene.ts'
+import { fileOf, openRunScene, tasksOf } from './scene.ts'
 
-const { newProject, importItems } = await openRunScene()
+const { newProject, importItems, queue, work, resultOf } = await openRunScene()
 
 test('imports tasks with their labels, subtasks and comments', async () => {
   const { owner, projectId } = await newProject()
@@ -71,20 +72,6 @@ test('sorts imported tasks by their time of creation, and gives them the order o
     (await owner.get(`/tasks?projectId=${projectId}&sort=${sort}`)).body.map(({ number }) => number)
   expect(await numbersOf('createdAt')).toEqual([3, 2, 5, 1, 4, 6, 7])
   expect(await numbersOf('position')).toEqual([1, 2, 3, 4, 5, 6, 7])
-})
-
-test('reports a label above the limit of the project', async () => {
-  const { owner, projectId } = await newProject()
-  const names = Array.from({ length: 501 }, (_, i) => `label ${i}`)
-  const { lines } = await importItems(
-    owner,
-    projectId,
-    names.map((name, i) => task(String(i + 1), { labels: [name] })),
-  )
-  expect(lines[0]).toMatchObject({
-    outcome: 'rejected',
-    message: 'The label "label 500": A project has at most 500 labels',
-  })
 })
 
 test('lines of the report have the outcome of the row, also if only its comments or blockers changed', async () => {
@@ -178,4 +165,71 @@ test('a sub-item with a description becomes a task', async () => {
     ['Task 1', 'Sub-item: 2 Task 2'],
     ['Task 2', 'before the brass arrives\n\n---\nParent: 1'],
   ])
+})
+
+const unchanged = (read: number) => ({ read, created: 0, updated: 0, unchanged: read, rejected: 0 })
+
+test('adds a parent and blockers that are not in the file to the foot of the description', async () => {
+  const { owner, projectId } = await newProject()
+  const file: ImportedItem[] = [
+    task('1', { description: 'In brass', parent: '9', blockedBy: ['8', '2', '8', '7', '3'] }),
+    task('2'),
+    task('3', { parent: '2' }),
+  ]
+  const { lines: planned } = await importItems(owner, projectId, file, { dryRun: true })
+  const { lines } = await importItems(owner, projectId, file)
+  expect(lines).toEqual(planned)
+  expect(lines.map(({ message }) => message)).toEqual([
+    'The blocker 8 is not in the file. The blocker 7 is not in the file. The blocker 3 became a subtask. The parent "9" is not in the file. At the foot of the description: Blocked by: 8; Blocked by: 7; Blocked by: 3; Parent: 9',
+  ])
+  const [one, two] = await tasksOf(owner, projectId)
+  expect(one).toMatchObject({
+    description: 'In brass\n\n---\nBlocked by: 8\nBlocked by: 7\nBlocked by: 3\nParent: 9',
+    blockedByIds: [two!.id],
+  })
+  expect((await importItems(owner, projectId, file)).counts).toEqual(unchanged(2))
+})
+
+test('adds blockers above the limit to the foot of the description', async () => {
+  const { owner, projectId } = await newProject()
+  const keys = Array.from({ length: 52 }, (_, i) => `${i + 2}`)
+  const file = [task('1', { blockedBy: keys }), ...keys.map((key) => task(key))]
+  const { lines } = await importItems(owner, projectId, file)
+  expect(lines.map(({ message }) => message)).toEqual([
+    'The blocker 52 was left out: a task can have 50 blockers. The blocker 53 was left out: a task can have 50 blockers. At the foot of the description: Blocked by: 52; Blocked by: 53',
+  ])
+  const [one] = await tasksOf(owner, projectId)
+  expect([one!.description, (one as unknown as { blockedByIds: string[] }).blockedByIds.length]).toEqual([
+    'Blocked by: 52\nBlocked by: 53',
+    50,
+  ])
+  expect((await importItems(owner, projectId, file)).counts).toEqual(unchanged(53))
+})
+
+test('links a blocker that only the project has', async () => {
+  const { owner, projectId } = await newProject()
+  const file = [task('1', { blockedBy: ['2'] })]
+  await importItems(owner, projectId, file)
+  expect(await tasksOf(owner, projectId)).toMatchObject([{ description: 'Blocked by: 2', blockedByIds: [] }])
+  await importItems(owner, projectId, [task('2')])
+  const { lines: planned } = await importItems(owner, projectId, file, { dryRun: true })
+  const { lines } = await importItems(owner, projectId, file)
+  expect([planned, lines]).toEqual([[], []])
+  const [one, two] = await tasksOf(owner, projectId)
+  expect(one).toMatchObject({ blockedByIds: [two!.id] })
+})
+
+test('adds as many lines of sub-items to a description as it has space for', async () => {
+  const { owner, projectId } = await newProject()
+  const parts = upTo(4_000).map((n) => task(`${n + 10}`, { parent: '1', labels: ['brass'] }))
+  const id = await queue(owner, projectId, fileOf([task('1'), task('1', { row: 2 }), ...parts]))
+  await work(id)
+  expect(await resultOf(id)).toMatchObject({ state: 'done', counts: { created: 1, rejected: 1 } })
+  const [first] = await tasksOf(owner, projectId)
+  expect(first!.description).toStartWith(
+    'Subtask "Task 11": Labels: brass\nSubtask "Task 12": Labels: brass\n',
+  )
+  expect(String(first!.description).length).toBe(10_000)
+  const list = await owner.get(`/tasks/${first!.id}/subtasks?limit=200`)
+  expect(list.body.map(({ title }) => title)).toEqual(upTo(200).map((n) => `Task ${n + 10}`))
 })

@@ -73,19 +73,6 @@ test('a repeated batch of fields and labels gets the stored results of the same 
   await expectResult(owner, projectId, id)
 })
 
-test('an undo also reverses a commit that a repeated batch with fewer operations has replaced', async () => {
-  const { owner, projectId } = await newProject()
-  const { owner: admin } = await newProject()
-  const { id: memberId } = await invite(owner, projectId, admin, 'ADMIN')
-  await make(owner, `/projects/${projectId}/labels`, { name: 'bug' })
-  const id = await queue(admin, projectId, fileOf(items))
-  await killAfterCommit(id)
-  // An EDITOR may not create fields, so the repeated batch contains only the labels.
-  await owner.patch(`/projects/${projectId}/members/${memberId}/role`, { role: 'EDITOR' })
-  await work(id)
-  await expectResult(owner, projectId, id)
-})
-
 test('reports a field whose type in the project is another, to an ADMIN and to an EDITOR', async () => {
   const { owner, projectId } = await newProject()
   const { owner: editor } = await newProject()
