@@ -1,5 +1,6 @@
 import type { MigrationMeta } from 'drizzle-orm/migrator'
 import type postgres from 'postgres'
+import { isReplaced, OutdatedDatabase } from './baseline.ts'
 
 const concurrently = /^\s*create (?:unique )?index concurrently (?:if not exists )?"(\w+)"/i
 /** Other queries wait behind a schema change that waits for a lock, so a migration fails after this time. */
@@ -20,12 +21,19 @@ export async function countApplied(sql: postgres.Sql): Promise<number> {
   )
 }
 
-/** Creates concurrent indexes after the transaction of their migration. A repeated call continues after a failure. */
+/**
+ * Creates concurrent indexes after the transaction of their migration. A repeated call continues after a failure.
+ * @throws OutdatedDatabase
+ */
 export async function applyMissing(sql: postgres.Sql, migrations: MigrationMeta[]): Promise<void> {
   await createMigrationsTable(sql)
-  const rows = await sql<{ hash: string; at: string }[]>`
+  const read = () => sql<{ hash: string; at: string }[]>`
     select hash, created_at::text as at from drizzle.__drizzle_migrations order by created_at`
-  const last = Number(rows.at(-1)?.at ?? -1)
+  const replaced = migrations.filter(isReplaced)
+  if ((await read()).length === 0) await sql.begin((tx) => applyToEmpty(tx, replaced))
+  const rows = await read()
+  const last = Number(rows.at(-1)?.at ?? 0)
+  if (replaced.some(({ folderMillis }) => folderMillis > last)) throw new OutdatedDatabase()
   for (const { sql: statements, hash, folderMillis } of migrations) {
     const indexes = statements.filter((statement) => concurrently.test(statement))
     const others = statements.filter((statement) => !concurrently.test(statement))

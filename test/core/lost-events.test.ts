@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { beforeEach, expect, test } from 'bun:test'
 import { type Body, make, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
@@ -26,18 +25,7 @@ async function createKnown({ id: projectId }: Body): Promise<Body> {
   return made
 }
 
-const migration = readFileSync(new URL('../../drizzle/migrations/0004_lineage.sql', import.meta.url), 'utf8')
 const sql = () => service.services.database.background
-
-test('a migration adds the id of the last event to old projects', async () => {
-  await sql()`alter table streams drop column last_event_id`
-  for (const statement of migration.split('--> statement-breakpoint')) await sql().unsafe(statement)
-  const wrong =
-    await sql()`select s.* from streams s join events e on e.project_id = s.project_id and e.seq = s.version
-    where s.last_event_id <> e.id`
-  expect(wrong).toHaveLength(0)
-  expect((await make(ada, '/tasks', { title: 'New', projectId: project.id })).number).toBe(2)
-})
 
 /** Removes the project's second event as a failover may, and lets another process commit another second event. */
 async function reuseVersion({ id }: Body): Promise<void> {

@@ -1,6 +1,8 @@
+import { createHash } from 'node:crypto'
 import { beforeEach, expect, test } from 'bun:test'
 import postgres from 'postgres'
 import { applyMissing, countApplied } from '../../drizzle/apply.ts'
+import { knownMigrations } from '../../drizzle/migrate.ts'
 import { freshDatabase, holdTransaction, untilBlocked } from '../support/database.ts'
 import { forFile } from '../support/service.ts'
 
@@ -52,4 +54,39 @@ test('a migration that cannot lock its table fails as a whole, and can be repeat
   await release()
   await applyMissing(sql, [one])
   expect(await countApplied(sql)).toBe(before + 1)
+})
+
+const [replaced, after] = [knownMigrations().slice(0, 25), knownMigrations().slice(25)]
+const recorded = (one: postgres.Sql) =>
+  one<{ hash: string; createdAt: string }[]>`
+    select hash, created_at as "createdAt" from drizzle.__drizzle_migrations order by id`
+const asRecorded = (migrations: typeof after) =>
+  migrations.map(({ hash, folderMillis }) => ({ hash, createdAt: String(folderMillis) }))
+
+async function emptied() {
+  const { url } = await forFile(freshDatabase('template0'))
+  return forFile(postgres(url, { max: 3, prepare: false, onnotice: () => {} }))
+}
+
+test('an empty database begins with the baseline, and records the migrations that the baseline replaces', async () => {
+  const one = await emptied()
+  await applyMissing(one, replaced)
+  const digest = createHash('sha256')
+    .update(JSON.stringify(await recorded(one)))
+    .digest('hex')
+  // Computed from the files of the 25 replaced migrations.
+  expect(digest).toBe('fcf7a192c771ef2e3989b07349042a16aa3a1de165ee5962e96970ddd36b49af')
+  await applyMissing(one, [...replaced, ...after])
+  expect([...(await recorded(one))]).toEqual(asRecorded([...replaced, ...after]))
+  expect(await countApplied(one)).toBe(30)
+})
+
+test('a database with some of the replaced migrations is rejected with the command that helps, and is not changed', async () => {
+  const one = await emptied()
+  await applyMissing(one, replaced)
+  await one`delete from drizzle.__drizzle_migrations where hash = ${replaced.at(-1)!.hash}`
+  await expect(applyMissing(one, knownMigrations())).rejects.toThrow(
+    'run "npm run migrate" with the release of commit 240b63a2, then with this release',
+  )
+  expect(await countApplied(one)).toBe(24)
 })

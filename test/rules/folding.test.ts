@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { StoredEvent } from '../../src/model/events.ts'
@@ -38,10 +37,6 @@ const everyEventType: Record<Exclude<EventType, OfWorkers | `${Integration}.${st
   ...{ 'label.created': true, 'label.updated': true, 'label.deleted': true },
 }
 
-const movedWithAll = readFileSync(
-  new URL('../../drizzle/migrations/0009_moved_with_all.sql', import.meta.url),
-  'utf8',
-)
 const seenTypes = new Set<string>()
 
 const service = await forFile(openTestService({ LEASE_SLICE_MS: '0' }))
@@ -86,31 +81,6 @@ test('folding the log gives the stored rows, for all projects together and for e
 /** Releases that logged moves without the children did not have undo. */
 const withoutUndo = (wave: Step[]) => wave.filter(({ verb }) => verb !== 'undo')
 
-/** Deletes the children from task.moved_in events, as older releases logged them. Returns the number of events. */
-const deleteMovedChildren = async () => {
-  const { count } = await sql()`
-    update events set after = after - 'subtasks' - 'comments' where type = 'task.moved_in'`
-  return count
-}
-
-/** Comments of events may leave out the optional column. */
-const withoutNullAuthors = (events: StoredEvent[]): unknown =>
-  JSON.parse(
-    JSON.stringify(events, (key, value) =>
-      key === 'importedAuthor' && value === null ? undefined : (value as unknown),
-    ),
-  )
-
-test('the migration adds the moved children to old task.moved_in events', async () => {
-  const property = fc.asyncProperty(requestWaves(30), async (waves) => {
-    const events = await runRequests(waves.map(withoutUndo))
-    await deleteMovedChildren()
-    await sql().unsafe(movedWithAll)
-    expect(withoutNullAuthors(await readEvents(sql()))).toEqual(withoutNullAuthors(events))
-  })
-  await fc.assert(property, { numRuns: cases(4) })
-})
-
 test('the outbox has exactly the jobs that the committed events cause', async () => {
   const property = fc.asyncProperty(requestWaves(20), async (waves) => {
     const expected = (await runRequests(waves)).flatMap((event) =>
@@ -150,12 +120,4 @@ test('after the workers have purged rows, folding the log still gives the remain
   expect(faultsByProject({ events, rows })).toEqual([])
   expect(since.length).toBeGreaterThan(0)
   expect(since.every(({ type }) => type === 'task.unassigned' || type === 'task.released')).toBe(true)
-})
-
-test('the migration adds the moved children even if the log of the source project is deleted', async () => {
-  await runWorkersAfter([])
-  expect(await deleteMovedChildren()).toBeGreaterThan(0)
-  await sql().unsafe(movedWithAll)
-  const [events, rows] = [await readEvents(sql()), await readRows(sql())]
-  expect(faultsByProject({ events, rows })).toEqual([])
 })

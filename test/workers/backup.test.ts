@@ -185,11 +185,11 @@ test('an error of Postgres or of the disk during a restore is printed as it is, 
   })
 })
 
-test('restores and migrates a backup of an earlier release, and rejects a backup of a later release', async () => {
+test('restores and migrates a backup of an earlier release, and rejects a backup of a later release or of one before the baseline', async () => {
   const old = await scene.fresh()
   const migrations = knownMigrations()
   await withConnections(old, async (sql) => {
-    await applyMissing(sql, migrations.slice(0, 3))
+    await applyMissing(sql, migrations.slice(0, 25))
     await sql`insert into users (id, name, email, password_hash, created_at)
       values (gen_random_uuid(), 'Old', 'old@example.com', 'x', now())`
   })
@@ -197,16 +197,20 @@ test('restores and migrates a backup of an earlier release, and rejects a backup
   const restored = await scene.fresh()
   expect((await scene.admin(restored, 'restore', file)).code).toBe(0)
   expect(await isMigrated(restored)).toBe(true)
-  const tables = tablesOf(migrations.slice(0, 3))
+  const tables = tablesOf(migrations.slice(0, 25))
   expect(tables.length).toBeLessThan(tablesOf(migrations).length)
   const [user] = await withConnections(restored, (sql) => sql`select name from users`)
   expect(user).toEqual({ name: 'Old' })
 
-  const later = gunzipSync(await readFile(file))
-    .toString()
-    .replace('\n', ' 0123abc\n')
-  await writeFile(file, gzipSync(later))
-  expect((await scene.admin(restored, 'restore', file)).text).toBe(
-    'A later release made the backup: restore the backup with that release',
+  const written = gunzipSync(await readFile(file)).toString()
+  const rejects = async (replaced: string | RegExp, by: string, problem: string) => {
+    await writeFile(file, gzipSync(written.replace(replaced, by)))
+    expect((await scene.admin(restored, 'restore', file)).text).toStartWith(problem)
+  }
+  await rejects('\n', ' 0123abc\n', 'A later release made the backup: restore the backup with that release')
+  await rejects(
+    / \w+\n/,
+    '\n',
+    'An earlier release made the backup: restore the backup with the release of commit',
   )
 })

@@ -2,6 +2,7 @@ import { pipeline, Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import type { TransactionSql } from 'postgres'
 import { applyToEmpty } from '../../drizzle/apply.ts'
+import { outdatedBackup } from '../../drizzle/baseline.ts'
 import { tryMigrationLock, knownMigrations, migrate } from '../../drizzle/migrate.ts'
 import { copyRows } from '../../src/postgres/copy.ts'
 import { errorCode } from '../../src/postgres/errors.ts'
@@ -49,6 +50,7 @@ async function restoreIn(tx: TransactionSql, backup: BackupReader, replaces: boo
   const migrations = migrationsOf(hashes, allMigrations)
   if (!migrations)
     throw new AdminError('A later release made the backup: restore the backup with that release')
+  if (!migrations.some(({ sql }) => sql.length > 0)) throw new AdminError(outdatedBackup)
   if (!(await tryMigrationLock(tx)))
     throw new AdminError('A migration is running: try again when it has finished')
   await lockTables(tx, tablesOf(allMigrations))

@@ -1,1 +1,0 @@
-CREATE INDEX CONCURRENTLY "events_left" ON "events" USING btree ("task_id","project_id") WHERE type = 'task.moved_out';

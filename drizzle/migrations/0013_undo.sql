@@ -1,1 +1,0 @@
-CREATE INDEX CONCURRENTLY "events_unassigned" ON "events" USING btree ("project_id",(before ->> 'assigneeId'),"seq") WHERE type = 'task.unassigned';

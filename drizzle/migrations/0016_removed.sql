@@ -1,1 +1,0 @@
-CREATE INDEX CONCURRENTLY "events_removed" ON "events" USING btree ("project_id","entity_id","seq") WHERE type = 'member.removed';

@@ -1,1 +1,0 @@
-CREATE INDEX CONCURRENTLY "events_entity" ON "events" USING btree ("entity_id","seq") WHERE entity not in ('project', 'member', 'task', 'subtask', 'comment', 'webhook', 'service_account', 'token');
