@@ -248,7 +248,6 @@ note,Look,,,,extra
     'Row 1: The description of the section was not imported: Around the house',
     'Row 3: PRIORITY: Secrets',
     'Row 4: Without a header: extra',
-    'Row 4: The comment on the whole project was not imported: Look',
   ])
     expect(messages).toContain(line)
 })

@@ -1,6 +1,6 @@
 import { shortKey } from '../../convert/keys.ts'
 import { addNote, type Draft } from '../csv/cells.ts'
-import { csvReader, type SourceRows } from '../csv/csv-reader.ts'
+import { type CsvFormat, csvReader } from '../csv/csv-reader.ts'
 import type { Row } from '../csv/rows.ts'
 import { type Open, readText } from '../csv/text.ts'
 import { readAsanaJson } from '../asana-json.ts'
@@ -25,8 +25,9 @@ async function isJson(open: Open): Promise<boolean> {
 }
 
 /** The CSV file refers to other tasks by their names. */
-const readAsanaCsv = csvReader(() => ({
-  columns: {
+class AsanaFormat implements CsvFormat {
+  readonly hasOwnColumns = true
+  readonly columns = {
     ...{ 'task id': 'id', name: 'title', notes: 'description', 'section column': 'list', tags: 'labels' },
     ...{
       'created at': 'createdAt',
@@ -36,12 +37,7 @@ const readAsanaCsv = csvReader(() => ({
     },
     ...{ assignee: 'assignee', 'assignee email': 'assigneeEmail', 'parent task': 'parent' },
     ...{ 'parent task id': 'parent', 'blocked by dependencies': 'blockedBy', [blocking]: null },
-  },
-  hasOwnColumns: true,
-  read: () => new AsanaRows(),
-}))
-
-class AsanaRows implements SourceRows {
+  }
   private readonly ids = new KeyMap<true>()
   /** The first id of each name in the file. Names may be repeated. */
   private readonly first = new KeyMap<string>()
@@ -92,3 +88,5 @@ class AsanaRows implements SourceRows {
     return this.latest.get(reference) ?? this.first.get(reference)
   }
 }
+
+const readAsanaCsv = csvReader(() => new AsanaFormat())

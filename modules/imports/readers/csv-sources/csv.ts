@@ -2,14 +2,14 @@ import { isId } from '../../../../src/id-format.ts'
 import { model } from '../../../../src/model/model.ts'
 import { csvColumns } from '../../../exports/cells.ts'
 import type { Draft } from '../csv/cells.ts'
-import { csvReader, type CsvSource } from '../csv/csv-reader.ts'
+import { csvReader, type CsvFormat } from '../csv/csv-reader.ts'
 import { childPrefix, declared, notImported, plain } from '../csv/headers.ts'
 import type { Row } from '../csv/rows.ts'
 
 const importedAuthor = plain('importedAuthor')
 
 /** Our own export. The number is not imported. `importedAuthor`, the first author, replaces `author`. */
-function own(headers: ReadonlySet<string>): CsvSource {
+function own(headers: ReadonlySet<string>): CsvFormat {
   const others = model().ofTask.filter(({ plural }) => !csvColumns.includes(plural))
   const children = others.map(({ name, plural }) => [plain(plural), childPrefix + name])
   // A file of an earlier release does not have all columns.
@@ -20,7 +20,8 @@ function own(headers: ReadonlySet<string>): CsvSource {
       ...notImported(`number,${plain('updatedAt')},${importedAuthor}`),
       ...Object.fromEntries(children),
     },
-    read: () => ({ listSeparator: /\n/, finish: (draft, row) => finishOwn(draft, row, empty) }),
+    isOwn: true,
+    finish: (draft, row) => finishOwn(draft, row, empty),
   }
 }
 
@@ -35,26 +36,23 @@ function finishOwn({ task }: Draft, row: Row, empty: object): void {
 }
 
 /** ClickUp writes `null` in empty cells, line ends as `\n`, and URGENT, HIGH, NORMAL and LOW as numbers. */
-const clickUp: CsvSource = {
+const clickUp: CsvFormat = {
   priorities: { '1': 'HIGH', '2': 'HIGH', '3': 'MEDIUM', '4': 'LOW' },
-  read({ dates }) {
-    // Comments have dates such as 3/14/2024.
-    dates.first ??= 'month'
-    return {
-      decode: (text) => {
-        if (/^\s*null\s*$/.test(text)) return ''
-        return /^\s*\[\s*\{/.test(text) ? text : text.replaceAll('\\r\\n', '\n').replaceAll('\\n', '\n')
-      },
-    }
+  decode(text) {
+    if (/^\s*null\s*$/.test(text)) return ''
+    return /^\s*\[\s*\{/.test(text) ? text : text.replaceAll('\\r\\n', '\n').replaceAll('\\n', '\n')
   },
 }
 
 /** Reads any CSV file. Files with the columns of our own export need no mapping. */
-export const readCsv = csvReader((headers) => {
+export const readCsv = csvReader(({ dates }, headers) => {
   const known = new Set(headers)
   if (csvColumns.every((name) => known.has(plain(name)))) return own(known)
   // Microsoft Planner writes the columns Task ID and Task Name too, and buckets.
-  return known.has('task id') && known.has('task name') && !known.has('bucket name') ? clickUp : {}
+  if (!known.has('task id') || !known.has('task name') || known.has('bucket name')) return {}
+  // Comments have dates such as 3/14/2024.
+  dates.first ??= 'month'
+  return clickUp
 })
 
 /** Reads the CSV export of a Linear workspace or view. */

@@ -5,7 +5,7 @@ import { ImportError, type TaskItem } from '../../items.ts'
 import { valueFor } from '../../mapping.ts'
 import { addNote, type Draft } from '../csv/cells.ts'
 import { isDate } from '../csv/dates.ts'
-import { csvReader, type SourceContext, type SourceRows } from '../csv/csv-reader.ts'
+import { type CsvFormat, csvReader, type FileContext } from '../csv/csv-reader.ts'
 import { notImported } from '../csv/headers.ts'
 import type { Row } from '../csv/rows.ts'
 import { unreadDate } from '../csv/values.ts'
@@ -18,9 +18,14 @@ const outward = 'outward issue link blocks'
 /** Columns of people, each with a column of ids. Watchers are repeated. */
 const people = ['assignee', 'reporter', 'creator', 'watchers']
 
-/** Reads the CSV export of a Jira search. A parent is given by its issue id. Either issue of a link may list it. */
-export const readJira = csvReader(() => ({
-  columns: {
+const isSubtask = (type: string): boolean =>
+  /^(sub[- ]?(task|tarea|tarefa|aufgabe)|unteraufgabe|teilaufgabe|sous[- ]t[âa]che|podzadanie|zadanie podrzędne)/i.test(
+    type.normalize(),
+  )
+
+/** The CSV export of a search. A parent is given by its issue id. Either issue of a link may list it. */
+class JiraFormat implements CsvFormat {
+  readonly columns = {
     ...notImported(`issue id,project key,project name,project type,project lead,project lead id,project description,
       project url,assignee id,reporter id,creator id,watchers id,watchers,votes,updated,last viewed,work ratio,
       status category,status category changed,parent summary,outward issue link blocks,custom field rank,
@@ -28,16 +33,7 @@ export const readJira = csvReader(() => ({
     ...{ 'parent id': 'parent', 'parent key': 'parent', principal: 'parent', parent: 'parent' },
     ...{ 'inward issue link blocks': 'blockedBy', attachment: 'notes', 'log work': 'notes' },
     ...{ 'custom field epic link': 'field.epic', resolved: 'field.resolved' },
-  },
-  read: (context) => new JiraRows(context),
-}))
-
-const isSubtask = (type: string): boolean =>
-  /^(sub[- ]?(task|tarea|tarefa|aufgabe)|unteraufgabe|teilaufgabe|sous[- ]t[âa]che|podzadanie|zadanie podrzędne)/i.test(
-    type.normalize(),
-  )
-
-class JiraRows implements SourceRows {
+  }
   /** The keys of issues by their ids. */
   private readonly keys = new KeyMap<string>()
   private readonly blockers = new KeyMap<string[]>()
@@ -46,7 +42,7 @@ class JiraRows implements SourceRows {
   /** The names of people by the ids of their accounts. */
   private readonly people = new KeyMap<string>()
 
-  constructor(private readonly context: SourceContext) {}
+  constructor(private readonly context: FileContext) {}
 
   scan(row: Row): void {
     const key = shortKey(row.text('issue key'))
@@ -63,8 +59,9 @@ class JiraRows implements SourceRows {
     if (status && name.length <= maxMappedCharacters && this.statuses.size < maxStatuses)
       this.statuses.set(name, status)
     for (const person of people) {
-      const names = row.texts(person)
-      for (const [n, account] of row.texts(`${person} id`).entries())
+      const accounts = row.texts(`${person} id`)
+      const names = accounts.length > 0 ? row.texts(person) : []
+      for (const [n, account] of accounts.entries())
         if (names[n] && this.people.size < maxPeople) this.people.set(account, names[n].slice(0, 500))
     }
   }
@@ -115,3 +112,5 @@ class JiraRows implements SourceRows {
     return { text: this.withNames(text), ...(createdAt && { createdAt }), ...(person && { author: person }) }
   }
 }
+
+export const readJira = csvReader((context) => new JiraFormat(context))

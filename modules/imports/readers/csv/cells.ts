@@ -45,8 +45,8 @@ export interface CellOptions {
   /** The time zone of the row's dates. */
   zone?: string
   priorities?: values.Priorities
-  /** The separator of labels. Default: commas, semicolons and line ends. */
-  listSeparator?: RegExp
+  /** True for our own export: labels are separated by line ends only, and `null` is a name. */
+  isOwn?: boolean
   /** Returns the text of a cell, such as a cell with `\n` in place of line ends. */
   decode?(text: string): string
 }
@@ -74,12 +74,13 @@ const person: CellReader = ({ task }, { text, column: { target } }) => {
 const email =
   (part: 'assignee' | 'author'): CellReader =>
   ({ task }, { text }) => {
-    task[part] = { name: text.trim(), ...task[part], email: text.trim() }
+    const { name, email: address = name } = readPerson(text)!
+    task[part] = { name, ...task[part], email: address }
   }
 
-const list: CellReader = ({ task }, { text, column: { target }, listSeparator }) => {
+const list: CellReader = ({ task }, { text, column: { target }, isOwn }) => {
   const usual = declared.get(target)?.reference?.to === 'task' ? /[,;\s]/ : /[,;\n]/
-  const found = (!listSeparator && values.bracketedList(text)) || values.listOf(text, listSeparator ?? usual)
+  const found = (!isOwn && values.bracketedList(text)) || values.listOf(text, isOwn ? /\n/ : usual)
   ;(task[target as 'labels'] ??= []).push(...found)
 }
 
@@ -146,8 +147,8 @@ const cellReaders: Record<string, CellReader> = {
       addNote(draft, column.header, text, `The priority "${values.short(text)}" is unknown`)
   },
   assignee: (draft, cell) => {
-    const { text, column, listSeparator } = cell
-    const [first, ...others] = listSeparator ? [text] : values.assigneesOf(text, column.plain)
+    const { text, column, isOwn } = cell
+    const [first, ...others] = isOwn ? [text] : values.assigneesOf(text, column.plain)
     if (first !== undefined) person(draft, { ...cell, text: first })
     if (others.length > 0) draft.notes.push(`Also assigned: ${others.map(values.oneLine).join(', ')}`)
   },
@@ -171,8 +172,8 @@ const cellReaders: Record<string, CellReader> = {
   parent: ({ task }, { text }) => {
     task.parent ||= values.oneLine(text)
   },
-  comments: ({ comments, messages }, { text, dates, listSeparator }) =>
-    comments.push(...((!listSeparator && values.jsonComments(text, dates, messages)) || readComments(text))),
+  comments: ({ comments, messages }, { text, dates, isOwn }) =>
+    comments.push(...((!isOwn && values.jsonComments(text, dates, messages)) || readComments(text))),
   // Microsoft Planner writes `one;two`.
   subtasks: ({ subtasks }, { text, column }) =>
     subtasks.push(
@@ -194,7 +195,7 @@ export function draftOf(row: Row, columns: ReadColumn[], options: CellOptions): 
     const { target, header } = column
     const given = row.at(column.index)
     const text = options.decode && target !== 'title' ? options.decode(given) : given
-    if (text.trim() === '' || (!options.listSeparator && isEmpty(text, target))) continue
+    if (text.trim() === '' || (!options.isOwn && isEmpty(text, target))) continue
     const first = useOf(target) === 'first' ? filled.get(target) : undefined
     if (first !== undefined) {
       if (first !== text) draft.notes.push(`${header}: ${text}`)

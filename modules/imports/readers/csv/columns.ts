@@ -5,7 +5,15 @@ import { FieldKeys } from '../../convert/fields.ts'
 import { type FieldItem, ImportError } from '../../items.ts'
 import { type Mapping, valueFor } from '../../mapping.ts'
 import { type Dates, type First, orderOf } from './dates.ts'
-import { childPrefix, declared, englishName, fieldName, targets } from './headers.ts'
+import {
+  childPrefix,
+  type ColumnFormat,
+  declared,
+  englishName,
+  fieldName,
+  targets,
+  targetsOf,
+} from './headers.ts'
 import type { Row } from './rows.ts'
 import { answerOf } from './values.ts'
 
@@ -44,26 +52,23 @@ export interface Column {
   isUnknown: boolean
 }
 
-/** Returns the targets of plain, English headers. */
-export type TargetsOf = (headers: string[]) => Map<string, string | null>
-
 /** Returns the test for headers of columns that can be the title. */
 export const isTitle =
-  ({ columns }: Mapping, targetsOf: TargetsOf) =>
+  ({ columns }: Mapping, format: ColumnFormat) =>
   (header: string) => {
     const given = valueFor(columns, header)
-    if (given !== undefined) return given === 'title'
     const name = englishName(header)
-    return targetsOf([name]).get(name) === 'title'
+    return (given === undefined ? targetsOf([name], format).get(name) : given) === 'title'
   }
 
 /**
  * Returns the columns with their targets: from the mapping, else from the source or the usual headers, else a field.
  * @throws ImportError if no column or several columns are the title
  */
-export function columnsOf(names: string[], { columns: given = {} }: Mapping, targetsOf: TargetsOf): Column[] {
+export function columnsOf(names: string[], { columns: given = {} }: Mapping, format: ColumnFormat): Column[] {
   const taken = new Set(Object.values(given).map((name) => name && targetNamed(name)))
-  const usual = targetsOf(names.filter((name) => valueFor(given, name) === undefined).map(englishName))
+  const free = names.filter((name) => valueFor(given, name) === undefined)
+  const usual = targetsOf(free.map(englishName), format)
   const keys = new FieldKeys()
   const columns = names.map((name, index): Column => {
     const header = name || `Column ${index + 1}`
@@ -185,8 +190,11 @@ export class Survey {
     return (first === 'day' ? ['DD', 'MM', 'YYYY'] : ['MM', 'DD', 'YYYY']).join(separator)
   }
 
-  /** Selects the columns with values. Columns without a known target become custom fields, up to the limit of a project. */
-  columnsToRead(): ColumnsToRead {
+  /**
+   * Selects the columns with values. Columns without a known target become custom fields, up to the limit of a project.
+   * `proposal` has the target of each header. Null: not imported.
+   */
+  columnsToRead() {
     const fields = new Map<string, FieldItem>()
     const proposal = new Map<string, string | null>()
     const columns = this.columns.flatMap((column): ReadColumn[] => {
@@ -203,7 +211,7 @@ export class Survey {
         fields.set(key, { kind: 'field', row: 1, key, name: fieldName(header), type })
       return [{ ...column, target, type }]
     })
-    return { columns, fields: [...fields.values()], proposal: Object.fromEntries(proposal) }
+    return { columns, fields: [...fields.values()], proposal: [...proposal] }
   }
 }
 
@@ -218,14 +226,4 @@ function isNumeric(values: Values, number: string): boolean {
 /** A project has at most this many fields. Further columns go to the foot of the description. */
 const maxFields = 50
 
-export interface ReadColumn extends Column {
-  target: string
-  type: FieldType
-}
-
-interface ColumnsToRead {
-  columns: ReadColumn[]
-  fields: FieldItem[]
-  /** The proposed target of each header. Null: not imported. */
-  proposal: Record<string, string | null>
-}
+export type ReadColumn = Column & { target: string; type: FieldType }

@@ -5,31 +5,14 @@ import type { Reader } from '../reader.ts'
 import { type CellOptions, type Draft, draftOf, itemsOf } from './cells.ts'
 import { columnsOf, headerMessages, isTitle, Survey } from './columns.ts'
 import { Dates } from './dates.ts'
-import { englishName, type KnownColumns, usualTargets } from './headers.ts'
+import { type ColumnFormat, englishName } from './headers.ts'
 import { findHeader, readRows, Row } from './rows.ts'
-import type { Priorities } from './values.ts'
 
-/** The format of a system's CSV files. */
-export interface CsvSource {
-  /** The targets of columns that differ from the usual ones. */
-  columns?: KnownColumns
-  /** True if users name columns: only `columns` have targets, and all other columns become fields. */
-  hasOwnColumns?: boolean
+/** The format of a CSV file. `scan` is called with each row, and then `finish` with each row. */
+export interface CsvFormat
+  extends ColumnFormat, Partial<Pick<CellOptions, 'decode' | 'isOwn' | 'priorities'>> {
   /** The plain header of the column with the time zone of the dates in its row. */
   zone?: string
-  priorities?: Priorities
-  read?(context: SourceContext): SourceRows
-}
-
-export interface SourceContext {
-  mapping: Mapping
-  dates: Dates
-  /** Adds a line about a row that is not a task to the report, up to a limit. */
-  reportRow(message: string): void
-}
-
-/** Reads the rows of one file: `scan` is called with each row, and then `finish` with each row. */
-export interface SourceRows extends Partial<Pick<CellOptions, 'listSeparator' | 'decode'>> {
   scan?(row: Row): void
   /** Returns the part of the mapping that the rows show. */
   proposal?(): Mapping
@@ -37,35 +20,38 @@ export interface SourceRows extends Partial<Pick<CellOptions, 'listSeparator' | 
   finish?(draft: Draft, row: Row): ImportedItem[] | void
 }
 
+export interface FileContext {
+  mapping: Mapping
+  dates: Dates
+  /** Adds a line about a row that is not a task to the report, up to a limit. */
+  reportRow(message: string): void
+}
+
 const maxReported = 1_000
 
 /**
  * Returns the reader of a system's CSV files. It reads a file twice: first the types of columns, then the tasks.
- * @param formatOf returns the format of a file with these plain headers
+ * @param formatOf returns the format of a file with these plain headers. While the header is not known, there are none
  */
-export const csvReader = (formatOf: (headers: string[]) => CsvSource): Reader =>
+export const csvReader = (formatOf: (context: FileContext, headers: string[]) => CsvFormat): Reader =>
   async function* ({ open, mapping, propose, report }) {
     const dates = new Dates(mapping)
-    const targetsOf = (headers: string[]) => {
-      const { columns, hasOwnColumns } = formatOf(headers)
-      return hasOwnColumns ? new Map(Object.entries(columns ?? {})) : usualTargets(headers, columns)
-    }
-    const header = await findHeader(open, isTitle(mapping, targetsOf))
-    const names = header.names.map(englishName)
-    const columns = columnsOf(header.names, mapping, targetsOf)
-    const format = formatOf(names)
-    const row = new Row(names)
     let reported = 0
     const reportRow = (message: string) => {
       const isLast = ++reported === maxReported
       if (reported <= maxReported) report(isLast ? 'Further rows are not reported' : message)
     }
-    const rows = format.read?.({ mapping, dates, reportRow }) ?? {}
-    const survey = new Survey(columns, rows.decode)
+    const context = { mapping, dates, reportRow }
+    const header = await findHeader(open, isTitle(mapping, formatOf(context, [])))
+    const names = header.names.map(englishName)
+    const format = formatOf(context, names)
+    const columns = columnsOf(header.names, mapping, format)
+    const row = new Row(names)
+    const survey = new Survey(columns, format.decode)
     for await (const _ of readRows(open, header, row)) {
       if (row.repeatsHeader) continue
       survey.scan(row)
-      rows.scan?.(row)
+      format.scan?.(row)
     }
     const dateFormat = survey.decideOrder(dates)
     for (const message of [...headerMessages(mapping, columns), survey.otherOrder(dates)])
@@ -73,27 +59,23 @@ export const csvReader = (formatOf: (headers: string[]) => CsvSource): Reader =>
     const toRead = survey.columnsToRead()
     yield* toRead.fields
     const keys = new DigestKeys()
-    const { listSeparator, decode } = rows
     for await (const _ of readRows(open, header, row)) {
       const zone = format.zone && row.text(format.zone)
-      const options = { dates, priorities: format.priorities, listSeparator, decode, zone }
-      const draft = draftOf(row, toRead.columns, options)
+      const draft = draftOf(row, toRead.columns, { ...format, dates, zone })
       const { messages, notes } = row.uneven(columns.length)
       draft.messages.push(...messages)
       draft.notes.push(...notes)
       if (row.repeatsHeader) {
         const key = draft.task.key || keys.next(header.names)
         yield { ...draft.task, key, problem: 'The row repeats the header' }
-      } else yield* rows.finish?.(draft, row) ?? itemsOf(draft, keys, mapping)
+      } else yield* format.finish?.(draft, row) ?? itemsOf(draft, keys, mapping)
     }
     // Columns without a field that the source uses are not in the mapping.
-    const proposed = Object.entries(toRead.proposal).filter(
-      ([name, target]) => target ?? !row.used.has(englishName(name)),
-    )
+    const proposed = toRead.proposal.filter(([name, target]) => target ?? !row.used.has(englishName(name)))
     propose({
       columns: Object.fromEntries(proposed),
       ...(dateFormat && { dateFormat }),
       ...(dates.usedZone && { timeZone: dates.zone }),
-      ...rows.proposal?.(),
+      ...format.proposal?.(),
     })
   }

@@ -54,16 +54,22 @@ export function useOf(target: string): 'first' | 'joined' | 'all' {
   return isList ? 'all' : 'first'
 }
 
-/** The targets of a source's columns, by plain header. Null: not imported. */
-export type KnownColumns = Record<string, string | null>
+/** The columns of a source. */
+export interface ColumnFormat {
+  /** The targets that differ from the usual ones, by plain header. Null: not imported. */
+  columns?: Record<string, string | null>
+  /** True if users name columns: only `columns` have targets, and all other columns become fields. */
+  hasOwnColumns?: boolean
+}
 
 /** Returns known columns without a target. @param names separated by commas */
-export const notImported = (names: string): KnownColumns =>
+export const notImported = (names: string): Record<string, null> =>
   Object.fromEntries(names.split(/,\s*/).map((name) => [name, null]))
 
 /** Returns the targets of plain headers. Only a target with the use `all` belongs to several headers. */
-export function usualTargets(headers: string[], known: KnownColumns = {}): Map<string, string | null> {
-  const found = new Map(Object.entries(known))
+export function targetsOf(headers: string[], { columns = {}, hasOwnColumns }: ColumnFormat) {
+  const found = new Map(Object.entries(columns))
+  if (hasOwnColumns) return found
   const taken = new Set(headers.map((header) => found.get(header)))
   // Microsoft Planner writes words such as `In progress`. Other systems write numbers in this column.
   if (headers.includes('progress') && headers.includes('bucket name')) found.set('progress', 'status')
@@ -141,7 +147,7 @@ const blocks =
   / (blocks?|blocker|bloquea|bloqueo|bloqueia|bloqueio|bloque|blocage|blockiert|blockieren|blokuje)$/
 
 /** Such as `ID del padre` and `Identyfikator elementu nadrzędnego`. */
-const ofParent = /(^| )(padre|principal|übergeordnete[nrs]?|parente?|pai|nadrzędn(y|e|a|ego|ej))( |$)/
+const ofParent = /(^| )(padre|principal|übergeordnete[nrs]?|pai|nadrzędn(y|e|a|ego|ej))( |$)| parente?( |$)/
 const id = /(^| )(id|identifiant|identificador|identyfikator)( |$)/
 const key = /(^| )(clave|clé|chave|klucz|(vorgangs)?schlüssel)( |$)/
 

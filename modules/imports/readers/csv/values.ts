@@ -80,7 +80,7 @@ const nobody = /^\s*(unassigned|not assigned|nobody|no one|none|n\/a|-)\s*$/i
 export function assigneesOf(text: string, header: string): string[] {
   if (nobody.test(text)) return []
   const inBrackets = bracketedList(text)
-  if (inBrackets) return inBrackets
+  if (inBrackets?.length) return inBrackets
   const listed = listOf(text, /[;\n]/)
   const people = listed.length > 1 ? [] : listOf(text, /,/)
   const isList =

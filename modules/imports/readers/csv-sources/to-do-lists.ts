@@ -1,22 +1,13 @@
-import { DigestKeys } from '../../convert/keys.ts'
+import { DateTime } from 'luxon'
+import { DigestKeys, shortKey } from '../../convert/keys.ts'
 import type { CommentItem, ImportedItem, ImportedPerson } from '../../items.ts'
 import { parseObject } from '../../parse-object.ts'
 import { addNote, type Draft } from '../csv/cells.ts'
-import { csvReader, type SourceContext, type SourceRows } from '../csv/csv-reader.ts'
+import { type CsvFormat, csvReader, type FileContext } from '../csv/csv-reader.ts'
 import { notImported } from '../csv/headers.ts'
 import type { Row } from '../csv/rows.ts'
 import { oneLine, short } from '../csv/values.ts'
-
-/** Reads a Todoist project exported as a template, or a file of a Todoist backup. */
-export const readTodoist = csvReader(() => ({
-  columns: {
-    ...notImported('type,indent,date lang,timezone,duration,duration unit,deadline lang'),
-    ...{ content: 'title', date: 'dueDate', deadline: 'field.deadline' },
-  },
-  zone: 'timezone',
-  priorities: { '1': 'HIGH', '2': 'MEDIUM', '3': 'LOW', '4': undefined },
-  read: (context) => new TodoistRows(context),
-}))
+import { KeyMap } from '../key-map.ts'
 
 const maxIndent = 10
 const maxMessageCharacters = 500
@@ -27,13 +18,21 @@ interface Ancestor {
   key: string
 }
 
-class TodoistRows implements SourceRows {
+/** A project exported as a template, or a file of a backup. */
+class TodoistFormat implements CsvFormat {
+  readonly columns = {
+    ...notImported('type,indent,date lang,timezone,duration,duration unit,deadline lang'),
+    ...{ content: 'title', date: 'dueDate', deadline: 'field.deadline' },
+  }
+  readonly zone = 'timezone'
+  readonly priorities = { '1': 'HIGH', '2': 'MEDIUM', '3': 'LOW', '4': undefined } as const
   private readonly keys = new DigestKeys()
   private section?: string
-  /** The latest task after its ancestors, outermost first. */
+  /** The latest task of the section after its ancestors, outermost first. */
   private parents: Ancestor[] = []
+  private latest?: string
 
-  constructor(private readonly context: SourceContext) {}
+  constructor(private readonly context: FileContext) {}
 
   finish(draft: Draft, row: Row): ImportedItem[] | void {
     const type = row.text('type').toLowerCase()
@@ -69,6 +68,7 @@ class TodoistRows implements SourceRows {
     const parent = this.parents.at(-1)?.key
     if (parent) task.parent = parent
     this.parents.push({ indent, title, key: task.key })
+    this.latest = task.key
     if (this.section) draft.section = this.section
     const duration = `${row.text('duration')} ${row.text('duration unit')}`.trim()
     if (row.text('duration')) task.fields = { ...task.fields, duration }
@@ -76,12 +76,11 @@ class TodoistRows implements SourceRows {
 
   private commentOf({ task }: Draft, row: Row): ImportedItem[] {
     const { text, files } = withoutFile(row.text('content'))
-    const latest = this.parents.at(-1)
-    if (!latest) {
+    if (!this.latest) {
       this.report(row, `The comment on the whole project was not imported: ${text}`)
       return []
     }
-    const comment: CommentItem = { kind: 'comment', row: row.number, task: latest.key, text }
+    const comment: CommentItem = { kind: 'comment', row: row.number, task: this.latest, text }
     if (task.author) comment.author = task.author
     if (task.dueDate) comment.createdAt = task.dueDate
     if (files.length > 0)
@@ -91,6 +90,8 @@ class TodoistRows implements SourceRows {
     return [comment]
   }
 }
+
+export const readTodoist = csvReader((context) => new TodoistFormat(context))
 
 /** Todoist writes labels into the title: `Repot the basil @garden @weekend`. */
 export function withoutLabels(title: string): { title: string; labels: string[] } {
@@ -117,4 +118,53 @@ function withoutFile(content: string): { text: string; files: string[] } {
   const line = `Attachment: ${name}${address}`
   const texts = [content.slice(0, start), content.slice(end + 3), line].map((one) => one.trim())
   return { text: texts.filter((one) => one !== '').join('\n'), files: [name || url || 'without a name'] }
+}
+
+/** Reads the backup of TickTick. Above its header are lines about the file. */
+export const readTickTick = csvReader(({ dates }) => {
+  const [keys, scannedKeys] = [new DigestKeys(), new DigestKeys()]
+  const keysById = new KeyMap<string>()
+  return {
+    columns: {
+      ...notImported(`kind,is check list,status,timezone,is all day,task id,parent id,order,is floating,column order,
+        view mode,project kind`),
+      ...{ 'folder name': 'field.folder', reminder: 'field.reminder', 'column name': 'status' },
+    },
+    zone: 'timezone',
+    priorities: { '0': undefined, '1': 'LOW', '3': 'MEDIUM', '5': 'HIGH' },
+    scan: (row) => keysById.set(row.text('task id'), shortKey(keyOf(row, scannedKeys))),
+    finish(draft, row) {
+      const { task } = draft
+      task.key = keyOf(row, keys)
+      if (task.key !== row.text('task id')) task.hasNoId = true
+      const parent = row.text('parent id')
+      if (parent !== '') task.parent = keysById.get(parent) ?? parent
+      const status = row.text('status')
+      if (status !== '') draft.isCompleted = status !== '0'
+      if (row.text('kind') === 'NOTE') task.labels = [...(task.labels ?? []), 'Note']
+      if (row.text('is check list') === 'Y') finishChecklist(draft)
+      // The time of an all-day task is midnight in its time zone.
+      const zone = dates.zoneOf(row.text('timezone') || 'UTC')
+      if (row.text('is all day') === 'true' && task.dueDate?.includes('T'))
+        task.dueDate = DateTime.fromISO(task.dueDate, { zone }).toISODate() ?? task.dueDate
+    },
+  }
+})
+
+/** Some backups number their tasks 1, 2, 3 …. The next backup may number them differently, so a number is no key. */
+function keyOf(row: Row, keys: DigestKeys): string {
+  const id = row.text('task id')
+  if (id !== '' && !/^\d{1,9}$/.test(id)) return id
+  return keys.next(row.text('created time'), oneLine(row.text('title')))
+}
+
+/** The items of a checklist begin with ▫, or with ▪ if they are complete. */
+function finishChecklist({ task, subtasks }: Draft): void {
+  const [text = '', ...items] = (task.description ?? '').split(/(?=[▫▪])/u)
+  for (const item of items) {
+    const title = item.slice(1).trim()
+    if (title !== '') subtasks.push({ title, completed: item.startsWith('▪') })
+  }
+  if (items.length > 0) task.description = text.trim()
+  if (task.description === '') delete task.description
 }
