@@ -45,7 +45,7 @@ export const importRows = command('project.import', {
     const trial = state.fork()
     const changes: EventDraft[] = []
     const results = operations.map((one) => decideOne(trial, context, one, changes))
-    if (dryRun) return { changes: [], answer: { results }, isProvisional: true }
+    if (dryRun) return { changes: [], answer: { results } }
     const batch = changes.length > 0 ? state.version + 1 : undefined
     return { changes, isBatch: true, answer: { batch, results } }
   },
