@@ -176,7 +176,7 @@ class BoardReading {
     private readonly source: BoardSource,
     private readonly board: Board,
   ) {
-    this.isEmpty = board.rows.lists.length === 0
+    this.isEmpty = board.counts.lists === 0
   }
 
   itemsOf(row: Entry): ImportedItem[] {

@@ -14,7 +14,10 @@ const maxRows = {
 }
 export type ListName = keyof typeof maxRows
 
-/** Returns the key of a row, which contains no long text of the file. */
+const eachList = <T>(of: () => T) =>
+  Object.fromEntries(Object.keys(maxRows).map((list) => [list, of()])) as Record<ListName, T>
+
+/** Returns the key of the rows of a card, which contains no long text of the file. */
 const keyOf = (list: string | number | undefined, id = ''): string => `${list} ${shortKey(id)}`
 
 export const idOf = (row: Entry): string => row.text('_id|gid') ?? row.required('id')
@@ -54,12 +57,10 @@ interface Field {
 
 /** The rows that cards refer to, and the labels, fields and comments that were read so far. */
 export class Board {
-  readonly rows = Object.fromEntries(Object.keys(maxRows).map((list) => [list, []])) as unknown as Record<
-    ListName,
-    Entry[]
-  >
+  /** The numbers of rows. */
+  readonly counts = eachList(() => 0)
   private characters = 0
-  private readonly byId = new Map<string, Entry>()
+  private readonly byId = eachList(() => new Map<string, Entry>())
   private readonly byCard = new Map<string, Entry[]>()
   private readonly places = new Map<Entry, number>()
   private readonly labels = new KeyMap<true>()
@@ -75,12 +76,12 @@ export class Board {
 
   /** Adds a row of a list, unless an earlier row has its id. @throws ImportError above a limit */
   add(list: ListName, row: Entry): void {
-    const id = list === 'links' ? undefined : keyOf(list, idOf(row))
-    if (id !== undefined && this.byId.has(id) && list !== 'checklists') return
-    if (id !== undefined) this.byId.set(id, row)
-    const place = row.path.slice(0, -1).join('.')
-    const count = this.rows[list].push(row)
+    const id = list === 'links' ? undefined : shortKey(idOf(row))
+    if (id !== undefined && this.byId[list].has(id)) return
+    if (id !== undefined) this.byId[list].set(id, row)
+    const count = ++this.counts[list]
     this.characters += row.characters
+    const place = row.path.slice(0, -1).join('.')
     if (count > maxRows[list])
       throw new ImportError(`The file has more than ${maxRows[list].toLocaleString('en')} ${place}`)
     if (this.characters > maxKeptCharacters)
@@ -98,7 +99,7 @@ export class Board {
   }
 
   find(list: ListName, id: string | undefined): Entry | undefined {
-    return id === undefined ? undefined : this.byId.get(keyOf(list, id))
+    return id === undefined ? undefined : this.byId[list].get(shortKey(id))
   }
 
   /** Returns the rows that belong to the card. @param list its key in the file, such as `attachments` */
@@ -114,7 +115,7 @@ export class Board {
 
   /** Returns the name of a lane, if there are several. */
   laneOf(id: string | undefined): string | undefined {
-    return this.rows.lanes.length > 1 ? nameOf(this.find('lanes', id)) : undefined
+    return this.counts.lanes > 1 ? nameOf(this.find('lanes', id)) : undefined
   }
 
   /** Returns the person of a user or an id. The name is the id if the file does not contain the user. */
@@ -155,7 +156,7 @@ export class Board {
   /** Returns no name for an unknown id. Without a list of labels in the file, the id is the name. */
   labelOf(id: string): string[] {
     const label = this.find('labels', id)
-    return label ? [labelName(label)] : this.rows.labels.length > 0 ? [] : [id]
+    return label ? [labelName(label)] : this.counts.labels > 0 ? [] : [id]
   }
 
   /** Returns the name. A label that is only in cards needs an item for its color. */

@@ -21,12 +21,13 @@ const maxNameCharacters = 1_000
 export const readTrello: Reader = (input) => {
   /** The names or ids of the creators, by the ids of cards. */
   const creators = new KeyMap<string>()
+  const checklists: Entry[] = []
   return boardReader({
     missing: 'The file is not the JSON export of a Trello board: it has no lists',
     ...{ omit, omitInLists: ['checkItems'], description: 'desc', colors: trelloColors, position: 'pos' },
     lists: {
       ...{ 'lists.*': 'lists', 'labels.*': 'labels', 'members.*': 'people', 'customFields.*': 'fields' },
-      'checklists.*': 'checklists',
+      'checklists.*': (row) => [['checklists', (checklists[Number(row.path[1])] = row)]],
     },
     field: (field) => ({
       type: types[field.text('type') ?? ''],
@@ -59,7 +60,7 @@ export const readTrello: Reader = (input) => {
     },
     items: {
       at: ['checklists.*.checkItems.*'],
-      checklist: (item, board) => board.rows.checklists[Number(item.path[1])],
+      checklist: (item) => checklists[Number(item.path[1])],
       status: (item) => (item.text('state') === 'complete' ? 'DONE' : undefined),
       ...{ createdAt: createdAtOf, dueDate: 'due', people: 'idMember' },
     },
