@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { errorCode } from '../../src/postgres/errors.ts'
 import { unavailable } from '../../src/responses/errors.ts'
-import { type Bytes, chunkBytes, type Chunks } from './bytes.ts'
+import { chunkBytes, type Chunks } from './response.ts'
 
 /** The most bytes that a file is ahead of its client. With the bound of downloads, temporary files take at most 4 GiB. */
 const maxAheadBytes = 67_108_864
@@ -18,10 +18,8 @@ function noTemporaryFile(reason: string) {
   )
 }
 
-interface Bounds {
-  aheadBytes?: number
-  heldMs?: number
-}
+/** `isWanted` is true if another export waits for a place. */
+type Wanted = Readonly<{ isWanted: boolean }>
 
 /**
  * A temporary file between a writer and a reader, which read and write at the same time. The writer uses the space again
@@ -30,25 +28,24 @@ interface Bounds {
 export class Spool {
   private written = 0
   private read = 0
-  private heldMs = 0
   private state: 'writing' | 'complete' | 'closed' | { error: unknown } = 'writing'
   private changed = Promise.withResolvers<void>()
   private filling: Promise<void> = Promise.resolve()
 
   private constructor(
     private readonly file: FileHandle,
-    private readonly places: { readonly isWanted: boolean },
+    private readonly places: Wanted,
     private readonly max: number,
     private readonly maxHeldMs: number,
   ) {}
 
   /**
    * Writes to the file once, because the disk may be full. The first bytes of the export replace these bytes.
-   * @param places `isWanted` is true if another export waits for a place. @throws HttpError 503 without a temporary file
+   * @throws HttpError 503 without a temporary file
    */
   static async open(
-    places: { readonly isWanted: boolean },
-    { aheadBytes = maxAheadBytes, heldMs = maxHeldMs }: Bounds = {},
+    places: Wanted,
+    { aheadBytes = maxAheadBytes, heldMs = maxHeldMs }: { aheadBytes?: number; heldMs?: number } = {},
   ): Promise<Spool> {
     const path = join(tmpdir(), `docket-export-${randomUUID()}`)
     let file: FileHandle | undefined
@@ -64,7 +61,7 @@ export class Spool {
   }
 
   /** Stores all bytes. The reader throws an error of `bytes`; this function does not. */
-  fill(bytes: AsyncGenerator<Bytes, void, void>): Promise<void> {
+  fill(bytes: Chunks): Promise<void> {
     this.filling = this.storeAll(bytes).then(
       () => this.enter('complete'),
       (error: unknown) => this.enter({ error }),
@@ -78,8 +75,16 @@ export class Spool {
       const length = Math.min(chunkBytes, this.written - this.read, this.max - (this.read % this.max))
       if (typeof this.state === 'object') throw this.state.error
       if (this.state === 'closed' || (this.state === 'complete' && length === 0)) return
-      if (length === 0) await changed.promise
-      else yield await this.readChunk(length)
+      if (length === 0) {
+        await changed.promise
+        continue
+      }
+      const bytes = new Uint8Array(length)
+      const { bytesRead } = await this.file.read(bytes, 0, length, this.read % this.max)
+      if (bytesRead === 0) throw new Error('A temporary file is shorter than the written bytes')
+      this.read += bytesRead
+      this.notify()
+      yield bytes.subarray(0, bytesRead)
     }
   }
 
@@ -89,42 +94,31 @@ export class Spool {
     await this.file.close()
   }
 
-  private async storeAll(bytes: AsyncGenerator<Bytes, void, void>): Promise<void> {
+  private async storeAll(bytes: Chunks): Promise<void> {
+    let heldMs = 0
     for await (const chunk of bytes)
       for (let from = 0; from < chunk.length;) {
-        await this.waitForSpace()
+        heldMs = await this.waitForSpace(heldMs)
         const space = Math.min(this.max - (this.written - this.read), this.max - (this.written % this.max))
-        const part = chunk.subarray(from, from + space)
-        const { bytesWritten } = await this.file.write(part, 0, part.length, this.written % this.max)
+        const length = Math.min(space, chunk.length - from)
+        const { bytesWritten } = await this.file.write(chunk, from, length, this.written % this.max)
         from += bytesWritten
         this.written += bytesWritten
         this.notify()
       }
   }
 
-  private async waitForSpace(): Promise<void> {
-    for (;;) {
+  /** @param heldMs how long the writer has waited. Returns the same after the wait. @throws if the export must end */
+  private async waitForSpace(heldMs: number): Promise<number> {
+    for (let held = heldMs; ;) {
       if (this.state === 'closed') throw new Error('The client has gone')
-      if (this.written - this.read < this.max) return
-      if (this.heldMs > this.maxHeldMs && this.places.isWanted)
+      if (this.written - this.read < this.max) return held
+      if (held > this.maxHeldMs && this.places.isWanted)
         throw new Error('The client receives the file too slowly while other exports wait')
       const since = performance.now()
       await this.changed.promise
-      this.heldMs += performance.now() - since
+      held += performance.now() - since
     }
-  }
-
-  private async readChunk(length: number): Promise<Uint8Array> {
-    const { bytesRead, buffer } = await this.file.read(
-      new Uint8Array(length),
-      0,
-      length,
-      this.read % this.max,
-    )
-    if (bytesRead === 0) throw new Error('A temporary file is shorter than the written bytes')
-    this.read += bytesRead
-    this.notify()
-    return buffer.subarray(0, bytesRead)
   }
 
   /** A closed spool stays closed. */

@@ -1,7 +1,79 @@
-import type { Sql, SqlPart } from '../../src/postgres/database.ts'
+import { concurrencyErrors, openConcurrencyLimit } from '../../src/admission/concurrency-limit.ts'
+import type { Caller } from '../../src/identity/rights.ts'
+import { maxExports, type Sql } from '../../src/postgres/database.ts'
 import { errorCode, markUnknownOutcome } from '../../src/postgres/errors.ts'
-import { unprepared } from '../../src/postgres/timeouts.ts'
-import type { ExportsInProgress } from './in-progress.ts'
+import { unavailable } from '../../src/responses/errors.ts'
+import type { Services } from '../../src/services.ts'
+
+const what = 'exports'
+/** The most exports of a process whose clients receive the file. */
+const maxDownloads = 64
+/** How long an export waits before its response begins, and how long between the projects of an account. */
+export const firstWaitMs = 10_000
+export const nextWaitMs = 120_000
+
+/** Places for reading the database. Waiting exports get a place in the order of their arrival. */
+export class Places {
+  private waiting: (() => void)[] = []
+
+  constructor(private free: number) {}
+
+  get isWanted(): boolean {
+    return this.waiting.length > 0
+  }
+
+  /** Returns a function that frees the place. @throws HttpError 503 if no place is free within `maxMs` */
+  async take(maxMs: number): Promise<() => void> {
+    if (this.free > 0) this.free--
+    else await this.wait(maxMs)
+    let isFree = false
+    return () => {
+      if (isFree) return
+      isFree = true
+      const next = this.waiting.shift()
+      if (next) next()
+      else this.free++
+    }
+  }
+
+  private wait(maxMs: number): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const timer = setTimeout(() => {
+      this.waiting = this.waiting.filter((one) => one !== resolve)
+      reject(unavailable('Too many exports are in progress; try again later'))
+    }, maxMs)
+    this.waiting.push(resolve)
+    return promise.finally(() => clearTimeout(timer))
+  }
+}
+
+export type ExportsInProgress = ReturnType<typeof openExportsInProgress>
+
+/**
+ * An export needs a place only while it reads the database. Its client may receive the file for longer, and then counts
+ * as a download.
+ */
+export const openExportsInProgress = () => ({
+  places: new Places(maxExports),
+  downloads: openConcurrencyLimit({ what, ofAll: maxDownloads, ofAccount: 1 }),
+  errors: concurrencyErrors(what),
+})
+
+/** This number of rows counts as one read, as in a page of a list. */
+const rowsPerRead = 200
+/** This number of reversed events counts as one read, as in other reads with `asOf`. */
+const eventsPerRead = 25
+
+/** An export that exceeds the remaining budget still runs, and empties it. @throws HttpError 429 for an empty budget */
+export async function charge(
+  { limits }: Pick<Services, 'limits'>,
+  caller: Caller,
+  rows: number,
+  reversedEvents = 0,
+): Promise<void> {
+  const cost = Math.ceil(rows / rowsPerRead + reversedEvents / eventsPerRead)
+  if (cost > 0) await limits.budgets?.reads.takeMore(caller, cost)
+}
 
 /**
  * The idle timeout is longer than a client may take for a part of the file, if the export waits for it. So it only ends the transactions of lost
@@ -26,94 +98,28 @@ export function asTemporary(error: unknown): unknown {
   return error
 }
 
-/** Opens a transaction when a place is free. `close` also frees the place. @throws HttpError 503 */
-export async function openTransactionAtPlace(
-  { places }: ExportsInProgress,
-  pool: Sql,
-  maxWaitMs: number,
-): Promise<Transaction> {
+/**
+ * Opens a transaction when a place is free. All reads use one snapshot. It needs a connection until `close`, which also
+ * frees the place. @throws HttpError 503
+ */
+export async function openTransaction(places: Places, pool: Sql, maxWaitMs: number): Promise<Transaction> {
   const free = await places.take(maxWaitMs)
-  try {
-    const { sql, close } = await openTransaction(pool)
-    return { sql, close: () => close().finally(free) }
-  } catch (error) {
-    free()
-    throw error
-  }
-}
-
-/** Opens a transaction whose reads all use one snapshot. It needs a connection until `close`. */
-function openTransaction(pool: Sql): Promise<Transaction> {
-  return new Promise((resolve, reject) => {
-    const ended = pool.begin('isolation level repeatable read read only', async (own) => {
-      const sql = own as never as Sql
-      await sql.unsafe(settings)
-      await new Promise<void>((end) =>
-        resolve({
-          sql,
-          async close() {
-            end()
-            await ended.catch(() => {})
-          },
-        }),
-      )
-    })
-    ended.catch((error: unknown) => reject(asTemporary(error)))
+  const opened = Promise.withResolvers<Sql>()
+  const closed = Promise.withResolvers<void>()
+  const ended = pool.begin('isolation level repeatable read read only', async (own) => {
+    const sql = own as never as Sql
+    await sql.unsafe(settings)
+    opened.resolve(sql)
+    await closed.promise
   })
-}
-
-/** With the longest texts, a page of rows takes 16 MB. */
-const pageRows = 200
-
-/** The rows of a query, in pages. Postgres computes the next page while this process uses the current page. */
-export class CursorRows<Row> {
-  private rows: Row[] = []
-  private at = 0
-  private page: Promise<Row[]>
-
-  private constructor(private readonly fetchPage: () => Promise<Row[]>) {
-    this.page = this.fetchNext()
+  const over = ended.then(
+    () => {},
+    (error: unknown) => opened.reject(asTemporary(error)),
+  )
+  void over.finally(free)
+  const close = () => {
+    closed.resolve()
+    return over
   }
-
-  /** @param query SQL for the rows. @param prepare is called for each page */
-  static async open<Stored extends object, Row>(
-    sql: Sql,
-    name: string,
-    query: SqlPart,
-    prepare: (rows: Stored[]) => Promise<Row[]> | Row[],
-  ): Promise<CursorRows<Row>> {
-    const declared = unprepared(sql`declare ${sql(name)} no scroll cursor for ${query}`).execute()
-    // The first page is requested at once. If the declaration fails, `await` throws its error.
-    const rows = new CursorRows(async () =>
-      prepare(await sql.unsafe<Stored[]>(`fetch ${pageRows} from "${name}"`)),
-    )
-    await declared
-    return rows
-  }
-
-  private fetchNext(): Promise<Row[]> {
-    const next = this.fetchPage()
-    // `fill` throws the error.
-    next.catch(() => {})
-    return next
-  }
-
-  /** Undefined if `fill` must be called, or if there are no more rows. */
-  get current(): Row | undefined {
-    return this.rows[this.at]
-  }
-
-  next(): Row | undefined {
-    return this.rows[++this.at]
-  }
-
-  /** Returns false if there are no more rows. */
-  async fill(): Promise<boolean> {
-    if (this.at < this.rows.length) return true
-    this.rows = await this.page
-    this.at = 0
-    if (this.rows.length === 0) return false
-    this.page = this.fetchNext()
-    return true
-  }
+  return { sql: await opened.promise, close }
 }

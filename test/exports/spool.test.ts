@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Places } from '../../modules/exports/in-progress.ts'
+import { Places } from '../../modules/exports/transaction.ts'
 import { Spool } from '../../modules/exports/spool.ts'
 
 const calm = { isWanted: false }

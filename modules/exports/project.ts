@@ -1,0 +1,187 @@
+import type { FieldRow, LabelRow, ProjectRow } from '../../drizzle/rows.ts'
+import { positionKey, tasks } from '../../drizzle/schema/tasks.ts'
+import type { Snapshot } from '../../src/log/as-of.ts'
+import { arrivalIsLogged, hasLeft, loggedRows } from '../../src/log/logged-children.ts'
+import { rowSources, visibleColumns } from '../../src/log/rows-at.ts'
+import { personColumns, shownRow, type WithPerson } from '../../src/log/rows-with-person.ts'
+import type { EntityDefinition } from '../../src/model/definition.ts'
+import type { ChildOfTask, Entity } from '../../src/model/entities.ts'
+import { definitionOf, model } from '../../src/model/model.ts'
+import { columnList } from '../../src/postgres/columns.ts'
+import type { Sql, SqlPart } from '../../src/postgres/database.ts'
+import { unprepared } from '../../src/postgres/timeouts.ts'
+import { eventsExpired, openOldestSeq, requireRetained } from '../../src/reads/retention.ts'
+import { visibleProject } from '../../src/reads/visible.ts'
+import { notFound } from '../../src/responses/errors.ts'
+import type { Services } from '../../src/services.ts'
+import type { User } from '../accounts/user.ts'
+import { partsInOrder } from '../order/parts.ts'
+
+/** A project in the snapshot of a transaction, now or at an earlier version. */
+export interface ExportedProject {
+  sql: Sql
+  projectId: string
+  snapshot?: Snapshot
+  version: number
+  /** The events between `version` and this version are reversed. */
+  currentVersion: number
+  maxTasks: number
+  exportedAt: string
+  /** True for an export with `asOf`. It also shows expired claims. */
+  isPast: boolean
+}
+
+export interface Wanted {
+  projectId: string
+  asOf?: string | undefined
+}
+
+/** SQL for an upper bound of the tasks of a stream `s`. An import may give any number to a task, so numbers alone are none. */
+export const maxTasksOf = (sql: Sql) => sql`least(s.last_number, s.version)::float8`
+
+/** @throws HttpError 404 if the caller may not see the project; 400 and 410 for `asOf` */
+export async function openExportedProject(
+  { snapshots }: Pick<Services, 'snapshots'>,
+  sql: Sql,
+  userId: string,
+  { projectId, asOf }: Wanted,
+): Promise<ExportedProject> {
+  const [found] = await sql<{ version: number; maxTasks: number; exportedAt: string }[]>`
+    select s.version::float8 as version, ${maxTasksOf(sql)} as max_tasks, now() as exported_at
+    from ${visibleProject(sql, sql`${projectId}::uuid`, sql`${userId}::uuid`)} p join streams s on s.project_id = p.id`
+  if (!found) throw notFound('Project')
+  const exported = { ...found, sql, projectId, currentVersion: found.version, isPast: asOf !== undefined }
+  if (asOf === undefined) return exported
+  const snapshot = await snapshots.find({ ...exported, lastEventId: '' }, asOf)
+  if (!snapshot) throw notFound('Project')
+  const { version } = snapshot
+  if (version === exported.version) return exported
+  const oldestSeq = openOldestSeq(sql)
+  await requireRetained(oldestSeq, projectId, version)
+  if (!(await hasLoggedChildren(sql, snapshot))) throw eventsExpired((await oldestSeq(projectId)) ?? 1)
+  return { ...exported, version, snapshot }
+}
+
+/** The rows of a project besides its tasks: few enough to be loaded at once. */
+export interface ProjectParts {
+  project: object
+  name: string
+  parts: { name: Entity; shown: object }[]
+  /** The rows of an entity. */
+  all(entity: Entity): { id: string }[]
+  labels: ReadonlyMap<string, string>
+  fields: FieldRow[]
+  /** The owner and the members. */
+  people: ReadonlyMap<string, User>
+}
+
+function readRows<Row>({ sql, projectId, snapshot }: ExportedProject, name: Entity) {
+  const { names, people } = personColumns(sql, definitionOf(name), 't')
+  const isOwn = name === 'project' ? sql`t.id = ${projectId}` : sql`t.project_id = ${projectId}`
+  const rows = rowSources(sql, name, snapshot).map((from) => sql`(select t.* from ${from} t where ${isOwn})`)
+  const query = sql<(Row & WithPerson & { id: string })[]>`
+    select ${visibleColumns(sql, name, 't', snapshot)} ${names} from (${union(sql, rows)}) t ${people} order by t.id`
+  return snapshot ? unprepared(query) : query
+}
+
+/** Returns the name of the project at this version. @throws HttpError 404 if the project was deleted meanwhile */
+export async function readName(exported: ExportedProject): Promise<string> {
+  const [project] = await readRows<ProjectRow>(exported, 'project')
+  if (!project) throw notFound('Project')
+  return project.name
+}
+
+export async function readParts(exported: ExportedProject): Promise<ProjectParts> {
+  const ofProject = model().all.filter((one) => one.parent === 'project' && one.load === 'with project')
+  const names = ofProject.map(({ name }) => name)
+  const [[project], ...lists] = await Promise.all([
+    readRows<ProjectRow>(exported, 'project'),
+    ...names.map((name) => readRows<object>(exported, name)),
+  ])
+  const rows = new Map(names.map((name, n) => [name, lists[n]!]))
+  const all = <Row>(name: Entity) => (rows.get(name) ?? []) as (Row & WithPerson & { id: string })[]
+  const members = all<{ userId: string }>('member').map(({ userId, ...row }) => ({ ...row, id: userId }))
+  const owner = { ...project!, id: project!.ownerId }
+  return {
+    project: shownRow(definitionOf('project'), project!),
+    name: project!.name,
+    parts: [...rows].flatMap(([name, list]) =>
+      list.map((row) => ({ name, shown: shownRow(definitionOf(name), row) })),
+    ),
+    all,
+    labels: new Map(all<LabelRow>('label').map(({ id, name }) => [id, name])),
+    fields: all<FieldRow>('field'),
+    people: new Map([owner, ...members].flatMap(userOf)),
+  }
+}
+
+type Person = WithPerson & { id: string }
+const userOf = ({ id, personName: name, personEmail: email }: Person): [string, User][] =>
+  name == null || email == null ? [] : [[id, { id, name, email }]]
+
+const union = (sql: Sql, parts: SqlPart[]): SqlPart =>
+  parts.reduce((all, one): SqlPart => sql`${all} union all ${one}`)
+
+/** SQL for the tasks, each with its `sort_key`. Postgres can read the branches in this order from indexes. */
+function tasksInOrder({ sql, projectId, snapshot }: ExportedProject): SqlPart {
+  const [unchanged, changed] = rowSources(sql, 'task', snapshot)
+  const key = sql.unsafe(positionKey)
+  // With the order in each branch, Postgres merges the branches instead of sorting all tasks.
+  const branch = (from: SqlPart, part: string): SqlPart => sql`
+    (select t.*, ${key} as sort_key from ${from} t
+      where t.project_id = ${projectId} and ${sql.unsafe(part)} order by ${key})`
+  const branches = partsInOrder().map((part) => branch(unchanged!, part))
+  if (changed) branches.push(branch(changed, 'true'))
+  return union(sql, branches)
+}
+
+/** SQL for the tasks in the order of the project. They may refer to deleted rows. */
+export const taskRows = (at: ExportedProject): SqlPart => at.sql`
+  select ${columnList(at.sql, tasks, 't')} from (${tasksInOrder(at)}) t order by t.sort_key, t.id`
+
+/** SQL for the children of all tasks: in the order of the tasks, then oldest first. */
+export function childRows(at: ExportedProject, definition: EntityDefinition<ChildOfTask>): SqlPart {
+  const { sql, snapshot } = at
+  const { name } = definition
+  const { names, people } = personColumns(sql, definition, 'c')
+  const ofTask = (from: SqlPart, isRead: SqlPart): SqlPart =>
+    sql`(select c.* from ${from} c where c.task_id = k.id and ${isRead})`
+  const sources = rowSources(sql, name, snapshot, snapshot && sql`k.id`)
+  const children = sources.map((from) => ofTask(from, snapshot ? sql`not k.has_left` : sql`true`))
+  if (snapshot) children.push(ofTask(loggedRows(sql, name, snapshot, sql`k.id`), sql`k.has_left`))
+  const left = snapshot ? sql`, ${hasLeft(sql, snapshot, sql`t.id`)} as has_left` : sql``
+  return sql`
+    select ${visibleColumns(sql, name, 'c', snapshot)} ${names}
+    from (select t.id, t.sort_key ${left} from (${tasksInOrder(at)}) t) k
+    cross join lateral (${union(sql, children)}) c ${people}
+    order by k.sort_key, k.id, c.id`
+}
+
+/** Returns the ids that belong to tasks of the project. */
+export async function existingTasks({ sql, projectId, snapshot }: ExportedProject, ids: string[]) {
+  if (ids.length === 0) return new Set<string>()
+  const among = sql`any(${ids}::uuid[])`
+  const rows = rowSources(sql, 'task', snapshot, snapshot && among).map(
+    (from) => sql`select id from ${from} t where t.id = ${among} and t.project_id = ${projectId}`,
+  )
+  const found = await sql<{ id: string }[]>`${union(sql, rows)}`
+  return new Set(found.map(({ id }) => id))
+}
+
+/** Returns the creators of tasks by task id. A task whose creation is not in the project's log has no entry. */
+export async function authorsOf({ sql, projectId }: ExportedProject, ids: string[]) {
+  const rows = await sql<{ taskId: string; id: string; name: string }[]>`
+    select q.id as task_id, u.id, u.name from unnest(${ids}::uuid[]) q(id)
+    cross join lateral (select type, project_id, actor_id from events e where e.task_id = q.id order by e.id limit 1) e
+    join users u on u.id = e.actor_id where e.type = 'task.created' and e.project_id = ${projectId}`
+  return new Map(rows.map(({ taskId, ...author }) => [taskId, author]))
+}
+
+/** True if the log has the children of all tasks that were deleted or moved after the snapshot. */
+async function hasLoggedChildren(sql: Sql, snapshot: Snapshot): Promise<boolean> {
+  const [, changed] = rowSources(sql, 'task', snapshot)
+  const [missing] = await sql`
+    select from ${changed!} t where t.project_id = ${snapshot.projectId}
+      and ${hasLeft(sql, snapshot, sql`t.id`)} and not ${arrivalIsLogged(sql, snapshot, sql`t.id`)} limit 1`
+  return missing === undefined
+}
