@@ -12,7 +12,7 @@ import {
   type HitType,
   type SearchRequest,
 } from './schema.ts'
-import { comparableWords, conditionsOf, termOf, termQuery } from './text/query.ts'
+import { comparableWords, conditionsOf, indexQuery, type Term, termOf, termQuery } from './text/query.ts'
 import { snippetOf } from './text/snippet.ts'
 import type { Scope } from './up-to-date.ts'
 
@@ -25,12 +25,14 @@ const maxComparedWords = 4
 const minSimilarity = 0.3
 /** At least so many of the newest documents are read before the index of words. */
 const minRead = 4_000
+/** A scope of so many documents is read without looking up prefixes in the index of words: this takes at most 0.1 s. */
+const maxRead = 40_000
 /** Postgres plans a statement with more projects too slowly. */
 const maxMerged = 1_000
 
 interface FoundDocument extends HitKey {
   kind: HitType
-  /** The words of a title that are similar to the words of the search. */
+  /** The words of a title that are most similar to the words of the search. */
   similar?: string[]
 }
 
@@ -51,34 +53,33 @@ export const findNamed = (
     order by s.at desc, s.id desc limit ${maxHits}`)
 }
 
+/** SQL that is true for the documents of a scope that may hold all terms. */
+export function mayMatch(sql: Sql, { projectIds, documents }: Scope, terms: Term[]): SqlPart {
+  const text = documents > minRead ? indexQuery(terms, documents <= maxRead) : undefined
+  return sql`project_id = any(${projectIds}::uuid[]) and ${text ? sql`doc @@ ${text}::tsquery` : sql`doc is not null`}`
+}
+
 /**
  * Returns the newest documents that match. First reads the newest documents, which probably contain enough hits of a word that
  * occurs in many. If the square root of 200 times all documents does not suffice, the word is so rare that the index
  * of words costs less.
  */
 async function findMatching(sql: Sql, scope: Scope, wanted: Wanted): Promise<FoundDocument[]> {
-  const { whole, inIndex, allInTitle, someInTitle } = conditionsOf(wanted.query)
-  const count = Math.ceil(Math.max(minRead, Math.sqrt(maxHits * scope.documents)))
+  const { whole, allInTitle, someInTitle } = conditionsOf(wanted.query)
   const isWanted = sql`kind = any(${wanted.types}::text[]) and ts_match_vq(doc, ${whole}::tsquery)`
   const best = (rows: SqlPart) =>
     unprepared(sql<FoundDocument[]>`
     select id, kind, at, case when doc @@ ${allInTitle}::tsquery then 1 when doc @@ ${someInTitle}::tsquery then 2
       when kind = 'comment' then 3 else 4 end as rank
     from (select * from ${rows} s where ${isWanted} order by at desc, id desc limit ${maxHits}) s`)
-  if (scope.projectIds.length <= maxMerged) {
+  const count = Math.ceil(Math.max(minRead, Math.sqrt(maxHits * scope.documents)))
+  if (scope.projectIds.length <= maxMerged && scope.documents > minRead) {
     const newest = await best(newestOf(sql, scope, wanted, count))
-    if (newest.length === maxHits || (await isAll(sql, scope, wanted, count))) return newest
+    if (newest.length === maxHits) return newest
   }
   // The offset keeps Postgres from reading all documents in the order of time.
-  return best(sql`(select id, kind, at, doc from search_documents where doc @@ ${inIndex}::tsquery
-    and project_id = any(${scope.projectIds}::uuid[]) and ${upTo(sql, wanted)} and ${isWanted} offset 0)`)
-}
-
-/** True if the scope has no other documents than the newest. */
-async function isAll(sql: Sql, scope: Scope, wanted: Wanted, count: number): Promise<boolean> {
-  if (scope.documents > 2 * count) return false
-  const rest = await unprepared(sql`select from ${newestOf(sql, scope, wanted, count + 1)} s offset ${count}`)
-  return rest.length === 0
+  return best(sql`(select id, kind, at, doc from search_documents where ${mayMatch(sql, scope, wanted.query.terms)}
+    and ${upTo(sql, wanted)} and ${isWanted} offset 0)`)
 }
 
 /** A later page ignores documents that were created after the first page. */
@@ -102,27 +103,21 @@ async function findSimilar(sql: Sql, scope: Scope, wanted: Wanted): Promise<Foun
   const words = comparableWords(wanted.query).slice(0, maxComparedWords)
   if (words.length === 0) return []
   const excluded = wanted.query.excluded.map((term) => termQuery(term)).join(' | ')
+  const isExcluded = excluded ? sql`doc @@ ${excluded}::tsquery` : sql`false`
   return unprepared(sql<FoundDocument[]>`
-    with titles as materialized (
-      select id, kind, at, title, ${excluded ? sql`doc` : sql`null::tsvector as doc`} from ${newestOf(sql, scope, wanted, maxTitles)} n
-      where title is not null and kind = any(${wanted.types}::text[])),
+    with words as materialized (
+      select id, kind, at, word from ${newestOf(sql, scope, wanted, maxTitles)} n cross join string_to_table(title, ' ') word
+      where kind = any(${wanted.types}::text[]) and not ${isExcluded}),
     alike as materialized (
       select word, n, similarity(word, searched)::float8 as similarity
-      from (select distinct word from titles, string_to_table(title, ' ') word) w,
-        unnest(${words}::text[]) with ordinality q(searched, n)
-      where similarity(word, searched) >= ${minSimilarity}),
-    best as (
-      select t.id, s.n, max(s.similarity) as similarity, array_agg(s.word) as words
-      from titles t cross join string_to_table(t.title, ' ') w(word) join alike s using (word)
-      where ${excluded ? sql`not doc @@ ${excluded}::tsquery` : sql`true`} group by 1, 2)
-    select t.id, t.kind, t.at, round((1 - sum(b.similarity) / ${words.length}::int4)::numeric, 4)::float8 as rank,
-      string_to_array(string_agg(array_to_string(b.words, ' '), ' '), ' ') as "similar"
-    from best b join titles t using (id) group by 1, 2, 3 order by 4, 3 desc, 1 desc limit ${maxHits}`).catch(
-    (error: unknown) => {
-      if (errorCode(error) === undefinedFunction) return []
-      throw error
-    },
-  )
+      from (select distinct word from words) w, unnest(${words}::text[]) with ordinality q(searched, n)
+      where similarity(word, searched) >= ${minSimilarity})
+    select id, kind, at, round((1 - sum(similarity) / ${words.length}::int4)::numeric, 4)::float8 as rank, array_agg(word) as "similar"
+    from (select distinct on (id, n) * from words join alike using (word) order by id, n, similarity desc) best
+    group by 1, 2, 3 order by 4, 3 desc, 1 desc limit ${maxHits}`).catch((error: unknown) => {
+    if (errorCode(error) === undefinedFunction) return []
+    throw error
+  })
 }
 
 interface HitPage {

@@ -2,9 +2,10 @@ import type { Caller } from '../../src/identity/rights.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { unprepared } from '../../src/postgres/timeouts.ts'
 import type { Services } from '../../src/services.ts'
-import { findNamed } from './find.ts'
+import { findNamed, mayMatch } from './find.ts'
 import { openScope, withIndexed } from './routes.ts'
-import { type SearchQuery, termQuery } from './text/query.ts'
+import { type SearchQuery, type Term, termQuery } from './text/query.ts'
+import type { Scope } from './up-to-date.ts'
 
 /** The most ids of a list that first finds its tasks. */
 const maxFoundTasks = 2_000
@@ -26,9 +27,9 @@ type Respond = (found: MatchingTasks, isComplete: boolean) => Promise<Response>
 export function openTaskSearch(services: Services) {
   const inScope = openScope(services)
   return (caller: Caller, query: SearchQuery, projectId: string | undefined, respond: Respond) =>
-    inScope(caller, projectId, async ({ projectIds, indexed }) => {
-      const found = await findMatchingTasks(services.database.searches, query, projectIds)
-      return withIndexed(await respond(found, indexed === 'all'), indexed)
+    inScope(caller, projectId, async (scope) => {
+      const found = await findMatchingTasks(services.database.searches, query, scope)
+      return withIndexed(await respond(found, scope.indexed === 'all'), scope.indexed)
     })
 }
 
@@ -36,16 +37,18 @@ export function openTaskSearch(services: Services) {
  * Finds the tasks that hold every term in their title, description, comments or subtasks, and no excluded term. A term that
  * few documents hold selects tasks, for which the other terms are checked.
  */
-async function findMatchingTasks(sql: Sql, query: SearchQuery, projectIds: string[]): Promise<MatchingTasks> {
+async function findMatchingTasks(sql: Sql, query: SearchQuery, scope: Scope): Promise<MatchingTasks> {
+  const { projectIds } = scope
   const knownIds = (await findNamed(sql, projectIds, { query, types: ['task'] })).map(({ id }) => id)
   const matching = { query, projectIds, knownIds }
   if (query.terms.length === 0) return { foundIds: knownIds }
   // Long words tend to be rare.
-  const texts = query.terms.map((term) => termQuery(term)).sort((a, b) => b.length - a.length)
-  for (const text of texts.slice(0, maxLookedUp)) {
+  const length = ({ words, isPrefix }: Term) => (isPrefix ? 0 : words.join().length)
+  const terms = query.terms.toSorted((a, b) => length(b) - length(a))
+  for (const term of terms.slice(0, maxLookedUp)) {
     const rows = await unprepared(sql<{ taskId: string }[]>`
-      select task_id from search_documents where doc @@ ${text}::tsquery and project_id = any(${projectIds}::uuid[])
-      limit ${maxFoundTasks + 1}`)
+      select task_id from search_documents where ${mayMatch(sql, scope, [term])}
+        and ts_match_vq(doc, ${termQuery(term)}::tsquery) limit ${maxFoundTasks + 1}`)
     if (rows.length > maxFoundTasks) continue
     const ids = [...new Set(rows.flatMap(({ taskId }) => taskId ?? []))]
     const few = await unprepared(sql<{ id: string }[]>`

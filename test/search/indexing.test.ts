@@ -6,7 +6,7 @@ import { missingExtensions, warnAboutExtensions } from '../../src/postgres/exten
 import { expireEvents } from '../../workers/cleanup.ts'
 import { eventually, makeProjects, upTo } from '../races/pair.ts'
 import { type Client, make, register, versionOf } from '../support/client.ts'
-import { holdTransaction } from '../support/database.ts'
+import { holdTransaction, untilBlocked } from '../support/database.ts'
 import { freshRedis } from '../support/redis.ts'
 import { openForEach, openTestService } from '../support/service.ts'
 import { runAdmin } from '../workers/run-admin.ts'
@@ -183,14 +183,9 @@ test('a fill that has read a comment writes no document after the deletion of it
   )
   expect(await runAdmin(service, 'search', 'refill', projectId)).toMatchObject({ code: 0 })
   service.startWorkers()
-  const isBlocked = (text: string) => async () =>
-    (
-      await sql`select from pg_stat_activity where wait_event_type = 'Lock' and query like ${text}
-      and datname = current_database()`
-    ).length > 0
-  await eventually('the fill', isBlocked('%insert into search_documents%'))
+  await untilBlocked(sql, 1, '%insert into search_documents%')
   await ada.delete(`/tasks/${id}`)
-  await eventually('the indexing of the deletion', isBlocked('%from search_cursors%'))
+  await untilBlocked(sql, 1, '%from search_cursors%')
   await release()
   await eventually('the end of the fill', async () => (await indexedOf(ada)) === 'all')
   expect(await isIndexed()).toBeTrue()

@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { at, openPair } from '../races/pair.ts'
 import { expectError } from '../http/responses.ts'
 import { type Body, invite, make, type Person, register, withToken } from '../support/client.ts'
+import { holdTransaction, untilBlocked } from '../support/database.ts'
 import { listTasks, search } from './scene.ts'
 
 const pair = await openPair()
@@ -55,4 +56,31 @@ test('a token for projects finds nothing in other projects', async () => {
   await expectFound(bound, own, true)
   await expectFound(bound, other, false)
   expectError(await bound.get(`/search?q=diplo&projectId=${other.project.id}`), 404, 'Project not found')
+})
+
+const changes: Record<string, (projectId: string, taskId: string, memberId: string) => Promise<unknown>> = {
+  'the removal of the member': (projectId, _, memberId) =>
+    ada.delete(`/projects/${projectId}/members/${memberId}`),
+  'the deletion of the task': (_, taskId) => ada.delete(`/tasks/${taskId}`),
+  'the deletion of the project': (projectId) => ada.delete(`/projects/${projectId}`),
+  'a move to a project of others': async (_, taskId) => {
+    const { id } = await make(ada, '/projects', { name: 'Other' })
+    // A move by a request would wait for the lock on the comments too.
+    await pair.sql`update tasks set project_id = ${id} where id = ${taskId}`
+  },
+}
+
+test.each(Object.keys(changes))('a hit is not shown after %s, while the search runs', async (name) => {
+  const { id } = await make(ada, '/projects', { name: 'Engine' })
+  const task = await make(ada, '/tasks', { projectId: id, title: 'Feed the iguanodon' })
+  const member = await invite(ada, id, bea)
+  const found = async () => (await search(bea, 'iguanodon')).map((hit) => hit.id)
+  expect(await found()).toEqual([task.id])
+  // The search has found the task, and reads the rows of its hits when the lock ends.
+  const release = await holdTransaction(pair.sql, (tx) => tx`lock table comments in access exclusive mode`)
+  const waiting = found()
+  await untilBlocked(pair.sql, 1, '%from comments c join tasks%')
+  await changes[name]!(id, task.id, member.id)
+  await release()
+  expect(await waiting).toEqual([])
 })

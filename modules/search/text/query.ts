@@ -84,21 +84,25 @@ export function termQuery({ words, isPrefix }: Term, weight: 'A' | '' = ''): str
 
 const all = (terms: Term[], weight?: 'A') => terms.map((term) => termQuery(term, weight)).join(' & ')
 
-/** A shorter prefix opens very many words of the index. */
 const minPrefix = 3
-const isSelective = ({ words, isPrefix }: Term) => !isPrefix || words.at(-1)!.length >= minPrefix
 
-/** Returns tsquery texts: of the whole search, a cheaper one for the index, and of titles that hold every term or some term. */
-export function conditionsOf({ terms, excluded }: SearchQuery) {
-  const none = excluded.map((term) => `!${termQuery(term)}`)
-  const selective = terms.filter(isSelective)
-  return {
-    whole: [all(terms), ...none].join(' & '),
-    inIndex: [all(selective.length > 0 ? selective : terms), ...none].join(' & '),
-    allInTitle: all(terms, 'A'),
-    someInTitle: terms.map((term) => termQuery(term, 'A')).join(' | '),
-  }
+/**
+ * Returns the tsquery text to look up terms in the index of words, for which every text with all terms matches. A look-up of a
+ * prefix reads all words of the index with this prefix, once for each project. So a small scope is better read without.
+ */
+export function indexQuery(terms: Term[], isSmall: boolean): string | undefined {
+  const exact = terms.filter(({ isPrefix }) => !isPrefix)
+  if (isSmall) return exact.length > 0 ? all(exact) : undefined
+  const long = terms.filter(({ words, isPrefix }) => !isPrefix || words.at(-1)!.length >= minPrefix)
+  return all(long.length > 0 ? long : terms)
 }
+
+/** Returns tsquery texts: of the whole search, and of titles that hold every term or some term. */
+export const conditionsOf = ({ terms, excluded }: SearchQuery) => ({
+  whole: [all(terms), ...excluded.map((term) => `!${termQuery(term)}`)].join(' & '),
+  allInTitle: all(terms, 'A'),
+  someInTitle: terms.map((term) => termQuery(term, 'A')).join(' | '),
+})
 
 /** Returns the words of a search for which similar words may be offered. */
 export const comparableWords = ({ terms }: SearchQuery): string[] => [
