@@ -90,11 +90,11 @@ async function runOperations<P extends PreparedRow>(
     if (prepared.length === 1)
       return { finished: [withResult(prepared[0]!, { outcome: 'rejected', message })], batches: [] }
     const middle = prepared.length >> 1
-    const first = await runOperations(run, spec, prepared.slice(0, middle))
-    const second = await runOperations(run, spec, prepared.slice(middle))
+    const halves = [prepared.slice(0, middle), prepared.slice(middle)]
+    const results = await Array.fromAsync(halves, (half) => runOperations(run, spec, half))
     return {
-      finished: [...first.finished, ...second.finished],
-      batches: [...first.batches, ...second.batches],
+      finished: results.flatMap(({ finished }) => finished),
+      batches: results.flatMap(({ batches }) => batches),
     }
   }
 }

@@ -15,8 +15,7 @@ import { endStep, ImportTaken, isActive, moveCursor, type Run, showProgress } fr
 import { deleteRows } from './remove.ts'
 import { countRead, insertLines } from './report.ts'
 import { readPeople } from './names.ts'
-import { markLeaves } from './staged.ts'
-import { insertItems, Staging } from './staging.ts'
+import { insertItems, markLeaves, Staging } from './staged.ts'
 
 /** The event loop runs at least this often. */
 const turnMs = 5

@@ -1,6 +1,8 @@
 import { caseless } from '../../../src/schema/text.ts'
+import { CreateLabel } from '../../labels/schema.ts'
 import type { ImportedItem, ImportedPerson, LabelItem, TaskItem } from '../items.ts'
 import { type Mapping, valueFor } from '../mapping.ts'
+import { maxDescription } from './notes.ts'
 import { fieldKeyOf, type FieldSpec, fieldSpecOf } from './fields.ts'
 import type { People } from './people.ts'
 import { byWord, cut, nameIn } from './texts.ts'
@@ -35,8 +37,7 @@ export function statusOf(list: string, { statuses }: Mapping): Status | null {
 const max = { lists: 1_000, labels: 1_000, fields: 100, people: 1_000 }
 /** The proposed mapping omits longer names. */
 export const maxMappedCharacters = 500
-export const maxLabelName = 50
-const maxDescription = 20_000
+export const maxLabelName = CreateLabel.properties.name.maxLength as number
 
 export type LabelSpec = Pick<LabelItem, 'name' | 'color' | 'createdAt'>
 

@@ -1,8 +1,10 @@
+import { withoutNull } from '../../../src/schema/text.ts'
+import { CreateTask } from '../../tasks/schema.ts'
 import { cut } from './texts.ts'
 
+export const maxDescription = withoutNull(CreateTask.properties.description).maxLength as number
 const maxMessageCharacters = 2_000
 const maxKeptCharacters = 200
-const maxDescription = 20_000
 /** The most characters of the lines at the foot of a description. */
 export const maxFoot = 10_000
 const separator = '\n\n---\n'

@@ -2,7 +2,6 @@ import type { TSchema } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { definitionOf } from '../../../src/model/model.ts'
 import { caseless, isNameSchema, nameFrom, parseInstant, withoutNull } from '../../../src/schema/text.ts'
-import { CreateLabel } from '../../labels/schema.ts'
 import { csvColumns } from '../../exports/cells.ts'
 import type { AnyField } from '../../tasks/kinds.ts'
 import { CreateTask, headerOf, maxIds, taskFields } from '../../tasks/schema.ts'
@@ -11,7 +10,7 @@ import type { ChildItem, ImportedPerson, SubtaskItem, TaskItem } from '../items.
 import type { Mapping } from '../mapping.ts'
 import type { Source } from '../sources.ts'
 import { type FieldSpec, valuesOf } from './fields.ts'
-import { statusOf } from './names.ts'
+import { maxLabelName, statusOf } from './names.ts'
 import type { Notes } from './notes.ts'
 import { type People, textOfPerson } from './people.ts'
 import { cut, isBlank, nameIn } from './texts.ts'
@@ -31,69 +30,175 @@ export interface ConvertContext {
   now: string
 }
 
-const untitled = 'Untitled'
 const maxAuthor = 200
 const maxLine = 1_000
-const maxLabelName = CreateLabel.properties.name.maxLength as number
 
 /** The names of fields in the foot of descriptions, if these names differ from the names in items. */
 const shownNames: Record<string, string> = { dueDate: 'Due', remindAt: 'Reminder', blockedBy: 'Blocked by' }
 const shownName = (name: string): string => shownNames[name] ?? name.charAt(0).toUpperCase() + name.slice(1)
 
 type Values = Record<string, unknown>
+type Origin = Pick<TaskOperation, 'createdAt' | 'importedAuthor'>
+type ConvertedTask = Omit<TaskOperation, 'op' | 'id' | 'externalId'>
 
 /**
  * Returns the fields of the operation that imports a task. Adds values without a field to `notes`.
  * @param addLast adds the last lines of the description, about the parent and the sub-items of the task
  */
-export function convertTask(
+export const convertTask = (
   item: TaskItem,
   context: ConvertContext,
   notes: Notes,
   addLast: () => void = () => {},
-): Omit<TaskOperation, 'op' | 'id' | 'externalId'> {
-  const list = item.list && !isBlank(item.list) ? item.list : undefined
-  const listStatus = list === undefined ? undefined : statusOf(list, context.mapping)
-  const labels = listStatus === null ? [list!, ...(item.labels ?? [])] : item.labels
-  const given: Values = {
-    ...item,
-    labels,
-    status: item.status ?? (listStatus === null ? 'TODO' : listStatus),
-  }
-  const values: Values = { title: nameOf('title', item.title, CreateTask.properties.title, notes) }
-  for (const [name, field] of taskFields) {
-    const header = headerOf(name, field)
-    if (name === 'description' || name === 'externalId' || name === 'blockedByIds') continue
-    if (given[header] == null) continue
-    if (field.kind?.is === 'user')
-      values[name] = userOf(header, given[header] as ImportedPerson, context, notes)
-    else if (field.reference) values[name] = labelIdsOf(given[header] as string[], context, notes)
-    else if (field.kind?.is === 'instant')
-      values[name] = instantOf(shownName(header), given[header] as string, notes)
-    else if (accepts(field, given[header])) values[name] = valueOf(field, given[header])
-    else {
-      const text = String(given[header]).trim()
-      notes.addToFoot(`${header}: ${cut(text, maxLine)}`, `${header} does not accept "${cut(text, 100)}"`)
+): ConvertedTask => new Conversion(context, notes).task(item, addLast)
+
+/** Returns the fields of the operation that imports a child; undefined if the child has no text. */
+export const convertChild = (
+  item: ChildItem,
+  context: ConvertContext,
+  notes: Notes,
+): (Values & Origin) | undefined => new Conversion(context, notes).child(item)
+
+/** The conversion of one record. */
+class Conversion {
+  constructor(
+    private readonly context: ConvertContext,
+    private readonly notes: Notes,
+  ) {}
+
+  task(item: TaskItem, addLast: () => void): ConvertedTask {
+    const { notes } = this
+    const list = item.list && !isBlank(item.list) ? item.list : undefined
+    const listStatus = list === undefined ? undefined : statusOf(list, this.context.mapping)
+    const labels = listStatus === null ? [list!, ...(item.labels ?? [])] : item.labels
+    const status = item.status ?? (listStatus === null ? 'TODO' : listStatus)
+    const given: Values = { ...item, labels, status }
+    const values: Values = { title: this.name('title', item.title, CreateTask.properties.title) }
+    for (const [name, field] of taskFields) {
+      const header = headerOf(name, field)
+      if (name === 'description' || name === 'externalId' || name === 'blockedByIds') continue
+      if (given[header] != null) values[name] = this.value(header, field, given[header])
     }
+    values.remindAt = this.reminder(values.remindAt as string | undefined)
+    values.fields = item.fields && valuesOf(item.fields, this.context.fields, notes)
+    for (const note of item.notes ?? []) if (!isBlank(note)) notes.addToFoot(note.trim())
+    const createdAt = this.instant('Created', item.createdAt)
+    addLast()
+    values.description = notes.describe(item.description)
+    const all = item.isExported ? withEmptyValues(values, item, this.context) : values
+    return withoutAbsent({ ...all, createdAt, ...this.author(item) }) as unknown as ConvertedTask
   }
-  values.remindAt = reminderOf(values.remindAt as string | undefined, context, notes)
-  values.fields = item.fields && valuesOf(item.fields, context.fields, notes)
-  for (const note of item.notes ?? []) if (!isBlank(note)) notes.addToFoot(note.trim())
-  const createdAt = instantOf('Created', item.createdAt, notes)
-  addLast()
-  values.description = notes.describe(item.description)
-  const emptied = item.isExported ? withEmptyValues(values, item, context) : values
-  return withoutAbsent({ ...emptied, createdAt, ...authorOf(item, context) }) as ReturnType<
-    typeof convertTask
-  >
-}
 
-const valueOf = ({ kind, input }: AnyField, given: unknown): unknown =>
-  typeof given === 'string' && kind?.fromText ? kind.fromText(given, withoutNull(input)) : given
+  child(item: ChildItem): (Values & Origin) | undefined {
+    const { asChild, person, references = {} } = definitionOf(item.kind)
+    const { input, text } = asChild!
+    const values: Values = {}
+    for (const [name, schema] of Object.entries(input.properties)) {
+      const given = (item as unknown as Values)[name]
+      if (name === 'id' || name in references) continue
+      if (typeof given === 'string' && isNameSchema(schema)) values[name] = this.name(name, given, schema)
+      else if (typeof given === 'string' && name === text) values[name] = this.text(item.kind, given, schema)
+      else values[name] = given
+    }
+    if (values[text] === undefined) {
+      this.notes.report(`The ${item.kind} has no ${text}`)
+      return undefined
+    }
+    const createdAt = this.past(item.kind, this.instant('Created', item.createdAt))
+    return withoutAbsent({ ...values, createdAt, ...(person && this.author(item)) })
+  }
 
-function accepts(field: AnyField, given: unknown): boolean {
-  const value = valueOf(field, given)
-  return value !== undefined && Value.Check(field.input, value)
+  private value(header: string, field: AnyField, given: unknown): unknown {
+    const { kind, input, reference } = field
+    if (kind?.is === 'user') return this.user(header, given as ImportedPerson)
+    if (reference) return this.labelIds(given as string[])
+    if (kind?.is === 'instant') return this.instant(shownName(header), given as string)
+    const value =
+      typeof given === 'string' && kind?.fromText ? kind.fromText(given, withoutNull(input)) : given
+    if (value !== undefined && Value.Check(input, value)) return value
+    const text = String(given).trim()
+    this.notes.addToFoot(`${header}: ${cut(text, maxLine)}`, `${header} does not accept "${cut(text, 100)}"`)
+    return undefined
+  }
+
+  /** A name that is too long is also a line of the description. */
+  private name(field: string, text: string, { maxLength }: TSchema): string {
+    const name = nameIn(text, maxLength as number) ?? 'Untitled'
+    const whole = nameFrom(text)
+    if (isBlank(whole)) this.notes.report(`The empty ${field} was replaced by "${name}"`)
+    else if (name !== whole)
+      this.notes.addToFoot(`${shownName(field)}: ${whole}`, `The ${field} was cut at ${maxLength} characters`)
+    else if (name !== text.trim())
+      this.notes.report(`Control characters in the ${field} were replaced by spaces`)
+    return name
+  }
+
+  private text(kind: string, given: string, { maxLength }: TSchema): string | undefined {
+    if (isBlank(given)) return undefined
+    const text = cut(given.trim(), maxLength as number).trim()
+    if (text !== given.trim()) this.notes.report(`The ${kind} was cut at ${maxLength} characters`)
+    return text
+  }
+
+  /** The importing account is the author of its own rows. */
+  private author({ author }: Pick<TaskItem, 'author'>): Origin {
+    if (!author || this.context.people.find(author)?.id === this.context.userId) return {}
+    const importedAuthor = nameIn(author.name || author.email || '', maxAuthor)
+    return importedAuthor === undefined ? {} : { importedAuthor }
+  }
+
+  private instant(name: string, given = ''): string | undefined {
+    const text = cut(given.trim(), 100)
+    const instant = isBlank(text) ? undefined : parseInstant(given.trim())
+    if (instant === null)
+      this.notes.addToFoot(`${name}: ${text}`, `${name}: "${text}" is not a date from year 1 to 9999`)
+    return instant ?? undefined
+  }
+
+  /** Lists sort children by their times, so a time in the future would put a child after all later children. */
+  private past(kind: string, instant: string | undefined): string | undefined {
+    const { now } = this.context
+    if (!instant || instant <= now) return instant
+    const replaced = 'it was replaced by the time of the import'
+    this.notes.report(`The time ${instant} of the ${kind} is in the future: ${replaced}`)
+    return now
+  }
+
+  private reminder(instant: string | undefined): string | undefined {
+    if (!instant || instant >= this.context.firstReminder) return instant
+    this.notes.report(`The reminder was left out, because its time ${instant} has passed or is near`)
+    return undefined
+  }
+
+  private user(header: string, given: ImportedPerson): string | undefined {
+    const person = this.context.people.find(given)
+    const name = cut(given.name || given.email || '', maxAuthor)
+    const line = `${shownName(header)}: ${cut(textOfPerson(given), 2 * maxAuthor)}`
+    if (!person && !isBlank(name))
+      this.notes.addToFoot(line, `The ${header} "${name}" is not a member of the project`)
+    return person?.id
+  }
+
+  private labelIds(names: string[]): string[] | undefined {
+    const ids = new Set<string>()
+    for (const name of names) {
+      const label = nameIn(name, maxLabelName)
+      if (label === undefined && name !== '')
+        this.notes.report('A label without visible characters was left out')
+      if (label === undefined) continue
+      const id = this.context.labels.get(caseless(label))
+      const hasSpace = id !== undefined && (ids.size < maxIds || ids.has(id))
+      if (hasSpace) ids.add(id)
+      else {
+        const reason = `The ${id ? 'task' : 'project'} has no space for the label "${label}"`
+        this.notes.addToFoot(`Label: ${label}`, reason)
+      }
+      if (label === name.trim()) continue
+      const reason = `The name of the label "${label}" was cut at ${maxLabelName} characters`
+      this.notes.addToFoot(`Label: ${cut(name.trim(), 500)}`, reason)
+    }
+    return ids.size > 0 ? [...ids] : undefined
+  }
 }
 
 /** Adds an empty value for each missing value, because an export of Docket contains all values of a task. */
@@ -115,129 +220,6 @@ function withEmptyValues(values: Values, item: TaskItem, context: ConvertContext
   const inFile = [...fields.keys()].filter((key) => !columns || columns.includes(`field.${key}`))
   const empty = Object.fromEntries(inFile.map((key) => [key, null]))
   return { ...all, fields: { ...empty, ...(values.fields as object | undefined) } }
-}
-
-/** Returns undefined if the child has no text. */
-export function convertChild(
-  item: ChildItem,
-  context: ConvertContext,
-  notes: Notes,
-): (Values & Pick<TaskOperation, 'createdAt' | 'importedAuthor'>) | undefined {
-  const { asChild, person, references = {} } = definitionOf(item.kind)
-  const values: Values = {}
-  for (const [name, schema] of Object.entries(asChild!.input.properties)) {
-    const given = (item as unknown as Values)[name]
-    if (name === 'id' || name in references) continue
-    if (typeof given !== 'string') values[name] = given
-    else if (isNameSchema(schema)) values[name] = nameOf(name, given, schema, notes)
-    else if (name !== asChild!.text) values[name] = given
-    else if (isBlank(given)) {
-      notes.report(`The ${item.kind} has no ${name}`)
-      return undefined
-    } else values[name] = textOf(item.kind, given.trim(), schema, notes)
-  }
-  const createdAt = pastOf(item, context, notes)
-  return withoutAbsent({ ...values, createdAt, ...(person && authorOf(item, context)) })
-}
-
-function textOf(kind: string, text: string, { maxLength }: TSchema, notes: Notes): string {
-  const fitting = cut(text, maxLength as number).trim()
-  if (fitting !== text) notes.report(`The ${kind} was cut at ${maxLength} characters`)
-  return fitting
-}
-
-/** A title that is too long is also a line of the description. */
-function nameOf(field: string, text: string, { maxLength }: TSchema, notes: Notes): string {
-  const name = nameIn(text, maxLength as number)
-  if (name === undefined) {
-    notes.report(`The empty ${field} was replaced by "${untitled}"`)
-    return untitled
-  }
-  if (name === text.trim()) return name
-  if (name === nameFrom(text)) notes.report(`Control characters in the ${field} were replaced by spaces`)
-  else
-    notes.addToFoot(
-      `${shownName(field)}: ${nameFrom(text)}`,
-      `The ${field} was cut at ${maxLength} characters`,
-    )
-  return name
-}
-
-/** The importing account is the author of its own rows. */
-function authorOf({ author }: Pick<TaskItem, 'author'>, { people, userId }: ConvertContext) {
-  if (!author || people.find(author)?.id === userId) return {}
-  return { importedAuthor: nameIn(author.name || author.email || '', maxAuthor) }
-}
-
-function instantOf(name: string, given: string | undefined, notes: Notes): string | undefined {
-  if (given === undefined || isBlank(given)) return undefined
-  const instant = parseInstant(given.trim())
-  if (instant === null)
-    notes.addToFoot(
-      `${name}: ${cut(given, 100)}`,
-      `${name}: "${cut(given, 100)}" is not a date from year 1 to 9999`,
-    )
-  return instant ?? undefined
-}
-
-/** Lists sort children by their times, so a time in the future would put a child after all later children. */
-function pastOf({ kind, createdAt }: ChildItem, { now }: ConvertContext, notes: Notes): string | undefined {
-  const instant = instantOf('Created', createdAt, notes)
-  if (!instant || instant <= now) return instant
-  notes.report(
-    `The time ${instant} of the ${kind} is in the future: it was replaced by the time of the import`,
-  )
-  return now
-}
-
-function reminderOf(
-  instant: string | undefined,
-  { firstReminder }: ConvertContext,
-  notes: Notes,
-): string | undefined {
-  if (!instant || instant >= firstReminder) return instant
-  notes.report(`The reminder was left out, because its time ${instant} has passed or is near`)
-  return undefined
-}
-
-function userOf(
-  header: string,
-  given: ImportedPerson,
-  { people }: ConvertContext,
-  notes: Notes,
-): string | undefined {
-  const person = people.find(given)
-  const name = cut(given.name || given.email || '', maxAuthor)
-  if (!person && !isBlank(name))
-    notes.addToFoot(
-      `${shownName(header)}: ${cut(textOfPerson(given), 2 * maxAuthor)}`,
-      `The ${header} "${name}" is not a member of the project`,
-    )
-  return person?.id
-}
-
-function labelIdsOf(names: string[], { labels }: ConvertContext, notes: Notes): string[] | undefined {
-  const ids = new Set<string>()
-  for (const name of names) {
-    const label = nameIn(name, maxLabelName)
-    if (label === undefined) {
-      if (name !== '') notes.report('A label without visible characters was left out')
-      continue
-    }
-    const id = labels.get(caseless(label))
-    if (id === undefined || (ids.size === maxIds && !ids.has(id)))
-      notes.addToFoot(
-        `Label: ${label}`,
-        `The ${id ? 'task' : 'project'} has no space for the label "${label}"`,
-      )
-    else ids.add(id)
-    if (label !== name.trim())
-      notes.addToFoot(
-        `Label: ${cut(name.trim(), 500)}`,
-        `The name of the label "${label}" was cut at ${maxLabelName} characters`,
-      )
-  }
-  return ids.size > 0 ? [...ids] : undefined
 }
 
 const withoutAbsent = <T extends object>(fields: T): T =>
@@ -269,14 +251,11 @@ export function subtaskOf(
     ['Status', status === 'IN_PROGRESS' ? status : undefined],
     ...values,
     ['Author', item.author?.name || item.author?.email],
-    ...Object.entries(item.fields ?? {}).map(([name, value]): [string, unknown] => [
-      fields.get(name)?.name ?? name,
-      value,
-    ]),
+    ...Object.entries(item.fields ?? {}).map(
+      ([key, value]) => [fields.get(key)?.name ?? key, value] as [string, unknown],
+    ),
   ]
-  const texts = parts.flatMap(([name, value]) =>
-    value === undefined || isBlank(String(value)) ? [] : `${name}: ${value}`,
-  )
+  const texts = parts.flatMap(([name, value]) => (isBlank(String(value ?? '')) ? [] : `${name}: ${value}`))
   const rest = [...texts, ...(item.notes ?? []).filter((note) => !isBlank(note))].join('; ')
   const all = rest ? [...messages, `At the foot of the task's description: ${cut(rest, maxLine)}`] : messages
   const subtask = withoutAbsent<SubtaskItem>({

@@ -3,7 +3,7 @@ import { NamesInFile } from '../../../modules/imports/convert/names.ts'
 import { shortenKeys } from '../../../modules/imports/convert/keys.ts'
 import { isSpec } from '../../../modules/imports/items.ts'
 import { readers, type Source } from '../../../modules/imports/sources.ts'
-import { Staging } from '../../../workers/imports/staging.ts'
+import { Staging } from '../../../workers/imports/staged.ts'
 import { upTo } from '../../races/pair.ts'
 import { reading } from '../readers/reading.ts'
 
