@@ -74,7 +74,7 @@ const logged = columnsOf(events).filter(({ name }) => name !== 'task_id' && name
 const parameters = (types: Record<string, string>): Column[] =>
   Object.entries({ unit: 'int', ...types }).map(([key, type]) => ({ key, name: key, type }))
 
-const columns = {
+const columns: Record<keyof Batch, Column[]> = {
   heads: parameters({
     ...{ projectId: 'uuid', expected: 'bigint', expectedEventId: 'uuid' },
     ...{ version: 'bigint', lastNumber: 'int', lastEventId: 'uuid' },
@@ -82,7 +82,7 @@ const columns = {
   events: [...parameters({ write: 'text' }), ...logged],
   unlogged: parameters({ entityId: 'uuid', fields: 'jsonb' }),
   jobs: [...parameters({}), ...parameterColumns(outbox)],
-  records: [...parameters({}), ...parameterColumns(idempotencyKeys)],
+  records: [],
 }
 
 const partsOf = (shape: Shape) =>
@@ -91,7 +91,27 @@ const partsOf = (shape: Shape) =>
   )
 
 export const parametersOf = (shape: Shape, batch: Batch): string[] =>
-  partsOf(shape).flatMap((part) => listsOf(columns[part], batch[part]))
+  partsOf(shape).flatMap((part) =>
+    part === 'records' ? recordLines(batch.records) : listsOf(columns[part], batch[part]),
+  )
+
+// Records are one parameter, because an array for each of their columns would cost twice as much. Each record is a line
+// of fields. No field contains the separator or a line break: scopes and keys are printable, and bodies are JSON.
+
+const recordFields = ['scope', 'key', 'fingerprint', 'status', 'etag', 'body'] as const
+
+const recordLines = (records: Batch['records']): string =>
+  records
+    .map(({ unit, scope, key, fingerprint, status, etag, body }) =>
+      [unit, scope, key, fingerprint, status, etag, body].join('\x1f'),
+    )
+    .join('\n')
+
+const recordField = (n: number) => `split_part(line, e'\\x1f', ${n})`
+const recordsFrom = (parameter: number) => `select ${recordField(1)}::int as unit, ${recordField(2)} as scope,
+  ${recordField(3)} as key, ${recordField(4)} as fingerprint, ${recordField(5)}::int as status,
+  nullif(${recordField(6)}, '') as etag, ${recordField(7)} as body
+  from unnest(string_to_array($${parameter}, e'\\n')) line`
 
 // Each column is one array parameter: reading it costs Postgres a quarter of reading values from JSON objects.
 
@@ -175,18 +195,18 @@ export function commitStatement(shape: Shape): string {
 /** `is true` makes Postgres look up a row's commit unit in a hash table, and not compare the row with every unit. */
 const isCommitted = '(unit in (select unit from committed)) is true'
 
-function rowsOf(shape: Shape, part: keyof Batch): string {
+/** Returns the number of a part's first parameter. */
+function firstOf(shape: Shape, part: keyof Batch): number {
   const parts = partsOf(shape)
-  const before = parts.slice(0, parts.indexOf(part)).reduce((sum, other) => sum + columns[other].length, 0)
-  return rowsFrom(columns[part], before + 1)
+  return parts.slice(0, parts.indexOf(part)).reduce((sum, other) => sum + columns[other].length, 1)
 }
 
 const rowsOfCommitted = (shape: Shape, part: keyof Batch): string =>
-  `select * from (${rowsOf(shape, part)}) r where ${isCommitted}`
+  `select * from (${rowsFrom(columns[part], firstOf(shape, part))}) r where ${isCommitted}`
 
 /** Units write nothing if one of their keys or claimed ids is recorded already. */
 const repeatedUnits = (shape: Shape) => [
-  `record as materialized (${rowsOf(shape, 'records')})`,
+  `record as materialized (${recordsFrom(firstOf(shape, 'records'))})`,
   `repeated as materialized (select unit from record r where exists (
      select from ${getTableName(idempotencyKeys)} k where k.scope = r.scope and k.key = r.key))`,
 ]
@@ -260,11 +280,8 @@ const insert = (name: string, table: PgTable, rows: string) =>
     select ${keysOf(parameterColumns(table))} from (${rows}) r)`
 
 /** In the order of the keys, so that two commits with the same keys cannot deadlock. */
-const insertRecords = insert(
-  'recorded',
-  idempotencyKeys,
-  `select * from record where ${isCommitted} order by scope, key`,
-)
+const insertRecords = `recorded as (insert into ${getTableName(idempotencyKeys)} (${recordFields})
+    select ${recordFields} from record where ${isCommitted} order by scope, key)`
 
 /** Columns whose values come from the event, and not from its row. */
 const fromEvent: Record<string, string> = { id: 'e."entityId"', projectId: 'e."projectId"', eventId: 'e.id' }

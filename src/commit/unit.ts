@@ -49,7 +49,7 @@ export interface Batch {
   events: CommitEvent[]
   unlogged: UnloggedValues[]
   jobs: object[]
-  records: object[]
+  records: (IdempotencyRecord & { unit?: number })[]
 }
 
 /** Sets `unit` on the existing objects: copies would cost more than the rest of this function. */
