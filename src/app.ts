@@ -30,7 +30,7 @@ import type { Services } from './services.ts'
 
 /** Returns the service as a function of a request: `app.fetch` runs on any runtime with web standards. */
 export function createApp(services: Services) {
-  const { config, guards, rejections } = services
+  const { config, guards, scheduler } = services
   const telemetry = new Telemetry(services)
   const routes = openRouteBuilders(guards, { ...services, telemetry })
   const basePaths = openBasePaths(config)
@@ -39,7 +39,7 @@ export function createApp(services: Services) {
   const serve = { routes: sentPathRoutes((request) => app.fetch(request)) }
   // With `standardHostname`, Elysia misreads the path after a short host such as `web`.
   const app: AnyElysia = new Elysia({ normalize: false, handler: { standardHostname: false }, serve })
-    .use(errors(methods, telemetry, rejections))
+    .use(errors(methods, telemetry, scheduler))
     .use(telemetry.plugin())
     .use(cors(config.corsOrigins))
     .use(prefixLinks(basePaths, config))

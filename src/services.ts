@@ -33,9 +33,7 @@ import { LocalCommits, openVersions } from './reads/versions.ts'
 import { disconnect, openRedis, openSubscriber } from './redis/connections.ts'
 import { warnOfServerSettings } from './redis/settings.ts'
 import { type Tracing, withSpans } from './tracing/tracing.ts'
-import { Expensive } from './admission/expensive.ts'
-import { Rejections } from './admission/rejections.ts'
-import { openCharge } from './admission/charge.ts'
+import { Expensive, openCharge } from './admission/expensive.ts'
 import { openSnapshots } from './log/snapshots.ts'
 import { openIdentity } from './identity/identity.ts'
 import { openGuards } from './http/guards.ts'
@@ -61,7 +59,6 @@ export function openServices(config: Config, log: Log, domain: Domain, tracing?:
     ...{ tracing, limits, expensive, charge },
     outbound: openOutbound(config),
     snapshots: openSnapshots(database.reads, oldestSeq, charge, config.asOfEvents),
-    rejections: new Rejections(scheduler),
     withIdempotency: openWithIdempotency(findRecord),
     guards: openGuards({ ...identity, limits, scheduler, config }),
     serve: openBodyCache(config.bodyCacheBytes, counts.caches.bodies),

@@ -12,7 +12,7 @@ import { isIP } from 'node:net'
 import type { Config } from '../../src/config.ts'
 import { hostnameOf } from '../../src/hosts.ts'
 import { baseHeaders, requestId } from '../../src/responses/reply.ts'
-import { ownIteration } from '../../src/admission/own-iteration.ts'
+import { ownIteration } from '../../src/admission/expensive.ts'
 
 /** The most slots of calls in progress. A call needs memory for its message and 30 KB for the protocol. */
 const limits = { what: 'calls of tools', ofAll: 10_000, ofAccount: 1_000 }
@@ -27,7 +27,7 @@ type Context = Pick<ReadRequest, 'request' | 'caller' | 'permit'>
  */
 export function mcpRoutes(
   { readGuard }: RouteBuilders,
-  { config, log, rejections }: Services,
+  { config, log, scheduler }: Services,
   handle: Handle,
 ) {
   const callsInProgress = openConcurrencyLimit(limits)
@@ -51,7 +51,7 @@ export function mcpRoutes(
   }
   const handler = guarded(async ({ request, caller, permit }: Context) => {
     const response = await respond({ request, caller, permit })
-    return response.status < 400 ? response : rejections.delay(request, response, caller.userId)
+    return response.status < 400 ? response : scheduler.reject(request, response, permit)
   })
   return (detail: object) =>
     new Elysia()

@@ -1,4 +1,4 @@
-import { inIterations } from '../../src/admission/own-iteration.ts'
+import { inIterations } from '../../src/admission/expensive.ts'
 import { canonicalId, isId, nilId } from '../../src/id-format.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { errorCode } from '../../src/postgres/errors.ts'

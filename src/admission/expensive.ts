@@ -1,9 +1,9 @@
+import { setImmediate as nextIteration } from 'node:timers/promises'
+import type { Database, Sql } from '../postgres/database.ts'
 import { unavailable } from '../responses/errors.ts'
 import { openConcurrencyLimit } from './concurrency-limit.ts'
-import { RoundRobin } from './round-robin.ts'
+import { FairQueue } from './fair-queue.ts'
 import type { Scheduler } from './scheduler.ts'
-
-type Waiter = { since: number; start: () => void; reject: (error: Error) => void }
 
 /** At most this many expensive operations run or wait, of all accounts together. */
 const ofAll = 1_000
@@ -13,12 +13,12 @@ const maxWaitMs = 10_000
 const pauseRatio = 4
 const maxPauseMs = 500
 
-/** Runs expensive operations one at a time, so that other requests wait for at most one. Accounts alternate. */
+const oneAtATime = { whose: 'of this account', slots: 1, slotsOfKey: 1 }
+
+/** Runs expensive operations one at a time, so that other requests wait for at most one. Accounts take turns. */
 export class Expensive {
   private readonly limit: ReturnType<typeof openConcurrencyLimit>
-  private readonly waiting = new RoundRobin<Waiter>()
-  private isBusy = false
-  private pause: { accountId: string; timer: ReturnType<typeof setTimeout> } | undefined
+  private readonly queue = new FairQueue({ what: 'expensive requests', ...oneAtATime })
 
   constructor(
     ofAccount: number,
@@ -28,45 +28,76 @@ export class Expensive {
   }
 
   async run<T>(accountId: string, work: () => PromiseLike<T>): Promise<T> {
-    const release = this.limit.acquire(accountId)
+    const leave = this.limit.acquire(accountId)
     try {
-      if (this.isBusy && !this.endsPause(accountId)) {
-        const since = performance.now()
-        await new Promise<void>((start, reject) => this.waiting.add(accountId, { since, start, reject }))
-      }
-      this.isBusy = true
+      const since = performance.now()
+      const permit = await this.queue.acquire(accountId)
       const began = performance.now()
       try {
+        if (began - since > maxWaitMs) throw unavailable('Too many expensive requests wait')
         return await work()
       } finally {
-        this.startNextLater(accountId, performance.now() - began)
+        const pauseMs = Math.min(maxPauseMs, pauseRatio * (performance.now() - began))
+        permit.release(this.scheduler.isShared() ? pauseMs : 0)
       }
     } finally {
-      release()
+      leave()
     }
   }
+}
 
-  private startNextLater(accountId: string, tookMs: number): void {
-    // setImmediate lets requests that arrived during this operation start before the next operation.
-    if (this.waiting.hasOther(accountId) || !this.scheduler.isShared())
-      return void setImmediate(this.startNext)
-    const timer = setTimeout(this.startNext, Math.min(maxPauseMs, pauseRatio * tookMs))
-    this.pause = { accountId, timer }
-  }
+/** A read with at least this cost is expensive. A read of one task costs 1. */
+const expensiveReads = 10
 
-  private endsPause(accountId: string): boolean {
-    if (!this.pause || this.pause.accountId === accountId) return false
-    clearTimeout(this.pause.timer)
-    this.pause = undefined
-    return true
-  }
+interface Account {
+  userId: string
+}
 
-  private readonly startNext = (): void => {
-    this.pause = undefined
-    for (let next = this.waiting.next(); next; next = this.waiting.next()) {
-      if (performance.now() - next.since < maxWaitMs) return next.start()
-      next.reject(unavailable('Too many expensive requests wait'))
+export type Charge<Caller extends Account> = ReturnType<typeof openCharge<Caller>>
+
+interface Dependencies<Caller> {
+  database: Database
+  expensive: Expensive
+  budget?: { takeMore(caller: Caller, count: number): Promise<void> }
+}
+
+/** Expensive reads are queued and use a separate connection, so that plain reads do not wait for them. */
+export const openCharge =
+  <Caller extends Account>({ database, expensive, budget }: Dependencies<Caller>) =>
+  async <T>(caller: Caller, cost: number, work: (sql: Sql) => PromiseLike<T>): Promise<T> => {
+    const isExpensive = cost >= expensiveReads
+    const paid = async () => {
+      if (cost > 1) await budget?.takeMore(caller, Math.floor(cost) - 1)
+      return work(isExpensive ? database.expensive : database.reads)
     }
-    this.isBusy = false
+    return isExpensive ? expensive.run(caller.userId, paid) : paid()
   }
+
+const iterations = new FairQueue({ what: 'messages', ...oneAtATime })
+
+/**
+ * Waits for an iteration of the event loop that no other caller has. An MCP message takes 0.2 ms, a response that a tool
+ * reads 1 to 10 ms, a step of a search 5 ms: between them the event loop serves other requests. Accounts take turns, so
+ * that an account with much work delays only its own.
+ */
+export async function ownIteration(account: string): Promise<void> {
+  await nextIteration()
+  const permit = await iterations.acquire(account)
+  setImmediate(() => permit.release())
+}
+
+/** After so much work the account waits for its next iteration. */
+const maxMs = 5
+
+/** Returns the results of several pieces of work. Between two pieces the event loop can serve other requests. */
+export async function inIterations<Result>(work: (() => Result)[], account: string): Promise<Result[]> {
+  const results: Result[] = []
+  let end = performance.now() + maxMs
+  for (const piece of work) {
+    results.push(piece())
+    if (performance.now() <= end) continue
+    await ownIteration(account)
+    end = performance.now() + maxMs
+  }
+  return results
 }

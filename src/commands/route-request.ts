@@ -1,4 +1,4 @@
-import type { Permit } from '../admission/scheduler.ts'
+import type { Permit } from '../admission/fair-queue.ts'
 import type { Caller } from '../identity/rights.ts'
 import type { Session } from '../identity/validity.ts'
 

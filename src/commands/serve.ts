@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
-import type { Scheduler, Permit } from '../admission/scheduler.ts'
+import type { Permit } from '../admission/fair-queue.ts'
+import type { Scheduler } from '../admission/scheduler.ts'
 import { toRefusal } from '../routing/rpc-server.ts'
 import type { RpcRequest, RpcResponse } from '../routing/rpc.ts'
 import type { Log } from '../logger.ts'

@@ -9,8 +9,8 @@ import {
   outcomeUnknown,
   withOutcome,
 } from '../responses/errors.ts'
-import type { Rejections } from '../admission/rejections.ts'
-import type { Permit } from '../admission/scheduler.ts'
+import type { Permit } from '../admission/fair-queue.ts'
+import type { Scheduler } from '../admission/scheduler.ts'
 import { type Share, setRateLimitHeaders } from './limits/budget.ts'
 import { pathnameOf, requestId } from '../responses/reply.ts'
 import { acceptsStream, endedStream } from '../responses/server-sent-events.ts'
@@ -24,15 +24,13 @@ const details = new WeakMap<Request, ErrorDetails>()
 export const errorDetailsOf = (request: Request): ErrorDetails => details.get(request) ?? {}
 
 /** Responds to every error with the same JSON fields. The cause of an unexpected error is only logged. */
-export const errors = (methods: Methods, telemetry: Telemetry, rejections: Rejections) =>
+export const errors = (methods: Methods, telemetry: Telemetry, scheduler: Scheduler) =>
   // Elysia prepares every property of the context that this function's source text names, so the function names few.
   new Elysia({ name: 'errors' }).onError({ as: 'global' }, (context: ErrorContext) => {
     const { error, code, request, route, params, caller, claims, share, permit, began, set } = context
-    permit?.release()
     const failure = code === 'NOT_FOUND' ? methods.respond(request) : failureOf(error, code, request)
     telemetry.end({ request, route, began }, failure.status)
-    const accountId = permit?.queue.accountId
-    if (failure instanceof Response) return rejections.delay(request, failure, accountId)
+    if (failure instanceof Response) return scheduler.reject(request, failure, permit)
     details.set(request, failure.details)
     const id = requestId()
     const reason = failure.status === 500 ? reasonOf(error) : messageOf(failure, error)
@@ -41,12 +39,13 @@ export const errors = (methods: Methods, telemetry: Telemetry, rejections: Rejec
     if (isStreamed && isTransient(error) && acceptsStream(request)) {
       // Without this line, Elysia responds with 500.
       set.status = 200
+      permit?.release()
       return endedStream(failure)
     }
     const response = errorResponse(failure, id)
     if (isStreamed) response.headers.append('vary', 'Accept')
     if (share && failure.status !== 429) setRateLimitHeaders(response.headers, share)
-    return rejections.delay(request, response, accountId)
+    return scheduler.reject(request, response, permit)
   })
 
 interface ErrorContext extends RequestInfo {

@@ -1,5 +1,6 @@
 import { Elysia } from 'elysia'
-import { type Scheduler, type Permit, writesIn } from '../admission/scheduler.ts'
+import type { Permit } from '../admission/fair-queue.ts'
+import { type Scheduler, writesIn } from '../admission/scheduler.ts'
 import type { Config } from '../config.ts'
 import type { Caller } from '../identity/rights.ts'
 import type { Authenticate } from '../identity/sessions.ts'

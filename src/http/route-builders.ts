@@ -1,4 +1,5 @@
 import type { Expensive } from '../admission/expensive.ts'
+import { slotsOf } from '../admission/scheduler.ts'
 import type { AccountCommand, Command, WriteDefinition } from '../commands/command.ts'
 import type { Query, ReadRequest } from '../commands/query.ts'
 import type { RouteRequest } from '../commands/route-request.ts'
@@ -138,7 +139,7 @@ function openRunCommand<Input extends object, Row>(
     const charge = async () => {
       if (invitations > 0) await limits.takeInvitations(caller.userId, invitations)
       if (writes > 1) await limits.budgets?.writes.takeMore(caller, writes - 1)
-      if (!isSlow) await permit.grow(writes)
+      if (!isSlow) await permit.grow(slotsOf(writes))
       return execute(context, input)
     }
     return isSlow ? expensive.run(caller.userId, charge) : charge()

@@ -1,7 +1,6 @@
 import { createHmac } from 'node:crypto'
-import type { Source } from './fair-queue.ts'
 import { keysFor } from './encryption.ts'
-import type { Passwords } from './passwords.ts'
+import type { Passwords, Source } from './passwords.ts'
 
 type Guess = (isRight: () => Promise<boolean>) => Promise<boolean>
 export type Fingerprints = ReturnType<typeof openFingerprints>

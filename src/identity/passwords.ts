@@ -1,17 +1,26 @@
 import { createRequire } from 'node:module'
 import { availableParallelism } from 'node:os'
 import * as argon2 from '@node-rs/argon2'
+import { FairQueue } from '../admission/fair-queue.ts'
 import type { Config } from '../config.ts'
 import { hasLength } from '../schema/text.ts'
 import { badRequest } from '../responses/errors.ts'
-import { FairQueue, type Source } from './fair-queue.ts'
 
 /** OWASP's recommendation for argon2id: 19 MiB, 2 iterations, 1 degree of parallelism. */
 const cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
 /** Half the cores, so that many sign-ins leave the other half to other requests. */
 const slots = Math.max(1, Math.floor(availableParallelism() / 2))
 /** A hash takes about 25 ms: with one slot, the last of 100 waiting hashes of an address waits 2.5 s. */
-const bounds = { slots, perAddress: 100, perAccount: 50, total: 1_000 }
+const bounds = {
+  ...{ what: 'sign-ins', whose: 'from this address', whosePart: 'to this account' },
+  ...{ slots, slotsOfKey: slots, waiting: 1_000, waitingOfKey: 100, waitingOfPart: 50 },
+}
+
+/** Waiting addresses take turns, and the accounts of an address share its turns. */
+export interface Source {
+  address: string
+  account: string
+}
 
 export type Passwords = ReturnType<typeof openPasswords>
 
@@ -20,12 +29,14 @@ export function openPasswords({ hash, verify }: Pick<typeof argon2, 'hash' | 've
   const queue = new FairQueue(bounds)
   const dummyHash = hash(crypto.randomUUID(), cost)
   return {
-    hash: (password: string, by: Source) => queue.run(by, () => hash(password, cost)),
+    hash: (password: string, { address, account }: Source) =>
+      queue.run(address, () => hash(password, cost), account),
     /** `hashed` is undefined if the account does not exist. The response time does not reveal this. */
-    matches: (password: string, hashed: string | undefined, by: Source) =>
+    matches: (password: string, hashed: string | undefined, { address, account }: Source) =>
       queue.run(
-        by,
+        address,
         async () => (await verify(hashed ?? (await dummyHash), password)) && hashed !== undefined,
+        account,
       ),
   }
 }

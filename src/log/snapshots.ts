@@ -1,4 +1,4 @@
-import type { Charge } from '../admission/charge.ts'
+import type { Charge } from '../admission/expensive.ts'
 import type { Caller } from '../identity/rights.ts'
 import type { Sql } from '../postgres/database.ts'
 import { eventsExpired, type OldestSeq, requireRetained } from '../reads/retention.ts'
@@ -10,7 +10,7 @@ import { asOfAhead, type Snapshot, parseAsOf, tooFarBack } from './as-of.ts'
 const eventsPerRead = 25
 
 /** Finds and reads snapshots of projects. The caller must first check that the account may see the project. */
-export function openSnapshots(sql: Sql, oldestSeq: OldestSeq, charge: Charge, maxEvents: number) {
+export function openSnapshots(sql: Sql, oldestSeq: OldestSeq, charge: Charge<Caller>, maxEvents: number) {
   /** Returns 0 if the instant is before the project's creation. @throws HttpError 410 if events of that time expired */
   async function versionAt(project: Versioned, instant: string): Promise<number> {
     const version = await seqAt(sql, project, instant)

@@ -20,7 +20,7 @@ const places = [
     drizzle package.json src/hosts.ts src/setting-values.ts src/tls.ts src/server-urls.ts src/proxies.ts src/config.ts src/id-format.ts
     src/ids.ts src/logger.ts src/within.ts src/repeatedly.ts src/throttle.ts src/metrics src/tracing`),
   ...words(`
-    src/responses src/schema src/redis src/postgres src/jobs src/identity src/admission src/outbound
+    src/responses src/schema src/redis src/postgres src/jobs src/admission src/identity src/outbound
     src/reads src/subscriptions`),
   ...words(`
     src/model src/log src/commit src/lock src/routing src/actor src/commands src/batch src/openapi
