@@ -45,7 +45,7 @@ export const fields = {
     input: Nullable(Text(0, 20_000, 'In ink, with all wheels')),
     output: OrNull(Type.String(), 'A description, or null', 'In ink, with all wheels'),
     defaultValue: null,
-    otherHeaders: 'notes,details,body,desc,content,task content,note',
+    otherHeaders: 'notes,details,body,desc,content,task content,note,card description,task description',
   }),
   status: taskField({
     kind: kinds.choice,
@@ -54,7 +54,7 @@ export const fields = {
     defaultValue: 'TODO' as const,
     lists: 'lines',
     filter: { index: 'sorted' },
-    otherHeaders: 'state,stage,state name,status name,task status,current state',
+    otherHeaders: 'state,stage,state name,status name,current state,task status',
   }),
   priority: taskField({
     kind: kinds.choice,
@@ -88,8 +88,8 @@ export const fields = {
     }),
     defaultValue: null,
     header: 'assignee',
-    otherHeaders: `assigned to,assignees,assigned,assignee name,assigned to name,assign,owner,owners,owned by,
-      responsible,person,resource names`,
+    otherHeaders: `assigned to,assignees,assigned,assignee name,assigned to name,assign,assign to,owner,owners,owned by,
+      responsible,person,resource names,members,assigned users,assignee username`,
     lists: 'lines',
     filter: { index: 'sorted' },
   }),

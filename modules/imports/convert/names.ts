@@ -11,7 +11,7 @@ type Status = NonNullable<TaskItem['status']>
 
 /** The usual names in English, Spanish, German, French, Portuguese and Polish, without white space. */
 const known = byWord<Status>({
-  TODO: `todo,tobedone,backlog,open,new,notstarted,unstarted,planned,queued,ready,readyfordevelopment,selectedfordevelopment,reopened,unconfirmed,unscheduled,needsaction,porhacer,tareasporhacer,pendiente,zuerledigen,offen,
+  TODO: `todo,tobedone,backlog,open,new,notstarted,unstarted,planned,queued,ready,readyfordevelopment,selectedfordevelopment,reopened,unconfirmed,confirmed,acknowledged,submitted,triage,triaged,unscheduled,needsaction,porhacer,tareasporhacer,pendiente,zuerledigen,offen,
     geplant,àfaire,afaire,ouvert,afazer,tarefaspendentes,itenspendentes,pendente,dozrobienia,otwarte`,
   IN_PROGRESS: `doing,inprogress,progress,wip,workinprogress,indevelopment,indev,started,active,ongoing,underway,working,workingonit,assigned,indeterminate,
     review,inreview,codereview,underreview,readyforreview,testing,intesting,intest,inqa,qa,readyfortesting,readyforqa,encurso,enprogreso,enrevisión,inarbeit,

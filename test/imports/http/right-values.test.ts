@@ -61,6 +61,54 @@ const cases: Record<string, Case> = {
       },
     ],
   },
+  'Redmine in German': {
+    file: csv(
+      '#;Übergeordnetes Ticket;Status;Priorität;Thema;Autor;Zugewiesen an;Abgabedatum;% erledigt;Angelegt',
+      '7;;In Bearbeitung;Hoch;Gießen;Ada;Eve;20.11.2026;50;01.11.2026 um 10:00 Uhr',
+      '8;7;Erledigt;Normal;Ölen;Ada;;;100;01.11.2026 10:00',
+    ),
+    tasks: [
+      {
+        ...{
+          externalId: 'csv:7',
+          title: 'Gießen',
+          status: 'IN_PROGRESS',
+          priority: 'HIGH',
+          importedAuthor: 'Ada',
+        },
+        ...{
+          dueDate: '2026-11-20T00:00:00.000Z',
+          createdAt: '2026-11-01T10:00:00.000Z',
+          fields: { erledigt: 50 },
+        },
+        subtasks: [{ title: 'Ölen', completed: true }],
+      },
+    ],
+  },
+  'Notion, in which tasks refer to titles': {
+    file: csv(
+      'Name,Assign,Due,Parent item,Blocked by,Done',
+      'Big plate,"Ada Lovelace, Bob Ray","November 20, 2026 2:00 PM (GMT+2)",,,No',
+      'Draw it,,,Big plate (https://www.notion.so/Big-1?pvs=21),,Yes',
+      'Oil it,,,,"Big plate (https://www.notion.so/Big-1), Other (https://www.notion.so/2)",No',
+    ),
+    tasks: [
+      {
+        ...{ dueDate: '2026-11-20T12:00:00.000Z', subtasks: [{ title: 'Draw it', completed: true }] },
+        description: 'Assignee: Ada Lovelace\nAlso assigned: Bob Ray',
+      },
+      { description: 'Blocked by: Other (https://www.notion.so/2)', blockedByIds: [expect.anything()] },
+    ],
+  },
+  'Trello, exported as CSV': {
+    file: csv(
+      'Card ID,Card Name,Card Description,Labels,Members,Due Date,List Name,Due Complete',
+      'c,Draw,In ink,bug,Ada,2026-11-20T10:00:00.000Z,Doing,true',
+    ),
+    tasks: [
+      { externalId: 'csv:c', status: 'DONE', labels: ['bug'], description: 'In ink\n\n---\nAssignee: Ada' },
+    ],
+  },
   GitLab: {
     file: csv(
       'Title,Description,Issue ID,State,Author,Assignee,Due Date,Created At (UTC),Closed At (UTC),Labels',

@@ -47,7 +47,7 @@ test.each<[header: string, cells: string, expected: Expected]>([
   ['Labels', 'null|[]', {}],
   ['Note', 'null', { description: 'null' }],
   ['Size', 'null', { fields: { size: 'null' } }],
-  ['Depends on', 'A-1, A-3;A-4 A-5', { blockedBy: ['A-1', 'A-3', 'A-4', 'A-5'] }],
+  ['Depends on', 'A-1, A-3;A-4', { blockedBy: ['A-1', 'A-3', 'A-4'] }],
   ['Progress', '50%', { fields: { progress: '50%' } }],
   ['Created', '2026-11-20 12:00', { createdAt: '2026-11-20T12:00:00.000Z' }],
   ['Deadline', 'Mi 31.12.2024', { dueDate: '2024-12-31' }],

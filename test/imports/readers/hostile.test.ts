@@ -60,7 +60,7 @@ test.each<[file: string | Uint8Array, message: string]>([
   ['\ufeff', 'The file is empty'],
   ['<html><body>Log in</body></html>', hasNoTitle],
   ['{"a":1}\n', `${hasNoTitle} {"{\\"a\\":1}": "title"}`],
-  ['"Aufgabe";"a"\n"x";"y"\n', `${hasNoTitle} {"Aufgabe": "title"}`],
+  ['"Werk";"a"\n"x";"y"\n', `${hasNoTitle} {"Werk": "title"}`],
   ['title,a\r\nx,"y\r\nz"\r\nx,"cut', `${isOpen} (line 4)`],
   ['title\n"a\nb\nc', `${isOpen} (line 2)`],
   ['"title";"a"\n"x";"y"\n"x";"cut', `${isOpen} (line 3)`],

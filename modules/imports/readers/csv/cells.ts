@@ -9,16 +9,32 @@ import {
   readComments,
   readPerson,
 } from '../../../exports/cells.ts'
-import type { DigestKeys } from '../../convert/keys.ts'
+import { DigestKeys } from '../../convert/keys.ts'
 import { statusOf } from '../../convert/names.ts'
 import { parseObject } from '../../parse-object.ts'
 import type { ChildItem, CommentItem, ImportedItem, SubtaskItem, TaskItem } from '../../items.ts'
 import type { Mapping } from '../../mapping.ts'
 import { type Dates, isDate } from './dates.ts'
+import { KeyMap } from '../key-map.ts'
 import { childPrefix, declared, useOf } from './headers.ts'
 import type { Row } from './rows.ts'
 import type { ReadColumn } from './columns.ts'
 import * as values from './values.ts'
+
+/** The titles of a file without ids, in which tasks refer to others by their titles. */
+export class Titles {
+  private readonly known = new KeyMap<true>()
+
+  add(title: string): void {
+    this.known.set(values.oneLine(title), true)
+  }
+
+  /** Returns the key of the first task with the title, else the text. Notion writes `Draw (https://…)`. */
+  keyOf(reference: string): string {
+    const title = values.oneLine(reference).replace(/ \([^()]*(:\/\/|\.md|\.csv)[^()]*\)$/, '')
+    return this.known.has(title) ? new DigestKeys().next(title) : values.oneLine(reference)
+  }
+}
 
 /** The task of a row that is being read. */
 export interface Draft {
@@ -49,6 +65,8 @@ export interface CellOptions {
   isOwn?: boolean
   /** Returns the text of a cell, such as a cell with `\n` in place of line ends. */
   decode?(text: string): string
+  /** For a file without ids. */
+  titles?: Titles
 }
 interface Cell extends CellOptions {
   text: string
@@ -78,10 +96,11 @@ const email =
     task[part] = { name, ...task[part], email: address }
   }
 
-const list: CellReader = ({ task }, { text, column: { target }, isOwn }) => {
-  const usual = declared.get(target)?.reference?.to === 'task' ? /[,;\s]/ : /[,;\n]/
-  const found = (!isOwn && values.bracketedList(text)) || values.listOf(text, isOwn ? /\n/ : usual)
-  ;(task[target as 'labels'] ??= []).push(...found)
+const list: CellReader = ({ task }, { text, column: { target }, isOwn, titles }) => {
+  const isOfTasks = declared.get(target)?.reference?.to === 'task'
+  const found = (!isOwn && values.bracketedList(text)) || values.listOf(text, isOwn ? /\n/ : /[,;\n]/)
+  const keys = (one: string) => (titles ? titles.keyOf(one) : values.listOf(one, /\s/))
+  ;(task[target as 'labels'] ??= []).push(...(isOfTasks ? found.flatMap(keys) : found))
 }
 
 const field: CellReader = ({ task }, { text, column: { key, target, type } }) => {
@@ -169,8 +188,8 @@ const cellReaders: Record<string, CellReader> = {
         `${column.header}: ${values.short(text)} is not 100 %, a date, yes or no: the task is not completed`,
       )
   },
-  parent: ({ task }, { text }) => {
-    task.parent ||= values.oneLine(text)
+  parent: ({ task }, { text, titles }) => {
+    task.parent ||= titles?.keyOf(text) ?? values.oneLine(text)
   },
   comments: ({ comments, messages }, { text, dates, isOwn }) =>
     comments.push(...((!isOwn && values.jsonComments(text, dates, messages)) || readComments(text))),

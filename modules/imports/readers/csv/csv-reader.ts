@@ -2,7 +2,7 @@ import { DigestKeys } from '../../convert/keys.ts'
 import type { ImportedItem } from '../../items.ts'
 import type { Mapping } from '../../mapping.ts'
 import type { Reader } from '../reader.ts'
-import { type CellOptions, type Draft, draftOf, itemsOf } from './cells.ts'
+import { type CellOptions, type Draft, draftOf, itemsOf, Titles } from './cells.ts'
 import { columnsOf, headerMessages, isTitle, Survey } from './columns.ts'
 import { Dates } from './dates.ts'
 import { type ColumnFormat, englishName } from './headers.ts'
@@ -48,9 +48,14 @@ export const csvReader = (formatOf: (context: FileContext, headers: string[]) =>
     const columns = columnsOf(header.names, mapping, format)
     const row = new Row(names)
     const survey = new Survey(columns, format.decode)
+    const [title, id, ...references] = ['title', 'id', 'parent', 'blockedBy'].map((target) =>
+      columns.find((column) => column.target === target),
+    )
+    const titles = id || !references.some(Boolean) ? undefined : new Titles()
     for await (const _ of readRows(open, header, row)) {
       if (row.repeatsHeader) continue
       survey.scan(row)
+      titles?.add(row.at(title!.index))
       format.scan?.(row)
     }
     const dateFormat = survey.decideOrder(dates)
@@ -61,7 +66,7 @@ export const csvReader = (formatOf: (context: FileContext, headers: string[]) =>
     const keys = new DigestKeys()
     for await (const _ of readRows(open, header, row)) {
       const zone = format.zone && row.text(format.zone)
-      const draft = draftOf(row, toRead.columns, { ...format, dates, zone })
+      const draft = draftOf(row, toRead.columns, { ...format, dates, zone, titles })
       const { messages, notes } = row.uneven(columns.length)
       draft.messages.push(...messages)
       draft.notes.push(...notes)

@@ -3,7 +3,7 @@ import { DateTime, IANAZone } from 'luxon'
 /** `day` for 21/11/2026, `month` for 11/21/2026. */
 export type First = 'day' | 'month'
 
-const languages = ['en', 'es', 'de', 'fr', 'pt', 'it', 'nl', 'pl']
+const languages = ['en', 'es', 'de', 'fr', 'pt', 'it', 'nl', 'pl', 'cs', 'da', 'nb', 'sv']
 const minMonthCharacters = 3
 const withoutAccents = (text: string) => text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
 
@@ -54,13 +54,13 @@ function zoneNamed(text: string): string | undefined {
 }
 
 const time =
-  /(?:T|,?\s+(?:at\s+)?)(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?(?:\s*([ap])\.?\s?m\.?)?\s*(Z\b|(?:GMT|UTC)?[+-]\d{1,2}(?::?\d{2})?|[A-Z]+\/[A-Z_/]+|[A-Z]{2,5})?(?:\s*(?:\(([^()]*(?:\([^()]*\)[^()]*)*)\)|\[[^\][]*\]))?$/i
+  /(?:T|,?\s+(?:(?:at|um|à|às|a las|o)\s+)?)(\d{1,2})(?:[:h.](\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?|(?=\s*[ap]\.?\s?m))(?:\s*([ap])\.?\s?m\.?|\s*uhr)?\s*(Z\b|(?:GMT|UTC)?[+-]\d{1,2}(?::?\d{2})?|[A-Z]+\/[A-Z_/]+|[A-Z]{2,5})?(?:\s*(?:\(([^()]*(?:\([^()]*\)[^()]*)*)\)|\[[^\][]*\]))?$/i
 
 /** Returns the time at the end of a text, from `index` on. Its zone is undefined if the text has none, and null if it is unknown. */
 export function clockIn(text: string) {
   const match = time.exec(text)
   if (!match) return undefined
-  const [, hours, minutes, seconds = '0', fraction = '', half, offset, inParentheses] = match
+  const [, hours, minutes = '0', seconds = '0', fraction = '', half, offset, inParentheses] = match
   const hour = half ? (Number(hours) % 12) + (half.toLowerCase() === 'p' ? 12 : 0) : Number(hours)
   const [minute, second] = [Number(minutes), Number(seconds)]
   if (hour > 23 || minute > 59 || second > 59 || (half && !/^0?[1-9]$|^1[0-2]$/.test(hours!)))
@@ -72,10 +72,10 @@ export function clockIn(text: string) {
 
 const maxCharacters = 80
 /** A weekday may be before the numbers. */
-const numbers = /^(?:\p{L}{2,10}\.?,? )?(\d{1,4})([-/.])(\d{1,2})\2(\d{1,4})$/u
+const numbers = /^(?:\p{L}{2,10}\.?,? )?(\d{1,4})([-/.]) ?(\d{1,2})\2 ?(\d{1,4})$/u
 const dayFirst =
   /^(?:\p{L}{2,10},? )?(\d{1,2})(?:st|nd|rd|th)?[ /.-]+(?:de )?(\p{L}{3,10})\.?,?[ /.-]+(?:de )?(\d{2,4})$/iu
-const monthFirst = /^(?:\p{L}{2,10},? )?(\p{L}{3,10})\.? (\d{1,2})(?:st|nd|rd|th)?,? (\d{4})$/iu
+const monthFirst = /^(?:\p{L}{2,10},? )?(\p{L}{3,10})\.?[ -](\d{1,2})(?:st|nd|rd|th)?,?[ -](\d{4})$/iu
 
 /** Whether day or month is first. `certain`: a number above 12 shows it. `usual`: the separator also shows it. */
 export function orderOf(text: string): { certain?: First; usual?: First; separator?: string } {

@@ -13,7 +13,7 @@ const priorities = byWord<Priority>({
     höchste,sehr hoch,kritisch,dringend,haute,la plus haute,très haute,élevée,très élevée,la plus élevée,critique,mais alta,
     altíssima,muito alta,wysoki,wysoka,najwyższy,najwyższa,krytyczny,pilny`,
   MEDIUM: 'medium,normal,moderate,major,p2,media,mittel,moyenne,normale,média,médio,średni,średnia,normalny',
-  LOW: `low,lowest,minor,trivial,very low,p3,p4,baja,más baja,muy baja,niedrig,niedrigste,gering,basse,la plus basse,très basse,
+  LOW: `low,lowest,minor,trivial,very low,p3,p4,p5,baja,más baja,muy baja,niedrig,niedrigste,gering,basse,la plus basse,très basse,
     faible,la plus faible,baixa,mais baixa,baixíssima,muito baixa,niski,niska,najniższy,najniższa`,
 })
 const noPriority = 'none,no priority,not set,unset,0'.split(',')
