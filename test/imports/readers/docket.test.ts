@@ -6,12 +6,8 @@ const id = (n: number) => `019a2b3c-4d5e-7f60-8a9b-00000000000${n}`
 const createdAt = '2027-01-31T17:00:00.000Z'
 const ada = { id: id(9), name: 'Ada', email: 'ada@example.com' }
 
-const head = {
-  docket: 1,
-  project: { id: id(0), name: 'Engine', description: 'All wheels' },
-  version: 9,
-  exportedAt: createdAt,
-}
+const project = { id: id(0), name: 'Engine', description: 'All wheels' }
+const head = { docket: 1, project, version: 9, exportedAt: createdAt }
 const task = {
   ...{
     kind: 'task',
@@ -22,32 +18,18 @@ const task = {
     status: 'DONE',
     priority: 'HIGH',
   },
-  ...{
-    dueDate: createdAt,
-    remindAt: null,
-    createdAt,
-    updatedAt: createdAt,
-    assigneeId: ada.id,
-    externalId: null,
-  },
-  ...{ labelIds: [id(8)], blockedByIds: [id(2)], fields: { size: 3 }, claim: null, importedAuthor: null },
-  ...{ labels: ['bug'], assignee: ada, author: { id: ada.id, name: 'Ada' } },
+  ...{ dueDate: createdAt, remindAt: null, createdAt, updatedAt: createdAt, assigneeId: ada.id },
+  ...{ externalId: null, labelIds: [id(8)], blockedByIds: [id(2)], fields: { size: 3 }, claim: null },
+  ...{ labels: ['bug'], assignee: ada, author: { id: ada.id, name: 'Ada' }, importedAuthor: null },
 }
+const comment = { kind: 'comment', id: id(4), text: 'In ink', taskId: id(1), createdAt, author: ada }
 const rows = [
   { kind: 'member', id: id(7), user: ada, role: 'EDITOR' },
   { kind: 'label', id: id(8), name: 'bug', color: '#d73a4a' },
   { kind: 'field', id: id(6), key: 'size', name: 'Size', type: 'number', options: null },
   task,
   { kind: 'subtask', id: id(3), title: 'Sharpen', completed: true, taskId: id(1), createdAt },
-  {
-    kind: 'comment',
-    id: id(4),
-    text: 'In ink',
-    taskId: id(1),
-    createdAt,
-    author: ada,
-    importedAuthor: 'Charles',
-  },
+  { ...comment, importedAuthor: 'Charles' },
   { kind: 'task', id: id(2), title: 'Oil', externalId: 'JIRA-7' },
   { kind: 'event', seq: 1 },
   { kind: 'event', seq: 2 },
@@ -79,6 +61,13 @@ test('reads labels, fields, tasks, subtasks and comments, and reports other line
   ])
 })
 
+test('names at most 20 unknown kinds of lines in the report', async () => {
+  const others = Array.from({ length: 1_000 }, (_, n) => ({ kind: `kind ${n}` }))
+  const { messages } = await reading(readDocket, whole(others), { partBytes: 4_096 })
+  expect(messages).toEqual([expect.stringMatching(/not imported: kind 0 \(1\), .*, others \(980\)$/)])
+  expect(messages[0]!.split(', ')).toHaveLength(21)
+})
+
 const orders: [name: string, numbers: (number | undefined)[], expected: [number?, string?][]][] = [
   ['the numbers as they are', [3, 5, 9], [[3], [5], [9]]],
   ['one task that was moved to the front', [9, 3, 5, 7], [[9, ''], [3], [5], [7]]],
@@ -100,40 +89,28 @@ const failures: [name: string, file: string | Uint8Array, message: string][] = [
   ['an empty file', '', 'The file is empty'],
   ['another file', '{"id":1}\n', 'The file is not an export of Docket with format=docket (line 1)'],
   [
-    'a later format',
-    whole([]).replace('"docket":1', '"docket":2'),
+    ...(['a later format', whole([]).replace('"docket":1', '"docket":2')] as const),
     'The file has the version 2 of the format; this service reads version 1 (line 1)',
   ],
   ['a cut file', fileOf(rows), `The file was cut: its last line is missing (line 10)`],
   [
-    'a file without a line in the middle',
-    whole(rows).replace(/\{"kind":"subtask.*\n/, ''),
+    ...(['a file without a line', whole(rows).replace(/\{"kind":"subtask.*\n/, '')] as const),
     'The file was cut: its last line is missing (line 10)',
   ],
   ['a cut line', fileOf(rows).slice(0, -9), 'The line is not a JSON object (line 10)'],
   ['two files in one', whole([]) + whole([]), 'The file continues after its end (line 3)'],
+  ['a status', whole([{ ...task, status: 'LATER' }]), 'The field status of the task is not valid (line 2)'],
+  ['a text', whole([{ ...comment, text: 5 }]), 'The field text of the comment is not valid (line 2)'],
+  ['other bytes', Buffer.of(123, 255), 'The file is not UTF-8 text. Save it again in UTF-8 (line 1)'],
   [
-    'an invalid field',
-    whole([{ ...task, status: 'LATER' }]),
-    'The field status of the task is not valid (line 2)',
-  ],
-  [
-    'another encoding',
-    Buffer.from([123, 255, 10]),
-    'The file is not UTF-8 text. Save it again in UTF-8 (line 1)',
-  ],
-  [
-    'a long line',
-    whole([{ ...task, title: 'x'.repeat(1_100_000) }]),
+    ...(['a long line', whole([{ ...task, title: 'x'.repeat(1_100_000) }])] as const),
     'A line must have at most 1048576 characters (line 2)',
   ],
   [
-    'deep JSON',
-    `${JSON.stringify(head)}\n${'['.repeat(1_000_000)}\n`,
+    ...(['deep JSON', `${JSON.stringify(head)}\n${'['.repeat(1_000_000)}\n`] as const),
     'The line is not a JSON object (line 2)',
   ],
 ]
-for (const [name, file, message] of failures)
-  test(`rejects ${name} with its line`, async () => {
-    await expect(reading(readDocket, file, { partBytes: 4_096 })).rejects.toThrow(message)
-  })
+test.each(failures)('rejects %s with its line', async (_, file, message) => {
+  await expect(reading(readDocket, file, { partBytes: 4_096 })).rejects.toThrow(message)
+})
