@@ -42,6 +42,6 @@ export async function requirePassword(
 ): Promise<void> {
   const { id: accountId, email, passwordHash } = account
   await limits.takeSignIn(address)
-  const isRight = () => passwords.matches(password, passwordHash, { address, account: email })
+  const isRight = () => passwords.matches(password, passwordHash, address)
   if (!(await limits.checkPassword({ address, email, accountId }, isRight))) throw wrongPassword
 }

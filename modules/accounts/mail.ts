@@ -129,7 +129,7 @@ export const reset = (services: Services) =>
           if (userId === undefined) throw badMailToken()
         },
         async execute(toRecord) {
-          const passwordHash = await passwords.hash(password, { address, account: scope })
+          const passwordHash = await passwords.hash(password, address)
           const isReset = await resetPassword(database.background, id, passwordHash, toRecord())
           authenticate.invalidate(userId!)
           if (!isReset) throw badMailToken()

@@ -133,6 +133,6 @@ async function applyChanges(
   if (currentPassword === undefined) throw passwordMissing()
   services.newPasswords.require(password)
   await requirePassword(services, { account, address, password: currentPassword }, wrongPassword())
-  const passwordHash = await services.passwords.hash(password, { address, account: account.email })
+  const passwordHash = await services.passwords.hash(password, address)
   return { ...renamed, passwordHash, tokenVersion: account.tokenVersion + 1 }
 }

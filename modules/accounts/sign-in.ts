@@ -73,7 +73,7 @@ export const register = (services: Services) =>
           if (await accountByEmail(database.background, email)) throw emailTaken()
         },
         async execute(toRecord) {
-          const passwordHash = await passwords.hash(password, { address, account: email })
+          const passwordHash = await passwords.hash(password, address)
           const identity = { id: newId(), name: name.trim(), email }
           const account = { ...identity, passwordHash, tokenVersion: 0, emailVerified: false }
           const row = { account, claims: await tokens.issue(account.id, 0) }
@@ -99,14 +99,13 @@ export const login = ({ database, limits, passwords, tokens }: Services) =>
     input: LoginBody,
     begin({ address }: RouteRequest<'address'>, { email: enteredEmail, password }) {
       const email = normalEmail(enteredEmail).replaceAll('\0', '')
-      const attempt = { address, account: email }
       let account: Account | undefined
       return {
         scope: `email:${email}`,
         account: email,
         async admit() {
           account = await accountByEmail(database.background, email)
-          const isRight = () => passwords.matches(password, account?.passwordHash, attempt)
+          const isRight = () => passwords.matches(password, account?.passwordHash, address)
           const guess = { address, email, accountId: account?.id }
           if (!(await limits.checkPassword(guess, isRight)) || !account) throw wrongCredentials()
         },

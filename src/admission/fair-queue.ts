@@ -8,14 +8,12 @@ interface Bounds {
   /** For messages: "Too many requests of this account wait". */
   what: string
   whose: string
-  whosePart?: string
   /** The maximum number of slots in progress: of all keys together, and of one key. */
   slots: number
   slotsOfKey: number
-  /** The maximum number of slots that wait: of all keys together, of one key, and of one part of a key. */
+  /** The maximum number of slots that wait: of all keys together, and of one key. */
   waiting?: number
   waitingOfKey?: number
-  waitingOfPart?: number
   /** Rejects new entries of a key whose entries wait for more than half a second, if more than 128 entries wait. */
   rejectsWhenSlow?: boolean
   /** If no entry of a key ends in this time, a dependency is probably faulty, and waiting entries of the key start. */
@@ -34,31 +32,10 @@ interface Entry {
 class Line {
   /** Replaced when the slots of stuck entries are freed, so that the end of these entries frees no other slots. */
   inProgress = { slots: 0 }
+  readonly waiting: Entry[] = []
   waitingSlots = 0
-  /** By part. The first part is next, and then moves behind the other parts. */
-  readonly waiting = new Map<string, Entry[]>()
   /** The last end of an entry (performance.now()), updated only if entries wait or no entry is in progress. */
   endedAt = -Infinity
-
-  next(): Entry {
-    const [entries] = this.waiting.values()
-    return entries![0]!
-  }
-
-  takeNext(): void {
-    const [[part, entries]] = this.waiting as unknown as [[string, Entry[]]]
-    this.waitingSlots -= entries.shift()!.slots
-    this.waiting.delete(part)
-    if (entries.length > 0) this.waiting.set(part, entries)
-  }
-
-  takeLast(): Entry {
-    const [part, entries] = [...this.waiting].at(-1)!
-    const entry = entries.pop()!
-    this.waitingSlots -= entry.slots
-    if (entries.length === 0) this.waiting.delete(part)
-    return entry
-  }
 }
 
 /** The permission to start, valid until `release`. Large work takes several slots. */
@@ -98,8 +75,8 @@ export class Permit {
 }
 
 /**
- * Admits entries up to a number of slots. Keys with waiting entries take turns, and so do the parts of a key, so a key
- * with many entries delays only its own entries.
+ * Admits entries up to a number of slots. Keys with waiting entries take turns, so a key with many entries delays only its
+ * own entries.
  */
 export class FairQueue {
   inProgress = 0
@@ -114,13 +91,13 @@ export class FairQueue {
   constructor(private readonly bounds: Bounds) {}
 
   /** @throws HttpError 429 if too many entries of the key wait; 503 if too many entries wait, or wait too long */
-  acquire(key: string, slots = 1, part = ''): Permit | Promise<Permit> {
+  acquire(key: string, slots = 1): Permit | Promise<Permit> {
     const line = this.lines.get(key) ?? this.openLine(key)
-    return this.admit(new Permit(this, line), slots, part)
+    return this.admit(new Permit(this, line), slots)
   }
 
-  async run<T>(key: string, work: () => PromiseLike<T>, part?: string): Promise<T> {
-    const permit = await this.acquire(key, 1, part)
+  async run<T>(key: string, work: () => PromiseLike<T>): Promise<T> {
+    const permit = await this.acquire(key)
     try {
       return await work()
     } finally {
@@ -128,9 +105,9 @@ export class FairQueue {
     }
   }
 
-  admit(permit: Permit, slots: number, part = ''): Permit | Promise<Permit> {
-    const mustWait = this.bounds.slots === Infinity ? permit.line.waiting.size > 0 : this.waiting.size > 0
-    if (mustWait || !this.hasRoom(permit.line, slots)) return this.wait(permit, slots, part)
+  admit(permit: Permit, slots: number): Permit | Promise<Permit> {
+    const mustWait = this.bounds.slots === Infinity ? permit.line.waiting.length > 0 : this.waiting.size > 0
+    if (mustWait || !this.hasRoom(permit.line, slots)) return this.wait(permit, slots)
     permit.take(slots)
     return permit
   }
@@ -144,7 +121,7 @@ export class FairQueue {
 
   end(line: Line, counted: Line['inProgress'], slots: number): void {
     counted.slots -= slots
-    if (counted.slots === 0 || line.waiting.size > 0) line.endedAt = performance.now()
+    if (counted.slots === 0 || line.waiting.length > 0) line.endedAt = performance.now()
     this.admitSoon()
   }
 
@@ -162,7 +139,7 @@ export class FairQueue {
   private openLine(key: string): Line {
     if (this.lines.size >= this.sweepAt) {
       for (const [key, { inProgress, waiting }] of this.lines)
-        if (inProgress.slots === 0 && waiting.size === 0) this.lines.delete(key)
+        if (inProgress.slots === 0 && waiting.length === 0) this.lines.delete(key)
       this.sweepAt = Math.max(minLines, 2 * this.lines.size)
     }
     const line = new Line()
@@ -170,22 +147,20 @@ export class FairQueue {
     return line
   }
 
-  private wait(permit: Permit, slots: number, part: string): Promise<Permit> {
+  private wait(permit: Permit, slots: number): Promise<Permit> {
     const { line } = permit
-    const { waitingOfKey = Infinity, waitingOfPart = Infinity, rejectsWhenSlow, stuckMs } = this.bounds
-    const entries = line.waiting.get(part) ?? []
-    if (line.waitingSlots + slots > waitingOfKey) return Promise.reject(this.tooMany(this.bounds.whose))
-    if (entries.length >= waitingOfPart) return Promise.reject(this.tooMany(this.bounds.whosePart!))
-    if ((rejectsWhenSlow && isOverloaded(entries)) || !this.makeRoom(line, slots))
+    const { what, whose, waitingOfKey = Infinity, rejectsWhenSlow, stuckMs } = this.bounds
+    if (line.waitingSlots + slots > waitingOfKey)
+      return Promise.reject(tooManyRequests(`Too many ${what} ${whose} wait`))
+    if ((rejectsWhenSlow && isOverloaded(line.waiting)) || !this.makeRoom(line, slots))
       return Promise.reject(this.overloaded())
-    line.waiting.set(part, entries)
     line.waitingSlots += slots
     this.waitingSlots += slots
     this.waiting.add(line)
     if (stuckMs) this.stuckTimer ??= setInterval(() => this.freeStuck(stuckMs), stuckMs).unref()
     this.admitSoon()
     const since = performance.now()
-    return new Promise((admit, reject) => void entries.push({ since, slots, permit, admit, reject }))
+    return new Promise((admit, reject) => void line.waiting.push({ since, slots, permit, admit, reject }))
   }
 
   /** If the queue is full, rejects the last entry of the key with the most waiting slots, unless `line` has as many. */
@@ -194,9 +169,7 @@ export class FairQueue {
     if (this.waitingSlots + slots <= max) return true
     const longest = [...this.waiting].reduce((a, b) => (b.waitingSlots > a.waitingSlots ? b : a))
     if (longest.waitingSlots <= line.waitingSlots + slots) return false
-    const entry = longest.takeLast()
-    this.waitingSlots -= entry.slots
-    entry.reject(this.overloaded())
+    this.remove(longest, longest.waiting.pop()!).reject(this.overloaded())
     return true
   }
 
@@ -205,26 +178,32 @@ export class FairQueue {
     // A key that moves behind the others is visited again.
     for (const line of this.waiting) {
       if (this.inProgress >= this.bounds.slots) return
-      const entry = line.next()
-      if (!this.hasRoom(line, entry.slots)) continue
-      line.takeNext()
-      this.waitingSlots -= entry.slots
-      this.waiting.delete(line)
-      if (line.waiting.size > 0) this.waiting.add(line)
-      entry.permit.take(entry.slots)
-      entry.admit(entry.permit)
+      if (!this.hasRoom(line, line.waiting[0]!.slots)) continue
+      const { permit, slots, admit } = this.remove(line, line.waiting.shift()!)
+      permit.take(slots)
+      admit(permit)
     }
+  }
+
+  /** Moves the key behind the others. */
+  private remove(line: Line, entry: Entry): Entry {
+    line.waitingSlots -= entry.slots
+    this.waitingSlots -= entry.slots
+    this.waiting.delete(line)
+    if (line.waiting.length > 0) this.waiting.add(line)
+    return entry
   }
 
   private freeStuck(stuckMs: number): void {
     const since = performance.now() - stuckMs
     for (const line of this.waiting)
-      if (line.endedAt <= since && line.next().since <= since) line.inProgress = { slots: 0 }
+      if (line.endedAt <= since && line.waiting[0]!.since <= since) line.inProgress = { slots: 0 }
     if (this.waiting.size > 0) return this.admitSoon()
     clearInterval(this.stuckTimer)
     this.stuckTimer = undefined
   }
 
-  private readonly tooMany = (whose: string) => tooManyRequests(`Too many ${this.bounds.what} ${whose} wait`)
-  private readonly overloaded = () => unavailable(`Too many ${this.bounds.what} wait`)
+  private overloaded() {
+    return unavailable(`Too many ${this.bounds.what} wait`)
+  }
 }

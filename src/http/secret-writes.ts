@@ -103,13 +103,16 @@ async function respondOnce<Input extends object>(
   const attempt = { address: address ?? scope, email: account, accountId: claims?.userId }
   const guess = (isRight: () => Promise<boolean>) =>
     address ? limits.checkPassword(attempt, isRight) : isRight()
-  const source = { account, address: attempt.address, guess }
+  const source = { address: attempt.address, guess }
   const key = readIdempotencyKey(request, scope, content)
   const execute = async () => {
     if (claims) await authenticate.require(claims)
     await write.admit?.()
     if (!key) return write.execute()
-    return write.execute({ ...key, fingerprint: await fingerprints.of(key.fingerprint, content, source) })
+    return write.execute({
+      ...key,
+      fingerprint: await fingerprints.of(key.fingerprint, content, attempt.address),
+    })
   }
   const isSame = (digest: string, stored: string) => fingerprints.isSame(digest, stored, source)
   const reply = await (key ? withIdempotency(key, execute, isSame) : execute())

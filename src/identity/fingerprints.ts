@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { keysFor } from './encryption.ts'
-import type { Passwords, Source } from './passwords.ts'
+import type { Passwords } from './passwords.ts'
 
 type Guess = (isRight: () => Promise<boolean>) => Promise<boolean>
 export type Fingerprints = ReturnType<typeof openFingerprints>
@@ -12,8 +12,8 @@ export function openFingerprints(secrets: string[], passwords: Passwords) {
     `hmac-sha256:${createHmac('sha256', key).update(digest).digest('base64url')}`
 
   return {
-    async of(digest: string, body: unknown, by: Source): Promise<string> {
-      if (holdsPassword(body)) return passwords.hash(digest, by)
+    async of(digest: string, body: unknown, address: string): Promise<string> {
+      if (holdsPassword(body)) return passwords.hash(digest, address)
       return keyed(digest, keys[0])
     },
 
@@ -21,9 +21,9 @@ export function openFingerprints(secrets: string[], passwords: Passwords) {
     async isSame(
       digest: string,
       stored: string,
-      { guess, ...by }: Source & { guess: Guess },
+      { address, guess }: { address: string; guess: Guess },
     ): Promise<boolean> {
-      if (stored.startsWith('$argon2')) return guess(() => passwords.matches(digest, stored, by))
+      if (stored.startsWith('$argon2')) return guess(() => passwords.matches(digest, stored, address))
       return keys.some((key) => keyed(digest, key) === stored)
     },
   }

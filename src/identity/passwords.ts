@@ -12,31 +12,23 @@ const cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
 const slots = Math.max(1, Math.floor(availableParallelism() / 2))
 /** A hash takes about 25 ms: with one slot, the last of 100 waiting hashes of an address waits 2.5 s. */
 const bounds = {
-  ...{ what: 'sign-ins', whose: 'from this address', whosePart: 'to this account' },
-  ...{ slots, slotsOfKey: slots, waiting: 1_000, waitingOfKey: 100, waitingOfPart: 50 },
-}
-
-/** Waiting addresses take turns, and the accounts of an address share its turns. */
-export interface Source {
-  address: string
-  account: string
+  ...{ what: 'sign-ins', whose: 'from this address' },
+  ...{ slots, slotsOfKey: slots, waiting: 1_000, waitingOfKey: 100 },
 }
 
 export type Passwords = ReturnType<typeof openPasswords>
 
-/** Hashes on the library's threads, never on the event loop, through a fair queue. */
+/** Hashes on the library's threads, never on the event loop. Waiting addresses take turns. */
 export function openPasswords({ hash, verify }: Pick<typeof argon2, 'hash' | 'verify'> = argon2) {
   const queue = new FairQueue(bounds)
   const dummyHash = hash(crypto.randomUUID(), cost)
   return {
-    hash: (password: string, { address, account }: Source) =>
-      queue.run(address, () => hash(password, cost), account),
+    hash: (password: string, address: string) => queue.run(address, () => hash(password, cost)),
     /** `hashed` is undefined if the account does not exist. The response time does not reveal this. */
-    matches: (password: string, hashed: string | undefined, { address, account }: Source) =>
+    matches: (password: string, hashed: string | undefined, address: string) =>
       queue.run(
         address,
         async () => (await verify(hashed ?? (await dummyHash), password)) && hashed !== undefined,
-        account,
       ),
   }
 }

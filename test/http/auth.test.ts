@@ -98,7 +98,7 @@ test("hashes passwords with the cost of OWASP's recommendation for argon2id", as
     costs.push(cost)
     return argon2.hash(text, cost)
   }
-  await openPasswords({ ...argon2, hash }).hash('secret-1', { address: '10.0.0.1', account: 'ada' })
+  await openPasswords({ ...argon2, hash }).hash('secret-1', '10.0.0.1')
   const recommended = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
   expect(costs).toEqual([recommended, recommended])
 })

@@ -137,7 +137,7 @@ async function signInBehind(count: number, address: string) {
   const spy = spyOn(passwords, 'matches').mockImplementation(async (...args) => {
     if (++arrived > count) all.resolve()
     await all.promise
-    return matches(...args).finally(() => checked.push(args[2].address))
+    return matches(...args).finally(() => checked.push(args[2]))
   })
   const guesses = upTo(count).map((n) => login(client, `unknown-${n}@example.com`, 'guess', address))
   await eventually('the checks of the first address', () => arrived === count)

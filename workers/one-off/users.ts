@@ -99,7 +99,6 @@ async function find(sql: Sql, email: string) {
   return account
 }
 
-const hashPassword = (password: string) =>
-  openPasswords().hash(password, { address: 'local', account: 'admin' })
+const hashPassword = (password: string) => openPasswords().hash(password, 'local')
 
 const newPassword = () => randomBytes(15).toString('base64url')

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { RateLimiterRes } from 'rate-limiter-flexible'
+import { FairQueue } from '../../admission/fair-queue.ts'
 import type { Config } from '../../config.ts'
 import type { Log } from '../../logger.ts'
-import { unavailable } from '../../responses/errors.ts'
 import { type OpenLimiter, passwordDelayed, rateLimited } from './budget.ts'
 
 interface SignInAttempt {
@@ -13,6 +13,12 @@ interface SignInAttempt {
 }
 
 type Check = () => Promise<boolean>
+
+/** The checks of an address for an account run one after another, so that all of them count. */
+const oneAtATime = {
+  ...{ what: 'sign-ins', whose: 'from this address to this account' },
+  ...{ slots: Infinity, slotsOfKey: 1, waitingOfKey: 50 },
+}
 
 /** Runs a check of a password and returns its result. @throws HttpError 429 after too many wrong passwords */
 export type CheckPassword = (attempt: SignInAttempt, isRight: Check) => Promise<boolean>
@@ -32,10 +38,10 @@ export function openPasswordChecks(limiterOf: OpenLimiter, config: Config): Chec
   const failures = limiterOf(policy)
   const signedIn = limiterOf({ name: 'signed-in', points: 1, seconds: exemptSeconds })
   const delays = openDelays(limiterOf, points)
-  const sequentially = openKeyedMutex()
+  const inTurn = new FairQueue(oneAtATime)
   return ({ address, email }, isRight) => {
     const [pair, account] = [hashedKey(`${address}\n${email}`), hashedKey(email)]
-    return sequentially(pair, async () => {
+    return inTurn.run(pair, async () => {
       const [failed, exempt] = await Promise.all([failures.get(pair), signedIn.get(pair)])
       if (failed && failed.consumedPoints >= points) throw rateLimited(policy, failed.msBeforeNext)
       await delays.begin(account, exempt !== null)
@@ -94,21 +100,3 @@ export const withFailureLog =
     if (!isGood) log.warn({ address, accountId }, 'sign-in failed: wrong password')
     return isGood
   }
-
-const maxWaiting = 100
-
-/** Runs checks with the same key one after another. */
-function openKeyedMutex() {
-  const lines = new Map<string, { last: Promise<unknown>; waiting: number }>()
-  return async (key: string, check: Check): Promise<boolean> => {
-    const line = lines.get(key) ?? { last: Promise.resolve(), waiting: 0 }
-    if (line.waiting >= maxWaiting) throw unavailable('Too many sign-ins are in progress; try again later')
-    lines.set(key, line)
-    line.waiting++
-    const done = line.last.then(check)
-    line.last = done.catch(() => {})
-    return done.finally(() => {
-      if (--line.waiting === 0) lines.delete(key)
-    })
-  }
-}
