@@ -1,10 +1,9 @@
-import { caseless } from '../../../src/schema/text.ts'
+import { caseless, normalEmail, oneForm } from '../../../src/schema/text.ts'
 import { CreateLabel } from '../../labels/schema.ts'
 import type { ImportedItem, ImportedPerson, LabelItem, TaskItem } from '../items.ts'
 import { type Mapping, valueFor } from '../mapping.ts'
 import { maxDescription } from './notes.ts'
 import { fieldKeyOf, type FieldSpec, fieldSpecOf } from './fields.ts'
-import type { People } from './people.ts'
 import { byWord, cut, nameIn } from './texts.ts'
 
 type Status = NonNullable<TaskItem['status']>
@@ -32,6 +31,44 @@ export function statusOf(list: string, { statuses }: Mapping): Status | null {
   const given = valueFor(statuses, list)
   return given === undefined ? (known.get(lettersOf(list)) ?? null) : given
 }
+
+/** The owner or a member of the project. */
+export interface ProjectPerson {
+  id: string
+  name: string
+  email: string
+}
+
+/** Finds the accounts of people in a file among the people of the project. */
+export class People {
+  private readonly byEmail: Map<string, ProjectPerson>
+  private readonly byName: Map<string, ProjectPerson[]>
+  private readonly byNameInAnyCase: Map<string, ProjectPerson[]>
+
+  constructor(
+    all: ProjectPerson[],
+    private readonly mapping: Mapping,
+  ) {
+    this.byEmail = new Map(all.map((one) => [normalEmail(one.email), one]))
+    this.byName = Map.groupBy(all, ({ name }) => oneForm(name))
+    this.byNameInAnyCase = Map.groupBy(all, ({ name }) => caseless(oneForm(name)))
+  }
+
+  find(person: ImportedPerson): ProjectPerson | undefined {
+    const email = valueFor(this.mapping.people, person.name) ?? person.email
+    return email === undefined ? this.named(person.name) : this.byEmail.get(normalEmail(email))
+  }
+
+  /** The only person of the project with this name, or with this name in another case. */
+  named(name: string): ProjectPerson | undefined {
+    const same = this.byName.get(oneForm(name)) ?? this.byNameInAnyCase.get(caseless(oneForm(name)))
+    return same?.length === 1 ? same[0] : undefined
+  }
+}
+
+/** Returns `Ada <ada@example.com>`, or only the name or the address. */
+export const textOfPerson = ({ name, email = '' }: ImportedPerson): string =>
+  name && email && name !== email ? `${name} <${email}>` : name || email
 
 /** The proposed mapping omits further names. Further labels and fields become lines of descriptions. */
 const max = { lists: 1_000, labels: 1_000, fields: 100, people: 1_000 }

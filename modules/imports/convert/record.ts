@@ -10,9 +10,8 @@ import type { ChildItem, ImportedPerson, SubtaskItem, TaskItem } from '../items.
 import type { Mapping } from '../mapping.ts'
 import type { Source } from '../sources.ts'
 import { type FieldSpec, valuesOf } from './fields.ts'
-import { maxLabelName, statusOf } from './names.ts'
+import { maxLabelName, type People, statusOf, textOfPerson } from './names.ts'
 import type { Notes } from './notes.ts'
-import { type People, textOfPerson } from './people.ts'
 import { cut, isBlank, nameIn } from './texts.ts'
 
 export interface ConvertContext {

@@ -1,8 +1,7 @@
 import '../../../modules/modules.ts'
 import { expect, test } from 'bun:test'
-import { NamesInFile } from '../../../modules/imports/convert/names.ts'
+import { NamesInFile, People } from '../../../modules/imports/convert/names.ts'
 import { Notes } from '../../../modules/imports/convert/notes.ts'
-import { People } from '../../../modules/imports/convert/people.ts'
 import {
   convertChild,
   type ConvertContext,

@@ -23,24 +23,8 @@ const items = upTo(10).flatMap((n) => [
 ])
 const created = { read: 10, created: 10, updated: 0, unchanged: 0, rejected: 0 }
 
-/** Ends the slice after each batch, as a stopping worker does. `onBatch` runs between the batches. */
-function perBatch(onBatch: (batch: number) => unknown = () => {}) {
-  let batch = 0
-  const isOver = () => {
-    batch++
-    return true
-  }
-  return {
-    batchRows: 500,
-    pauseMs: 0,
-    isOver,
-    isStopping: () => false,
-    get batch() {
-      return batch
-    },
-    onBatch,
-  }
-}
+/** Ends the slice after each batch, as a stopping worker does. */
+const perBatch = { batchRows: 500, pauseMs: 0, isOver: () => true, isStopping: () => false }
 
 async function rowsOf(projectId: string) {
   const [row] = await sql<{ tasks: number; subtasks: number; comments: number; links: number }[]>`
@@ -55,7 +39,7 @@ const all = { tasks: 10, subtasks: 10, comments: 10, links: 9 }
 test('continues after each batch without duplicates, and deletes the file at the end', async () => {
   const { owner, projectId } = await newProject()
   const id = await queue(owner, projectId, fileOf(items))
-  const slices = await work(id, perBatch())
+  const slices = await work(id, perBatch)
   expect(slices).toBeGreaterThan(10)
   expect(await resultOf(id)).toMatchObject({ state: 'done', counts: created, lines: [] })
   expect(await rowsOf(projectId)).toEqual(all)
@@ -90,7 +74,7 @@ test('a batch whose outcome was not stored runs again without duplicates', async
 async function changedAfterTasks(id: string, change: () => Promise<unknown>) {
   const run = openRunImport(services, { readers: { planka: lineReader }, batchRows: 3 })
   let isChanged = false
-  await work(id, perBatch(), async (data, throttle) => {
+  await work(id, perBatch, async (data, throttle) => {
     const [row] = await sql<{ created: number }[]>`select created from imports where id = ${id}`
     if (row!.created > 0 && !isChanged) {
       isChanged = true
