@@ -1,11 +1,7 @@
 import type { comments } from './schema/comments.ts'
 import type { outbox } from './schema/jobs.ts'
-import type { members } from './schema/members.ts'
-import type { projects } from './schema/projects.ts'
-import type { labels } from './schema/labels.ts'
+import type { members, projects, labels, taskFields, taskViews } from './schema/projects.ts'
 import type { subtasks } from './schema/subtasks.ts'
-import type { taskFields } from './schema/task-fields.ts'
-import type { taskViews } from './schema/task-views.ts'
 import type { optionalColumns, tasks } from './schema/tasks.ts'
 
 export type ProjectRow = typeof projects.$inferSelect

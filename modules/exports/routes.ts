@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { Elysia } from 'elysia'
-import { Flag } from '../../src/batch/dry-run.ts'
+import { Flag } from '../../src/batch/operation-schema.ts'
 import type { Download, Query } from '../../src/commands/query.ts'
 import type { RouteBuilders } from '../../src/http/route-builders.ts'
 import { AsOfParameter } from '../../src/log/as-of.ts'

@@ -1,5 +1,5 @@
 import type { FieldRow } from '../../drizzle/rows.ts'
-import { taskFields } from '../../drizzle/schema/task-fields.ts'
+import { taskFields } from '../../drizzle/schema/projects.ts'
 import { byAdmin, entity } from '../../src/model/definition.ts'
 import { conflict } from '../../src/responses/errors.ts'
 import { fieldView } from './schema.ts'

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import type { importLines } from '../../drizzle/schema/imports.ts'
-import { DryRun } from '../../src/batch/dry-run.ts'
+import { DryRun } from '../../src/batch/operation-schema.ts'
 import { view } from '../../src/model/view.ts'
 import { maxUrlCharacters } from '../../src/responses/errors.ts'
 import { Input } from '../../src/schema/input.ts'

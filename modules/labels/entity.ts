@@ -1,5 +1,5 @@
 import type { LabelRow } from '../../drizzle/rows.ts'
-import { labels } from '../../drizzle/schema/labels.ts'
+import { labels } from '../../drizzle/schema/projects.ts'
 import { entity, standardEvents } from '../../src/model/definition.ts'
 import { conflict } from '../../src/responses/errors.ts'
 import { caseless } from '../../src/schema/text.ts'

@@ -1,5 +1,5 @@
 import type { MemberRow } from '../../drizzle/rows.ts'
-import { members } from '../../drizzle/schema/members.ts'
+import { members } from '../../drizzle/schema/projects.ts'
 import type { Caller } from '../../src/identity/rights.ts'
 import { type AuthorizeUndo, byAdmin, entity } from '../../src/model/definition.ts'
 import { conflict, forbidden } from '../../src/responses/errors.ts'

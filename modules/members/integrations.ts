@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { Flag } from '../../src/batch/dry-run.ts'
+import { Flag } from '../../src/batch/operation-schema.ts'
 import type { Rows, StoredRows } from '../../src/model/entities.ts'
 import { view, type View } from '../../src/model/view.ts'
 import { notUndoable } from '../../src/responses/errors.ts'

@@ -6,7 +6,7 @@ import type { RouteRequest } from '../../src/commands/route-request.ts'
 import type { Services } from '../../src/services.ts'
 import { requireConfirmation, confirmationErrors } from '../accounts/confirm.ts'
 import { freeSlot } from '../members/integrations.ts'
-import { newToken } from '../tokens/own-tokens.ts'
+import { newToken } from '../tokens/routes.ts'
 import {
   badExpiry,
   CreateTokenBody,

@@ -1,6 +1,7 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
 import type { Query, ReadRequest } from '../../src/commands/query.ts'
 import { pinToVersion } from '../../src/log/as-of.ts'
+import type { Module } from '../../src/module.ts'
 import { requireVisible, type VisibleProject } from '../../src/reads/lookups.ts'
 import { pageOf } from '../../src/reads/pages.ts'
 import { etagAt } from '../../src/reads/versions.ts'
@@ -8,8 +9,8 @@ import { notFound } from '../../src/responses/errors.ts'
 import { pathAndQuery, respondByDigest, respondWithBody } from '../../src/responses/reply.ts'
 import type { Services } from '../../src/services.ts'
 import { openTaskSearch } from '../search/tasks.ts'
-import { taskView, userFields } from '../tasks/schema.ts'
 import { timedEtag } from '../tasks/claim.ts'
+import { taskView, userFields } from '../tasks/schema.ts'
 import { showClaims, type ShownClaims } from '../tasks/shown-claims.ts'
 import { dependsOnTime } from './filters.ts'
 import { asOfNeedsProject, badListQuery, ListTasksQuery, readTaskFilter } from './list-query.ts'
@@ -17,7 +18,7 @@ import { maxScannedTasks } from './list-rows.ts'
 import { listCharged, listShown, listTasks } from './list.ts'
 import type { TaskFilter } from './task-filter.ts'
 
-export function taskList(services: Services): Query {
+function taskList(services: Services): Query {
   return {
     about: `Returns the tasks of one project, or of all projects of the caller. Without \`sort\`, the order is oldest first; with a filter by due date, earliest due date first. \`dueBefore\` and \`dueAfter\` are exclusive. Tasks without a due date are last with \`sort=dueDate\`, first with \`-dueDate\`. \`sort=position\` lists one project in the order of its tasks. All filters can be combined. Some filters scan at most ${maxScannedTasks} tasks of a project for a page, so a page before the last may have fewer tasks than \`limit\`.`,
     input: ListTasksQuery,
@@ -104,3 +105,5 @@ async function readAsOf(
   const page = pageOf(pinToVersion(request, snapshot), found, viewWith(claims), filter.sort.cursorOf)
   return respondByDigest(request, page, snapshot.version)
 }
+
+export const taskLists: Module = { reads: (services) => [['/tasks', taskList(services), 'List tasks']] }

@@ -7,10 +7,9 @@ import { hasNoReferences, visibleColumns, visibleEventId } from '../../src/log/r
 import { type JoinedRows, openShownRows } from '../../src/log/shown-rows.ts'
 import { batched } from '../../src/postgres/batch.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
-import { byOrdinal } from '../../src/postgres/row-order.ts'
+import { byOrdinal, readInTwoSteps } from '../../src/postgres/row-order.ts'
 import { type LookUp, openLookUp, requireVisible } from '../../src/reads/lookups.ts'
 import { nameTagOf } from '../../src/reads/names.ts'
-import { readInTwoSteps } from '../../src/reads/two-steps.ts'
 import type { Versioned, Versions } from '../../src/reads/versions.ts'
 import { type Pair, pairsOf, visibleProject } from '../../src/reads/visible.ts'
 import { notFound } from '../../src/responses/errors.ts'
@@ -19,8 +18,8 @@ import { Input } from '../../src/schema/input.ts'
 import type { Services } from '../../src/services.ts'
 import { taskSnapshotParameters, getTaskAsOf, projectIdNeedsAsOf } from './as-of.ts'
 import { claimTag, claimTagOf } from './claim.ts'
-import { showClaims } from './shown-claims.ts'
 import { taskView } from './schema.ts'
+import { showClaims } from './shown-claims.ts'
 
 interface SeenTask extends Versioned {
   eventId: string

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { DryRun } from '../../src/batch/dry-run.ts'
+import { DryRun } from '../../src/batch/operation-schema.ts'
 import { command, inProject, type RuleContext } from '../../src/commands/command.ts'
 import { roleNeeded } from '../../src/identity/rights.ts'
 import { taskIdOf } from '../../src/log/rows.ts'

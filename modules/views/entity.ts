@@ -1,5 +1,5 @@
 import type { ViewRow } from '../../drizzle/rows.ts'
-import { taskViews } from '../../drizzle/schema/task-views.ts'
+import { taskViews } from '../../drizzle/schema/projects.ts'
 import { entity, standardEvents } from '../../src/model/definition.ts'
 import { savedView } from './schema.ts'
 

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import type { webhookDeliveries } from '../../drizzle/schema/webhook-deliveries.ts'
+import type { webhookDeliveries } from '../../drizzle/schema/webhooks.ts'
 import { view } from '../../src/model/view.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { Count, Id, OrNull, Timestamp } from '../../src/schema/response.ts'

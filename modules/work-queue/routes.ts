@@ -1,9 +1,14 @@
 import { Elysia } from 'elysia'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ReadRequest } from '../../src/commands/query.ts'
 import type { RouteBuilders } from '../../src/http/route-builders.ts'
+import type { Caller } from '../../src/identity/rights.ts'
 import type { Module } from '../../src/module.ts'
+import { requireVisible } from '../../src/reads/lookups.ts'
+import type { Reply } from '../../src/responses/reply.ts'
 import type { Services } from '../../src/services.ts'
+import { openLongPoll } from '../events/long-poll.ts'
 import { claimNextTask, claimTask, releaseTask } from './commands.ts'
-import { openUntilReady } from './wait.ts'
 
 export const workQueue: Module = {
   writes: [
@@ -17,4 +22,38 @@ export function workQueueRoutes({ callerGuard, commandRoute }: RouteBuilders, se
   return new Elysia()
     .use(callerGuard)
     .post(...commandRoute('/projects/:id/claim-next', claimNextTask, 'Claim the next ready task', { repeat }))
+}
+
+/** The longest pause between two attempts of one request: most changes of a busy project make no task ready. */
+const maxPauseMs = 200
+
+const pauseAfter = (attempts: number) => sleep(Math.min(maxPauseMs, 2 ** attempts))
+
+/** With `wait` in the body, claims again after each change of the project, until a task is ready or the time is over. */
+function openUntilReady(services: Pick<Services, 'authenticate' | 'findRole' | 'subscriptions'>) {
+  const longPoll = openLongPoll(services)
+  return async (context: ReadRequest, write: (caller: Caller) => Promise<Reply>): Promise<Reply> => {
+    const { request, caller, body, params } = context
+    const { wait } = body as { wait?: number }
+    if (wait === undefined) return write(caller)
+    let attempts = 0
+    const attempt = async (caller: Caller) => {
+      // The version is read before the attempt, so that no later change is missed.
+      const { projectId, version } = await requireVisible(services.findRole, caller, params.id)
+      const reply = await write(caller)
+      return { projectId, version, reply, pause: pauseAfter(++attempts) }
+    }
+    let last = await attempt(caller)
+    last = await longPoll(context, last, {
+      waitMs: wait * 1_000,
+      projectsOf: (state) => [state],
+      hasEvents: ({ reply }) => reply.status !== 204,
+      async reload(caller) {
+        await last.pause
+        // A client that has gone away would hold the claim until its end.
+        return request.signal.aborted ? last : (last = await attempt(caller))
+      },
+    })
+    return last.reply
+  }
 }

@@ -7,7 +7,7 @@ import { nearest } from '../schema/nearest.ts'
 import { validationError } from '../schema/validation.ts'
 import { badRequest } from '../responses/errors.ts'
 import { mapInOrder } from './map-in-order.ts'
-import type { OperationType, OperationTypes, Operation } from './operation-types.ts'
+import type { OperationType, OperationTypes, Operation } from './operation-schema.ts'
 
 export const wrongProject = (key = 'projectId') =>
   badRequest(

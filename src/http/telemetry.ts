@@ -2,7 +2,7 @@ import { Elysia } from 'elysia'
 import type { Config } from '../config.ts'
 import type { Caller } from '../identity/rights.ts'
 import type { Log } from '../logger.ts'
-import type { RequestDurations } from '../metrics/requests.ts'
+import type { RequestDurations } from '../metrics/counts.ts'
 import { readTraceparent, type Span, type Tracing } from '../tracing/tracing.ts'
 
 /** The parts of a request that logs and metrics use. A part is undefined if the request failed too early. */

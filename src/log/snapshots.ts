@@ -1,8 +1,7 @@
 import type { Charge } from '../admission/expensive.ts'
 import type { Caller } from '../identity/rights.ts'
 import type { Sql } from '../postgres/database.ts'
-import { eventsExpired, type OldestSeq, requireRetained } from '../reads/retention.ts'
-import { seqAt } from '../reads/seq-at.ts'
+import { eventsExpired, type OldestSeq, requireRetained, seqAt } from '../reads/retention.ts'
 import type { Versioned } from '../reads/versions.ts'
 import { asOfAhead, type Snapshot, parseAsOf, tooFarBack } from './as-of.ts'
 

@@ -2,9 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isMigrated, migrate, withConnections } from '../../drizzle/migrate.ts'
 import type { Config } from '../config.ts'
 import type { Log } from '../logger.ts'
-import { openDatabase, type Sql } from '../postgres/database.ts'
-import { missingExtensions, warnAboutExtensions } from '../postgres/extensions.ts'
 import type { Server } from '../postgres/connect.ts'
+import { openDatabase, type Sql } from '../postgres/database.ts'
 import { primaryServer } from '../postgres/primary.ts'
 import { within } from '../within.ts'
 import { explain, requireUsable, toConfigError } from './database-errors.ts'
@@ -82,4 +81,21 @@ export function print({ code, text }: CommandResult): number {
   if (code === 0) console.log(text)
   else console.error(text)
   return code
+}
+
+const uses: Record<string, string> = {
+  btree_gin: 'searches are slower in a database with many projects',
+  pg_trgm: 'searches without a hit suggest no similar titles',
+}
+
+/** Returns the extensions that the search uses and the database lacks. */
+export async function missingExtensions(sql: Sql): Promise<string[]> {
+  const rows = await sql<{ name: string }[]>`select extname as name from pg_extension`
+  return Object.keys(uses).filter((name) => !rows.some((row) => row.name === name))
+}
+
+export function warnAboutExtensions(log: Log, missing: string[]): void {
+  if (missing.length === 0) return
+  const effects = missing.map((name) => `${uses[name]} (${name})`).join(', and ')
+  log.warn(`the database lacks an extension: ${effects}`)
 }

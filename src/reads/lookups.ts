@@ -1,16 +1,15 @@
 import { LRUCache } from 'lru-cache'
-import { type Caller, isWithinToken, type Role } from '../identity/rights.ts'
 import { isId } from '../id-format.ts'
+import { type Caller, isWithinToken, type Role } from '../identity/rights.ts'
 import { type Hits, newHits } from '../metrics/counts.ts'
 import type { Distribution } from '../metrics/family.ts'
 import { batched } from '../postgres/batch.ts'
 import type { Sql, SqlPart } from '../postgres/database.ts'
-import { readInTwoSteps } from './two-steps.ts'
-import { readRows } from '../postgres/row-order.ts'
+import { readInTwoSteps, readRows } from '../postgres/row-order.ts'
 import { notFound } from '../responses/errors.ts'
 import { lastRenaming } from './names.ts'
-import { type Pair, pairsOf, visibleProject } from './visible.ts'
 import type { Versioned, Versions } from './versions.ts'
+import { type Pair, pairsOf, visibleProject } from './visible.ts'
 
 /** The most cached results for each kind of look-up: about 20 MB. */
 const cachedLookups = 50_000

@@ -1,6 +1,5 @@
 import { expect, test } from 'bun:test'
-import { restore } from '../../modules/undo/decide-undo.ts'
-import type { UndoState } from '../../modules/undo/invert.ts'
+import { restore, type UndoState } from '../../modules/undo/decide-undo.ts'
 import type { LoggedEvent } from '../../src/log/undo-input.ts'
 import { editor, memberOf, owner, project, stranger } from './events.ts'
 import { contextOf, folded, errorOf } from './given.ts'

@@ -26,7 +26,7 @@ import {
 } from './events.ts'
 import { ruleOf, contextOf, folded } from './given.ts'
 import { cases } from '../support/depth.ts'
-import { invert, type UndoState } from '../../modules/undo/invert.ts'
+import { invert, type UndoState } from '../../modules/undo/decide-undo.ts'
 import { newId } from '../../src/ids.ts'
 import type { LoggedEvent } from '../../src/log/undo-input.ts'
 

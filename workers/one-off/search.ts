@@ -1,5 +1,5 @@
 import { fillStart } from '../../modules/search/documents.ts'
-import { missingExtensions } from '../../src/postgres/extensions.ts'
+import { missingExtensions } from '../../src/process/database.ts'
 import { indexState } from '../search/progress.ts'
 import {
   type AdminContext,
