@@ -56,7 +56,10 @@ function zoneNamed(text: string): string | undefined {
 const time =
   /(?:T|,?\s+(?:(?:at|um|à|às|a las|o)\s+)?)(\d{1,2})(?:[:h.](\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?|(?=\s*[ap]\.?\s?m))(?:\s*([ap])\.?\s?m\.?|\s*uhr)?\s*(Z\b|(?:GMT|UTC)?[+-]\d{1,2}(?::?\d{2})?|[A-Z]+\/[A-Z_/]+|[A-Z]{2,5})?(?:\s*(?:\(([^()]*(?:\([^()]*\)[^()]*)*)\)|\[[^\][]*\]))?$/i
 
-/** Returns the time at the end of a text, from `index` on. Its zone is undefined if the text has none, and null if it is unknown. */
+/**
+ * Returns the time at the end of a text, from `index` on, in ms of the day. Its zone is undefined if the text has none, and
+ * null if it is unknown.
+ */
 export function clockIn(text: string) {
   const match = time.exec(text)
   if (!match) return undefined
@@ -65,9 +68,9 @@ export function clockIn(text: string) {
   const [minute, second] = [Number(minutes), Number(seconds)]
   if (hour > 23 || minute > 59 || second > 59 || (half && !/^0?[1-9]$|^1[0-2]$/.test(hours!)))
     return undefined
-  const millisecond = Number(fraction.padEnd(3, '0').slice(0, 3))
+  const ms = ((hour * 60 + minute) * 60 + second) * 1_000 + Number(fraction.padEnd(3, '0').slice(0, 3))
   const zone = offset ?? inParentheses
-  return { index: match.index, hour, minute, second, millisecond, zone: zone && zoneIn(zone.trim()) }
+  return { index: match.index, ms, zone: zone && zoneIn(zone.trim()) }
 }
 
 const maxCharacters = 80
@@ -117,6 +120,8 @@ export const isDate = (text: string): boolean =>
   text.length <= maxCharacters && dayOf(text.slice(0, clockIn(text)?.index), 'day') !== undefined
 
 const maxZones = 1_000
+const maxDays = 20_000
+const dayMs = 86_400_000
 
 /** Reads the dates of one file. */
 export class Dates {
@@ -128,6 +133,8 @@ export class Dates {
   readonly format?: string
   /** The names of time zones by their texts in the file. */
   private readonly zones = new Map<string, string>()
+  /** Offsets in minutes by time zone and day, because luxon takes microseconds. Null: the offset changes near the day. */
+  private readonly offsets = new Map<string, number | null>()
 
   constructor({ dateFormat, timeZone = 'UTC' }: { dateFormat?: string; timeZone?: string }) {
     this.zone = timeZone
@@ -168,14 +175,30 @@ export class Dates {
   private guess(text: string, isDue: boolean, given?: string): string | undefined {
     // Milliseconds since 1970, as ClickUp writes them, or seconds.
     if (/^[1-9]\d{9}(\d{3})?$/.test(text)) return new Date(Number(text.padEnd(13, '0'))).toISOString()
-    const { index, zone, ...clock } = clockIn(text) ?? {}
-    const day = dayOf(text.slice(0, index), this.first)
-    const isMidnight = Object.values(clock).every((part) => part === 0)
-    if (!day || index === undefined || (isDue && isMidnight)) return day?.toISODate() ?? undefined
-    if (zone === null) return undefined
-    const inFile = zone ?? this.zoneOf(given)
-    this.usedZone ||= zone === undefined && inFile === this.zone
-    return new Date(day.set(clock).setZone(inFile, { keepLocalTime: true }).toMillis()).toISOString()
+    const clock = clockIn(text)
+    const day = dayOf(text.slice(0, clock?.index), this.first)
+    if (!day || !clock || (isDue && clock.ms === 0)) return day?.toISODate() ?? undefined
+    if (clock.zone === null) return undefined
+    const zone = clock.zone ?? this.zoneOf(given)
+    this.usedZone ||= clock.zone === undefined && zone === this.zone
+    return this.instantOf(day.toMillis() + clock.ms, zone)
+  }
+
+  /** @param local in ms since 1970, as if it were in UTC */
+  private instantOf(local: number, zone: string): string {
+    const day = Math.floor(local / dayMs)
+    const key = `${zone} ${day}`
+    let offset = this.offsets.get(key)
+    if (offset === undefined) {
+      const [before, after] = [day - 1, day + 2].map(
+        (one) => DateTime.fromMillis(one * dayMs, { zone }).offset,
+      )
+      offset = before === after ? before! : null
+      if (this.offsets.size < maxDays) this.offsets.set(key, offset)
+    }
+    if (offset !== null) return new Date(local - offset * 60_000).toISOString()
+    const time = DateTime.fromMillis(local, { zone: 'UTC' }).setZone(zone, { keepLocalTime: true })
+    return new Date(time.toMillis()).toISOString()
   }
 }
 
