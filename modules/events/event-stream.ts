@@ -116,7 +116,7 @@ function framesOf({ events, bytes }: EncodedEvents, types: string[] | null) {
   return text ? encode(text) : null
 }
 
-/** The most events in one chunk of a stream. */
+/** The maximum number of events in one chunk of a stream. */
 const maxEvents = 100
 const maxCacheBytes = 33_554_432
 const cachedMs = 2_000

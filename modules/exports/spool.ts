@@ -6,7 +6,7 @@ import { errorCode } from '../../src/postgres/errors.ts'
 import { unavailable } from '../../src/responses/errors.ts'
 import { chunkBytes, type Chunks } from './response.ts'
 
-/** The most bytes that a file is ahead of its client. With the bound of downloads, temporary files take at most 4 GiB. */
+/** The maximum number of bytes that a file is ahead of its client. With the bound of downloads, temporary files take at most 4 GiB. */
 const maxAheadBytes = 67_108_864
 /** A writer that has waited this long for its client ends if another export waits for a place. */
 const maxHeldMs = 30_000

@@ -6,7 +6,7 @@ import { unavailable } from '../../src/responses/errors.ts'
 import type { Services } from '../../src/services.ts'
 
 const what = 'exports'
-/** The most exports of a process whose clients receive the file. */
+/** The maximum number of exports of a process whose clients receive the file. */
 const maxDownloads = 64
 /** How long an export waits before its response begins, and how long between the projects of an account. */
 export const firstWaitMs = 10_000

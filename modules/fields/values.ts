@@ -8,7 +8,7 @@ export type FieldValue = string | number | boolean
 export type StoredValues = NonNullable<TaskRow['fields']>
 type StoredValue = StoredValues[string]
 
-/** The most values of a task, and the most characters of these values as JSON. */
+/** The maximum number of values of a task, and the maximum number of characters of these values as JSON. */
 export const maxValues = 50
 export const maxValueCharacters = 20_000
 const maxTextCharacters = 2_000

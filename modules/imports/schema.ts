@@ -12,7 +12,7 @@ import { sources } from './sources.ts'
 
 const Source = OneOf('ImportSource', sources, 'the system that wrote the file')
 
-/** The most bytes of the parts of a form besides the file. */
+/** The maximum number of bytes of the parts of a form besides the file. */
 export const formBytes = 1_048_576
 
 const parameters = (maxMapping: number) => ({

@@ -14,7 +14,7 @@ import { hostnameOf } from '../../src/hosts.ts'
 import { baseHeaders, requestId } from '../../src/responses/reply.ts'
 import { ownIteration } from '../../src/admission/expensive.ts'
 
-/** The most slots of calls in progress. A call needs memory for its message and 30 KB for the protocol. */
+/** The maximum number of slots of calls in progress. A call needs memory for its message and 30 KB for the protocol. */
 const limits = { what: 'calls of tools', ofAll: 10_000, ofAccount: 1_000 }
 /** A call has one slot for each 16 KiB of its message. */
 const bytesOfSlot = 16_384

@@ -3,7 +3,7 @@ import { model } from '../../src/model/model.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { fillStart, type Row, writeDocuments } from './documents.ts'
 
-/** The most projects and events of one step. Each project gets the same number of events. */
+/** The maximum number of projects and events of one step. Each project gets the same number of events. */
 export const maxProjects = 100
 const maxEvents = 1_000
 /** The event of a moved task contains at most 100 children of 200,000 characters: it counts as so many events. */

@@ -7,7 +7,7 @@ import { openScope, withIndexed } from './routes.ts'
 import { type SearchQuery, type Term, termQuery } from './text/query.ts'
 import type { Scope } from './up-to-date.ts'
 
-/** The most ids of a list that first finds its tasks. */
+/** The maximum number of ids of a list that first finds its tasks. */
 const maxFoundTasks = 2_000
 /** So many terms are looked up to find one that few tasks hold. */
 const maxLookedUp = 4

@@ -59,7 +59,7 @@ interface Filter<Value> {
 }
 const filter = <Value>(one: Filter<Value>) => one as Filter<never>
 
-/** The most ids in `labels` and `anyLabel`. */
+/** The maximum number of ids in `labels` and `anyLabel`. */
 const maxLabels = 50
 
 const isIdList = (value: unknown) => {

@@ -5,7 +5,7 @@ import { and, conditionsOf, hasFilters } from './filters.ts'
 import { branchesOf, conditionsWithoutIndex, isInBranch, isWithin, keyIn, orderOf } from './sorts.ts'
 import type { TaskFilter } from './task-filter.ts'
 
-/** The most tasks of a project that one page scans if no index covers both the order and the filter of the list. */
+/** The maximum number of tasks of a project that one page scans if no index covers both the order and the filter of the list. */
 export const maxScannedTasks = 2_000
 
 interface Selection {

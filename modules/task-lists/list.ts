@@ -16,7 +16,7 @@ import { byPosition, orderOf } from './sorts.ts'
 import type { TaskFilter } from './task-filter.ts'
 import { maxScannedTasks, openRows } from './list-rows.ts'
 
-/** The most tasks that one page of the tasks of many projects scans. */
+/** The maximum number of tasks that one page of the tasks of many projects scans. */
 export const maxScannedTasksOfAll = 20_000
 /** A page of many projects costs one read if it is full after a scan of as many tasks as a page of one project. */
 export const firstScannedTasksOfAll = maxScannedTasks

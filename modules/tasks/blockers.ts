@@ -5,7 +5,7 @@ import type { CheckedState } from '../../src/model/definition.ts'
 import { type Fact, factQuery, type FactKind, type FactQuery } from '../../src/model/facts.ts'
 import { badRequest, conflict } from '../../src/responses/errors.ts'
 
-/** The most tasks that block a task, directly or through other tasks. */
+/** The maximum number of tasks that block a task, directly or through other tasks. */
 const maxBlockers = 5_000
 /** Errors contain this many tasks of a cycle, and this many characters of a title. */
 const named = { tasks: 20, characters: 100 }

@@ -6,7 +6,7 @@ import { type Fact, factQuery, type FactKind, type FactQuery } from '../../src/m
 import { textLength } from '../../src/model/model.ts'
 import { conflict } from '../../src/responses/errors.ts'
 
-/** The most tasks that one move changes because the moved task blocks them. */
+/** The maximum number of tasks that one move changes because the moved task blocks them. */
 const maxDependents = 500
 
 /** The tasks that a moving task blocks. A move has a commit of its own, so no earlier event changes these tasks. */

@@ -17,7 +17,7 @@ import { claimOf, claimSchema, claimTag } from './claim.ts'
 import * as kinds from './kinds.ts'
 import { taskField } from './kinds.ts'
 
-/** The most labels of a task, and the most tasks that block it. */
+/** The maximum number of labels of a task, and the maximum number of tasks that block it. */
 export const maxIds = 50
 
 export const statuses = ['TODO', 'IN_PROGRESS', 'DONE'] as const

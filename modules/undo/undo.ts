@@ -54,7 +54,7 @@ interface Undone {
   changes: ReadEvent[]
 }
 
-/** The most bytes of events in a response. A single longer event is shown in full. */
+/** The maximum number of bytes of events in a response. A single longer event is shown in full. */
 const maxResponseBytes = 500_000
 
 const undoneView = view<Undone>({

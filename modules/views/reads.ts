@@ -13,7 +13,7 @@ interface SeenView extends SeenProject {
   query: ViewRow['query']
 }
 
-/** The most views in memory. A view has at most 4,000 characters, so these are at most about 40 MB. */
+/** The maximum number of views in memory. A view has at most 4,000 characters, so these are at most about 40 MB. */
 const cachedViews = 5_000
 
 /** One query reads the view and the version of its project, so a later change of the view changes the ETag too. */

@@ -6,7 +6,7 @@ import { Id, Timestamp } from '../../src/schema/response.ts'
 import { Name } from '../../src/schema/text.ts'
 import { ListTasksQuery } from '../task-lists/list-query.ts'
 
-/** The most parameters of a view, and the most characters of their names and values together. */
+/** The maximum number of parameters of a view, and the maximum number of characters of their names and values together. */
 export const maxParameters = 20
 export const maxCharacters = 4_000
 

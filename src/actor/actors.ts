@@ -155,7 +155,7 @@ interface Exclusive {
 
 type Queue = (QueuedCommand | Exclusive)[]
 
-/** The most commands in a batch that read the log: each may load thousands of rows. */
+/** The maximum number of commands in a batch that read the log: each may load thousands of rows. */
 const maxLogReaders = 4
 
 export const mailboxFull = () => unavailable('Too many writes wait for this project')

@@ -4,7 +4,7 @@ import type { Sql } from '../postgres/database.ts'
 import { eventFields, eventRows } from '../postgres/columns.ts'
 
 const pageEvents = 1_000
-/** The most pages to search while event ids are ahead of the clock: enough to find nearly every retried command. */
+/** The maximum number of pages to search while event ids are ahead of the clock: enough to find nearly every retried command. */
 const maxPagesAhead = 5
 
 /** Finds the first event of each command in a project's log up to a version; null if the search ended too early. */

@@ -13,7 +13,7 @@ import type { Registered, Registry } from './registry.ts'
 import type { RoutedCommand } from './request.ts'
 
 /**
- * The most remembered ids of retried commands. An id is remembered for the write timeout, because an original that
+ * The maximum number of remembered ids of retried commands. An id is remembered for the write timeout, because an original that
  * arrives later has missed its deadline.
  */
 const maxRetried = 100_000

@@ -28,7 +28,7 @@ const maxAgeMs = 500
 /** Limits: the number of events of one project, and the bytes of all projects together. */
 const maxEvents = 500
 const maxBytes = 16_777_216
-/** The most bytes that one call returns. A larger event is returned as the only event. */
+/** The maximum number of bytes that one call returns. A larger event is returned as the only event. */
 const maxBytesReturned = 262_144
 
 /** The last events of projects with streams in this process. Events that may change who can read are not stored. */

@@ -103,7 +103,7 @@ async function readBytes(request: Request, limitBytes: number): Promise<Uint8Arr
 
 /** More levels than any body needs, and far too few to overflow the stack of a recursive function. */
 const maxLevels = 32
-/** The most keys and elements in a body. A batch of 500 operations with every field has half of this number. */
+/** The maximum number of keys and elements in a body. A batch of 500 operations with every field has half of this number. */
 const maxParts = 50_000
 
 export const bodyMissing = () => badRequest('A body is required: send a JSON object')

@@ -27,7 +27,7 @@ const swaggerAssets = ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.
 
 type Content = string | Uint8Array<ArrayBuffer>
 
-/** The most base paths whose copies of a page stay in memory. */
+/** The maximum number of base paths whose copies of a page stay in memory. */
 const maxBasePaths = 16
 
 interface Cached {

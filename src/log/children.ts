@@ -5,7 +5,7 @@ export type Children = { [E in ChildOfTask]: Rows[E][] }
 type Child = Rows[ChildOfTask]
 
 export const maxMoved = { rows: 5_000, characters: 4_000_000 }
-/** The most children in one event. A child with a longer text has an event of its own. */
+/** The maximum number of children in one event. A child with a longer text has an event of its own. */
 const maxInEvent = { rows: 100, characters: 200_000 }
 
 export const noChildren = () =>

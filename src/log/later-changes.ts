@@ -126,7 +126,7 @@ export async function readUnassignments(
   return Map.groupBy(rows, ({ removal }) => removal)
 }
 
-/** The most new sort keys that an undo follows: those of about 400 commits. */
+/** The maximum number of new sort keys that an undo follows: those of about 400 commits. */
 const maxRespacings = 50_000
 
 /** Reads the events that gave tasks new sort keys since the first of the events that moved or deleted a task. */

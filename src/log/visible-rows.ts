@@ -6,7 +6,7 @@ import { columnList } from '../postgres/columns.ts'
 import type { Sql, SqlPart } from '../postgres/database.ts'
 import { visibleColumns } from './rows-at.ts'
 
-/** The most lists remembered: about 2 MB. */
+/** The maximum number of lists remembered: about 2 MB. */
 const maxLists = 10_000
 
 /** Lists in which this process has seen rows with references. Only a hint: a wrong one costs time. */

@@ -19,7 +19,7 @@ export interface Reference {
    * without regard to case. If no such row exists, the reference is dropped, or a copy of the row is created.
    */
   onMove: 'drop' | { by: string; creates?: true }
-  /** The most ids in a list. */
+  /** The maximum number of ids in a list. */
   max?: number
   values?: KeyedValues
 }
@@ -85,7 +85,7 @@ export interface EntityDefinition<E extends Entity = Entity> {
   optionalColumns?: readonly string[]
   /** Checks by column: each runs if a new, changed, restored or moved row has a new value in the column. */
   checks?: { [Column in keyof Rows[E]]?: Check<Rows[E]> }
-  /** The most rows in a project. Needs `load: 'with project'`. */
+  /** The maximum number of rows in a project. Needs `load: 'with project'`. */
   maxRows?: number
   /**
    * Returns the values that an undo writes. Without this function, an undo writes the logged `values`.

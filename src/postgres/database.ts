@@ -113,7 +113,7 @@ const searchPlans = {
 /** Opened by the first search. */
 const searchPool = { connections: 2, settings: searchPlans }
 
-/** The most exports of a process that read the database at the same time. */
+/** The maximum number of exports of a process that read the database at the same time. */
 export const maxExports = 4
 
 /** Opened by the first export. Each export begins with the settings of its transaction. */

@@ -11,7 +11,7 @@ interface PoolOptions extends QueryOptions {
   pooler: string
   connections: number
   statementMs: number
-  /** The most characters of the prepared statements of a connection. A pooler has its own limit. */
+  /** The maximum number of characters of the prepared statements of a connection. A pooler has its own limit. */
   maxStatementCharacters?: number
   settings?: Record<string, string>
 }

@@ -11,7 +11,7 @@ import { lastRenaming } from './names.ts'
 import type { Versioned, Versions } from './versions.ts'
 import { type Pair, pairsOf, visibleProject } from './visible.ts'
 
-/** The most cached results for each kind of look-up: about 20 MB. */
+/** The maximum number of cached results for each kind of look-up: about 20 MB. */
 const cachedLookups = 50_000
 
 /** A project that the caller may see. The version is part of the ETags of its lists. */
@@ -38,7 +38,7 @@ interface LookUpSpec<S extends Versioned> {
   make(seen: Versioned, fields: string[]): S
   /** True if `columns` depend on the names of accounts. Then a result with `renaming` is valid until the next renaming. */
   hasNames?: boolean
-  /** The most cached results. */
+  /** The maximum number of cached results. */
   max?: number
 }
 

@@ -5,7 +5,7 @@ import { badRequest } from '../responses/errors.ts'
 import { isId, nilId } from '../id-format.ts'
 import { type CachedBody, parsedUrl } from '../responses/reply.ts'
 
-/** The most bytes of a page. A single longer row has a page of its own. */
+/** The maximum number of bytes of a page. A single longer row has a page of its own. */
 export const pageBytes = 1_048_576
 
 /** A page of at most this many rows has at most about 10 MB, so the query need not add up the lengths of texts. */
@@ -28,7 +28,7 @@ export const Limit = (fallback: number, max: number) =>
       minimum: 1,
       maximum: max,
       fallback,
-      description: `The most rows in a page: 1 to ${max}, by default ${fallback}. A page also ends at ${pageBytes} bytes; the Link header then leads to the next page`,
+      description: `The maximum number of rows in a page: 1 to ${max}, by default ${fallback}. A page also ends at ${pageBytes} bytes; the Link header then leads to the next page`,
       examples: [20],
     }),
   )

@@ -65,7 +65,7 @@ interface Committed {
 /** The first commit after an event: the new version, and the ids of the tasks and views that the commit changed or deleted. */
 type NextCommit = VersionRef & { rows: string[] }
 
-/** The most ids of a generation. Two generations take about 20 MB. */
+/** The maximum number of ids of a generation. Two generations take about 20 MB. */
 const maxIds = 100_000
 const maxRows = 100
 /** Shared by most commits, because they only create rows. */

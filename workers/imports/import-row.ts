@@ -26,7 +26,7 @@ export interface Run {
   running: RunningImport
   throttle: Throttle
   largeFiles: LargeFiles
-  /** The most rows that one command imports. */
+  /** The maximum number of rows that one command imports. */
   batchRows: number
 }
 

@@ -4,7 +4,7 @@ import { type Throttle, whilePagesAreFull } from '../throttle.ts'
 import { withUndoError } from './undo-import.ts'
 
 const keptDays = 30
-/** The most imports of one statement. The next statement continues. */
+/** The maximum number of imports of one statement. The next statement continues. */
 const pageImports = 100
 
 const pageRows = { import_items: 2_000, import_chunks: 20, import_lines: 2_000, import_batches: 2_000 }

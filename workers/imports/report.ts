@@ -30,7 +30,7 @@ export interface NewLine {
 
 /** A report has at most this many lines, and as many `kept` lines of an undo. A line takes up to 2 KB. */
 const maxLines = 10_000
-/** The most lines of all reports of an account. */
+/** The maximum number of lines of all reports of an account. */
 const maxLinesOfAccount = 50_000
 /** The numbers of `kept` lines follow this number, so that they are the last lines of a report. */
 const keptFrom = 1_000_000_000

@@ -152,7 +152,7 @@ export type SubItem = { taskN: number; key: string } & (
   { kind: 'leaf'; item: TaskItem } | { kind: 'task'; item: Pick<TaskItem, 'title' | 'hasNoId'> }
 )
 
-/** The most bytes of the items of a page. A single longer item has a page of its own. */
+/** The maximum number of bytes of the items of a page. A single longer item has a page of its own. */
 const pageBytes = 4_000_000
 
 /** Reads rows until there are `limit`, or their items fill a page. */
@@ -244,7 +244,7 @@ export async function hasSubItems(sql: Sql, importId: string): Promise<boolean> 
   return found !== undefined
 }
 
-/** The most items of a statement. */
+/** The maximum number of items of a statement. */
 const pageItems = 5_000
 
 type Position = Pick<RunningImport, 'id' | 'cursor'>

@@ -100,7 +100,7 @@ const readEvents = (undo: Undo, batch: number) => {
 const isOwn = ({ sql, importId, projectId }: Undo) => sql`(x.project_id is not distinct from ${projectId}
   and exists (select from import_batches where import_id = ${importId} and seq = x.batch))`
 
-/** The most events of others that are read of a task. */
+/** The maximum number of events of others that are read of a task. */
 const maxChanges = 200
 
 interface Changes {
@@ -134,7 +134,7 @@ async function readChanges(undo: Undo, events: ReadEvent[]) {
     byTask.get(taskId ?? '') ?? { changed: [], undone: new Set<number>() }
 }
 
-/** The most tasks that a statement reads. */
+/** The maximum number of tasks that a statement reads. */
 const pageTasks = 5_000
 
 /** Returns the ids of labels and the keys of fields in `events` that tasks of the project have. */

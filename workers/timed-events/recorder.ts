@@ -8,9 +8,9 @@ import { workerActor } from '../cascade.ts'
 import { reasonOf } from '../reason.ts'
 import type { Throttle } from '../throttle.ts'
 
-/** The most projects in which commands run at the same time. */
+/** The maximum number of projects in which commands run at the same time. */
 const maxProjects = 100
-/** The most tasks of one project that wait for a command. A later round finds further tasks again. */
+/** The maximum number of tasks of one project that wait for a command. A later round finds further tasks again. */
 const maxWaiting = 5_000
 
 /** Runs commands for tasks whose time has come, one after another in each project. */

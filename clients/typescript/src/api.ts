@@ -3190,7 +3190,7 @@ export interface operations {
   listProjects: {
     parameters: {
       query?: {
-        /** @description The most rows in a page: 1 to 1000, by default 1000. A page also ends at 1048576 bytes; the Link header then leads to the next page */
+        /** @description The maximum number of rows in a page: 1 to 1000, by default 1000. A page also ends at 1048576 bytes; the Link header then leads to the next page */
         limit?: number
         /** @description From the Link header of the previous page */
         cursor?: string
@@ -3351,7 +3351,7 @@ export interface operations {
   listMembers: {
     parameters: {
       query?: {
-        /** @description The most rows in a page: 1 to 200, by default 50. A page also ends at 1048576 bytes; the Link header then leads to the next page */
+        /** @description The maximum number of rows in a page: 1 to 200, by default 50. A page also ends at 1048576 bytes; the Link header then leads to the next page */
         limit?: number
         /** @description From the Link header of the previous page */
         cursor?: string
@@ -3405,7 +3405,7 @@ export interface operations {
         ready?: 'true'
         /** @description One of createdAt, -createdAt, dueDate, -dueDate, position */
         sort?: components['schemas']['TaskSort']
-        /** @description The most rows in a page: 1 to 200, by default 50. A page also ends at 1048576 bytes; the Link header then leads to the next page */
+        /** @description The maximum number of rows in a page: 1 to 200, by default 50. A page also ends at 1048576 bytes; the Link header then leads to the next page */
         limit?: number
         /** @description From the Link header of the previous page */
         cursor?: string
@@ -3534,7 +3534,7 @@ export interface operations {
   listSubtasks: {
     parameters: {
       query?: {
-        /** @description The most rows in a page: 1 to 200, by default 50. A page also ends at 1048576 bytes; the Link header then leads to the next page */
+        /** @description The maximum number of rows in a page: 1 to 200, by default 50. A page also ends at 1048576 bytes; the Link header then leads to the next page */
         limit?: number
         /** @description From the Link header of the previous page */
         cursor?: string
@@ -3636,7 +3636,7 @@ export interface operations {
   listComments: {
     parameters: {
       query?: {
-        /** @description The most rows in a page: 1 to 200, by default 50. A page also ends at 1048576 bytes; the Link header then leads to the next page */
+        /** @description The maximum number of rows in a page: 1 to 200, by default 50. A page also ends at 1048576 bytes; the Link header then leads to the next page */
         limit?: number
         /** @description From the Link header of the previous page */
         cursor?: string
@@ -3722,7 +3722,7 @@ export interface operations {
   listLabels: {
     parameters: {
       query?: {
-        /** @description The most rows in a page: 1 to 200, by default 50. A page also ends at 1048576 bytes; the Link header then leads to the next page */
+        /** @description The maximum number of rows in a page: 1 to 200, by default 50. A page also ends at 1048576 bytes; the Link header then leads to the next page */
         limit?: number
         /** @description From the Link header of the previous page */
         cursor?: string
@@ -3806,7 +3806,7 @@ export interface operations {
   listFields: {
     parameters: {
       query?: {
-        /** @description The most rows in a page: 1 to 200, by default 50. A page also ends at 1048576 bytes; the Link header then leads to the next page */
+        /** @description The maximum number of rows in a page: 1 to 200, by default 50. A page also ends at 1048576 bytes; the Link header then leads to the next page */
         limit?: number
         /** @description From the Link header of the previous page */
         cursor?: string
@@ -3890,7 +3890,7 @@ export interface operations {
   listViews: {
     parameters: {
       query?: {
-        /** @description The most rows in a page: 1 to 200, by default 50. A page also ends at 1048576 bytes; the Link header then leads to the next page */
+        /** @description The maximum number of rows in a page: 1 to 200, by default 50. A page also ends at 1048576 bytes; the Link header then leads to the next page */
         limit?: number
         /** @description From the Link header of the previous page */
         cursor?: string
@@ -3974,7 +3974,7 @@ export interface operations {
   listViewTasks: {
     parameters: {
       query?: {
-        /** @description The most rows in a page: 1 to 200, by default 50. A page also ends at 1048576 bytes; the Link header then leads to the next page */
+        /** @description The maximum number of rows in a page: 1 to 200, by default 50. A page also ends at 1048576 bytes; the Link header then leads to the next page */
         limit?: number
         /** @description From the Link header of the previous page */
         cursor?: string
@@ -4002,7 +4002,7 @@ export interface operations {
         types?: string
         /** @description The id of a project */
         projectId?: string
-        /** @description The most rows in a page: 1 to 200, by default 50. A page also ends at 1048576 bytes; the Link header then leads to the next page */
+        /** @description The maximum number of rows in a page: 1 to 200, by default 50. A page also ends at 1048576 bytes; the Link header then leads to the next page */
         limit?: number
         /** @description From the Link header of the previous page */
         cursor?: string
@@ -4112,7 +4112,7 @@ export interface operations {
       query?: {
         /** @description A whole number: the seq of the last event that the client has, or 0 */
         after?: number
-        /** @description The most rows in a page: 1 to 500, by default 100. A page also ends at 1048576 bytes; the Link header then leads to the next page */
+        /** @description The maximum number of rows in a page: 1 to 500, by default 100. A page also ends at 1048576 bytes; the Link header then leads to the next page */
         limit?: number
         /** @description A whole number from 0 to 25: how many seconds to wait for events */
         wait?: number
@@ -4147,7 +4147,7 @@ export interface operations {
         from?: string
         /** @description An ISO 8601 date-time with offset, or a date (midnight UTC) */
         to?: string
-        /** @description The most rows in a page: 1 to 200, by default 50. A page also ends at 1048576 bytes; the Link header then leads to the next page */
+        /** @description The maximum number of rows in a page: 1 to 200, by default 50. A page also ends at 1048576 bytes; the Link header then leads to the next page */
         limit?: number
         /** @description From the Link header of the previous page */
         cursor?: string
@@ -4169,7 +4169,7 @@ export interface operations {
   listTaskHistory: {
     parameters: {
       query?: {
-        /** @description The most rows in a page: 1 to 200, by default 50. A page also ends at 1048576 bytes; the Link header then leads to the next page */
+        /** @description The maximum number of rows in a page: 1 to 200, by default 50. A page also ends at 1048576 bytes; the Link header then leads to the next page */
         limit?: number
         /** @description From the Link header of the previous page */
         cursor?: string
@@ -4191,7 +4191,7 @@ export interface operations {
   listServiceAccounts: {
     parameters: {
       query?: {
-        /** @description The most rows in a page: 1 to 200, by default 50. A page also ends at 1048576 bytes; the Link header then leads to the next page */
+        /** @description The maximum number of rows in a page: 1 to 200, by default 50. A page also ends at 1048576 bytes; the Link header then leads to the next page */
         limit?: number
         /** @description From the Link header of the previous page */
         cursor?: string
@@ -4374,7 +4374,7 @@ export interface operations {
   listWebhooks: {
     parameters: {
       query?: {
-        /** @description The most rows in a page: 1 to 200, by default 50. A page also ends at 1048576 bytes; the Link header then leads to the next page */
+        /** @description The maximum number of rows in a page: 1 to 200, by default 50. A page also ends at 1048576 bytes; the Link header then leads to the next page */
         limit?: number
         /** @description From the Link header of the previous page */
         cursor?: string
@@ -4538,7 +4538,7 @@ export interface operations {
   listWebhookDeliveries: {
     parameters: {
       query?: {
-        /** @description The most rows in a page: 1 to 200, by default 50. A page also ends at 1048576 bytes; the Link header then leads to the next page */
+        /** @description The maximum number of rows in a page: 1 to 200, by default 50. A page also ends at 1048576 bytes; the Link header then leads to the next page */
         limit?: number
         /** @description From the Link header of the previous page */
         cursor?: string
@@ -4598,7 +4598,7 @@ export interface operations {
   listImports: {
     parameters: {
       query?: {
-        /** @description The most rows in a page: 1 to 200, by default 50. A page also ends at 1048576 bytes; the Link header then leads to the next page */
+        /** @description The maximum number of rows in a page: 1 to 200, by default 50. A page also ends at 1048576 bytes; the Link header then leads to the next page */
         limit?: number
         /** @description From the Link header of the previous page */
         cursor?: string
@@ -4682,7 +4682,7 @@ export interface operations {
   listImportReport: {
     parameters: {
       query?: {
-        /** @description The most rows in a page: 1 to 200, by default 50. A page also ends at 1048576 bytes; the Link header then leads to the next page */
+        /** @description The maximum number of rows in a page: 1 to 200, by default 50. A page also ends at 1048576 bytes; the Link header then leads to the next page */
         limit?: number
         /** @description From the Link header of the previous page */
         cursor?: string

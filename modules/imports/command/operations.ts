@@ -12,7 +12,7 @@ import { CreateLabel } from '../../labels/schema.ts'
 import { UpdateProject } from '../../projects/schema.ts'
 import { CreateTask, UpdateTask, UpsertTask } from '../../tasks/schema.ts'
 
-/** The most operations of a command. */
+/** The maximum number of operations of a command. */
 export const maxImported = 1_200
 
 const isCanonicalId = (value: unknown) => typeof value === 'string' && isId(value)

@@ -5,7 +5,7 @@ import { cut } from './texts.ts'
 export const maxDescription = withoutNull(CreateTask.properties.description).maxLength as number
 const maxMessageCharacters = 2_000
 const maxKeptCharacters = 200
-/** The most characters of the lines at the foot of a description. */
+/** The maximum number of characters of the lines at the foot of a description. */
 export const maxFoot = 10_000
 const separator = '\n\n---\n'
 

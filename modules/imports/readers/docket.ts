@@ -19,7 +19,7 @@ const maxLineCharacters = 1_048_576
 const maxPeople = 10_000
 const maxNumber = 1_000_000_000
 const maxTasks = 1_000_000
-/** The most unknown kinds of lines that the report names. */
+/** The maximum number of unknown kinds of lines that the report names. */
 const maxKinds = 20
 
 /**

@@ -157,7 +157,7 @@ class FormFile {
   }
 }
 
-/** The most parts: the file, and each parameter once. */
+/** The maximum number of parts: the file, and each parameter once. */
 const limits = { files: 1, fields: 3, parts: 4, headerPairs: 20 }
 
 function openForm(headers: Headers, fieldSize: number): BusboyInstance {

@@ -5,7 +5,7 @@ import { type Call } from '../tool.ts'
 /** The names of a project, of its users and of its labels, by id. */
 export type Names = ReadonlyMap<string, string>
 
-/** The most projects whose names one call reads. The answer shows ids for tasks of further projects. */
+/** The maximum number of projects whose names one call reads. The answer shows ids for tasks of further projects. */
 const maxProjects = 20
 
 interface Person {

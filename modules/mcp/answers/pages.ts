@@ -3,13 +3,13 @@ import { Value } from '@sinclair/typebox/value'
 import { cursorOf, read, withQuery } from '../requests.ts'
 import { type Call, ToolError } from '../tool.ts'
 
-/** The most characters of an answer. */
+/** The maximum number of characters of an answer. */
 export const maxAnswerCharacters = 20_000
 /** The characters of `next` and of the names of lists. */
 const reservedCharacters = 1_500
 /** A longer text is cut, because the other fields of a task must fit too. */
 const maxTextCharacters = 6_000
-/** The most pages of a list that one answer reads: the pages of a filtered list may be short or empty. */
+/** The maximum number of pages of a list that one answer reads: the pages of a filtered list may be short or empty. */
 const maxPages = 10
 const pageRows = 100
 
@@ -70,7 +70,7 @@ export interface Section<Row = never> {
   path: string
   /** Returns undefined for a row that the answer leaves out. */
   show(row: Row, from?: number): Shown | undefined | Promise<Shown>
-  /** The most rows that one answer shows. */
+  /** The maximum number of rows that one answer shows. */
   max?: number
   /** The rest of the list is never shown. */
   isExcerpt?: boolean

@@ -30,7 +30,7 @@ const fieldsByDetail: Record<Exclude<Detail, 'full'>, string[]> = {
   preview: [...inLines, ...fieldsIn('preview'), 'fields', 'updatedAt'],
 }
 
-/** The most characters of all custom fields of a task, each of which may have 20,000 characters. */
+/** The maximum number of characters of all custom fields of a task, each of which may have 20,000 characters. */
 const maxFieldCharacters = 3_000
 
 /** Returns the values of custom fields. Long texts are cut. */

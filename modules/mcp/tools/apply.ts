@@ -137,7 +137,7 @@ interface Event {
   batch: number | null
 }
 
-/** The most rows that an answer lists. */
+/** The maximum number of rows that an answer lists. */
 const maxRows = 100
 
 export const undo: Tool = {

@@ -51,14 +51,14 @@ const input = Input({
   blocks: optional(IdOf('task')),
   where: optional(Where),
   sort: optional(OneOf('FindSort', sorts)),
-  limit: Count(1, 100, 'A whole number from 1 to 100: the most tasks'),
+  limit: Count(1, 100, 'A whole number from 1 to 100: the maximum number of tasks'),
   fields: optional(OneOf('FindFields', details)),
   next: Next,
 })
 
 type Arguments = Static<typeof input>
 
-/** The most tasks of an answer, which contains at most 20,000 characters of them. */
+/** The maximum number of tasks of an answer, which contains at most 20,000 characters of them. */
 const maxTasks: Record<Detail, number> = { lines: 100, preview: 50, full: 20 }
 
 /**

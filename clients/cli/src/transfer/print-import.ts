@@ -10,7 +10,7 @@ export const shownLines = 50
 
 export interface Shown {
   json: boolean | undefined
-  /** The most rows. */
+  /** The maximum number of rows. */
   limit: number
   /** True if the command has waited for the end: a failed or cancelled import is then an error. */
   isAwaited?: boolean

@@ -36,7 +36,7 @@ function unpacked(start: Uint8Array): Uint8Array {
   }
 }
 
-/** The most bytes of a pipe. They are in memory, so that a retry can send them again. */
+/** The maximum number of bytes of a pipe. They are in memory, so that a retry can send them again. */
 const maxPipedBytes = 67_108_864
 
 /**

@@ -2,7 +2,7 @@ import { taskFields } from '../declarations.ts'
 import type { Field, Label, Task } from '../schemas.ts'
 import type { FeedEvent, Snapshot } from './events.ts'
 
-/** The most ids of deleted rows that a replica stores. If an undo restores another row, a new snapshot is necessary. */
+/** The maximum number of ids of deleted rows that a replica stores. If an undo restores another row, a new snapshot is necessary. */
 const maxRemoved = 10_000
 
 type TaskEvent = Extract<FeedEvent, { entity: 'task' }>

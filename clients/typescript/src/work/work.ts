@@ -9,7 +9,7 @@ import { ClaimedTask } from './claimed-task.ts'
 export type Handler = (task: Task, context: { signal: AbortSignal }) => unknown
 
 export interface WorkOptions extends Omit<ClaimNext, 'wait' | keyof ClaimOptions> {
-  /** The most tasks that are in progress at the same time; 1 by default. */
+  /** The maximum number of tasks that are in progress at the same time; 1 by default. */
   concurrency?: number
   /** Stops the worker without an error. */
   signal?: AbortSignal

@@ -285,7 +285,7 @@ class BoardReading {
   }
 }
 
-/** The most characters of the items in the buffer. */
+/** The maximum number of characters of the items in the buffer. */
 const maxCharacters = 16_000_000
 
 /** Sorts items by their positions. Sorts a large file in groups of 16 million characters. */

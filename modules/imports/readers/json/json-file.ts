@@ -3,17 +3,17 @@ import { ImportError } from '../../items.ts'
 import { linesIn, type Open, readText } from '../csv/text.ts'
 import { Entry, type Json } from './entry.ts'
 
-/** The most levels of objects and lists. */
+/** The maximum number of levels of objects and lists. */
 const maxDepth = 64
 /** The longest text, also one that is not imported, such as the bytes of an attachment. */
 const maxTextBytes = 16 * 1024 * 1024
 /** The largest part of a file that is read at once, such as a card. */
 const maxEntryCharacters = 4_000_000
-/** The most lists, labels, members or custom fields. */
+/** The maximum number of lists, labels, members or custom fields. */
 export const maxNames = 20_000
-/** The most rows of a list that belongs to cards, such as the list of all cards' labels. */
+/** The maximum number of rows of a list that belongs to cards, such as the list of all cards' labels. */
 export const maxLinks = 200_000
-/** The most characters of the parts that are in memory while the cards are read. */
+/** The maximum number of characters of the parts that are in memory while the cards are read. */
 export const maxKeptCharacters = 32_000_000
 
 /**
