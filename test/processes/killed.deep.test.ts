@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { eventually, openPair, upTo } from '../races/pair.ts'
+import { eventually, makeProjects, openPair, upTo } from '../races/pair.ts'
 import { make, type Person } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 
@@ -54,5 +54,35 @@ test('if a process is killed, each batch and undo is committed once or not at al
   const seqs = undoRows.map(({ undoes }) => undoes)
   expect([...undoReplies.keys()].filter((seq) => !seqs.includes(seq))).toEqual([])
   for (const [seq, text] of undoReplies) expect(text).toContain(`"undoes":${seq},`)
+  expect(await faultsOf(pair.sql)).toEqual([])
+})
+
+test('if a process is killed, each create with a key is committed once, and a repeat at the other process returns its task', async () => {
+  const pair = await openPair()
+  const projectIds = await makeProjects(pair.atA, 4)
+  const created = new Map<string, string>()
+  let isRunning = true
+  async function write(name: string, projectId: string): Promise<void> {
+    for (let n = 0; isRunning; n++) {
+      const title = `${name} ${n}`
+      const send = (person: Person) =>
+        person.post('/tasks', { projectId, title }, { 'idempotency-key': title }).catch(() => null)
+      let answer = await send(pair.atA)
+      while (answer?.status !== 201) answer = await send(pair.atB)
+      created.set(title, answer.body.id)
+    }
+  }
+  const writers = upTo(16).map((n) => write(`w${n}`, projectIds[n % 4]!))
+  await eventually('a hundred tasks', () => created.size >= 100)
+  await pair.a.stop('SIGKILL')
+  const before = created.size
+  await eventually('fifty more tasks', () => created.size >= before + 50)
+  isRunning = false
+  await Promise.all(writers)
+  const rows = await pair.sql<{ title: string; id: string }[]>`
+    select after ->> 'title' as title, entity_id as id from events where type = 'task.created'`
+  expect(rows.map(({ title, id }) => `${title} ${id}`).sort()).toEqual(
+    [...created].map(([title, id]) => `${title} ${id}`).sort(),
+  )
   expect(await faultsOf(pair.sql)).toEqual([])
 })
