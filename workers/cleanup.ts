@@ -14,7 +14,36 @@ const expiring =
       return (await sql.unsafe(`delete from ${table} where (${key}) in (${old})`, values)).count
     })
 
-export const expireKeys = expiring('idempotency_keys', 'scope, key', 'created_at')
+/** Blocks of a table that one statement reads. */
+const pageBlocks = 64
+/** The steps of at most an hour read the whole table. */
+const steps = 60
+
+/**
+ * Deletes the expired records in the next part of the table, in its physical order.
+ * @param after the first block of this part
+ * @returns the first block of the next part; undefined at the end of the table
+ */
+export async function expireKeys(
+  sql: Sql,
+  hours: number,
+  throttle: Throttle,
+  after = '0',
+): Promise<string | undefined> {
+  const [{ blocks } = { blocks: 0 }] = await sql<{ blocks: number }[]>`
+    select (pg_relation_size('idempotency_keys') / current_setting('block_size')::int8)::float8 as blocks`
+  const until = Number(after) + Math.max(pageBlocks * 16, Math.ceil(blocks / steps))
+  let next = Number(after)
+  await forEachPage({ ...throttle, isOver: undefined }, next, async (from) => {
+    next = Math.min(from + pageBlocks, until)
+    await sql`
+      delete from idempotency_keys where ctid >= ${`(${from},0)`}::text::tid and ctid < ${`(${next},0)`}::text::tid
+        and created_at < now() - ${hours}::int4 * interval '1 hour'`
+    return next < Math.min(until, blocks) && !throttle.isOver?.() ? next : undefined
+  })
+  return next < blocks ? String(next) : undefined
+}
+
 export const expireApiTokens = expiring('api_tokens', 'id', 'expires_at')
 export const expireRevokedTokens = expiring('revoked_tokens', 'jti', 'expires_at')
 export const expireMailTokens = expiring('mail_tokens', 'id', 'expires_at')

@@ -115,7 +115,7 @@ function recurringSteps({ config, database: { background: sql }, encryption }: S
     'look-for-left-members': findOrphans(orphanMembers),
     'reseal-secrets': (throttle, after) => reencryptSecrets(sql, encryption, throttle, after),
     'expire-deliveries': (throttle, after) => expireDeliveries(sql, throttle, after),
-    'expire-keys': (throttle) => expireKeys(sql, throttle, config.idempotencyHours),
+    'expire-keys': (throttle, after) => expireKeys(sql, config.idempotencyHours, throttle, after),
     'expire-api-tokens': (throttle) => expireApiTokens(sql, throttle),
     'expire-mail-tokens': (throttle) => expireMailTokens(sql, throttle),
     'expire-imports': (throttle) => expireImports(sql, throttle),

@@ -1,6 +1,7 @@
-import { index, integer, pgTable, primaryKey, text } from 'drizzle-orm/pg-core'
+import { integer, pgTable, primaryKey, text } from 'drizzle-orm/pg-core'
 import { instant } from '../columns.ts'
 
+/** Without an index of the times, which each write with a key would have to update. `expireKeys` reads the whole table. */
 export const idempotencyKeys = pgTable(
   'idempotency_keys',
   {
@@ -12,5 +13,5 @@ export const idempotencyKeys = pgTable(
     etag: text('etag'),
     createdAt: instant('created_at').notNull().defaultNow(),
   },
-  (t) => [primaryKey({ columns: [t.scope, t.key] }), index('idempotency_keys_age').on(t.createdAt)],
+  (t) => [primaryKey({ columns: [t.scope, t.key] })],
 )

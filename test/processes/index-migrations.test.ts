@@ -78,7 +78,7 @@ test('an empty database begins with the baseline, and records the migrations tha
   expect(digest).toBe('fcf7a192c771ef2e3989b07349042a16aa3a1de165ee5962e96970ddd36b49af')
   await applyMissing(one, [...replaced, ...after])
   expect([...(await recorded(one))]).toEqual(asRecorded([...replaced, ...after]))
-  expect(await countApplied(one)).toBe(30)
+  expect(await countApplied(one)).toBe(25 + after.length)
 })
 
 test('a database with some of the replaced migrations is rejected with the command that helps, and is not changed', async () => {
