@@ -13,50 +13,51 @@ export const readGitHub = boardReader({
   missing: 'The file has no issues: expected a list of issues of GitHub',
   omit: ['reactions', 'reactionGroups', 'performed_via_github_app', 'issue_field_values'],
   omitInLists: ['user', 'author', 'body', 'labels', 'assignees', 'comments'],
-  cards: {
-    at,
-    is: isIssue,
-    key: (issue) =>
-      issue.get('html_url|url') === undefined ? `#${issue.required('number')}` : keyOf(issue, 'html_url|url'),
-    ...{ description: 'body', createdAt: 'created_at|createdAt', author: 'user|author' },
-    ...{ people: 'assignees', labels: 'labels' },
-    status: (issue) => (issue.text('state')?.toLowerCase() === 'closed' ? 'DONE' : 'TODO'),
-    label: (issue) => (issue.get('pull_request') === undefined ? undefined : 'pull request'),
-    values(issue, board) {
-      const milestone = issue.text('milestone.title')
-      if (milestone !== undefined) board.defineField('milestone', issue.row, 'milestone', {})
-      return [['milestone', milestone]]
-    },
-    notes: {
-      Closed: 'closed_at|closedAt',
-      Reason(issue) {
-        const reason = issue.text('state_reason|stateReason')
-        return reason && !/^(completed|reopened)$/i.test(reason) && reason
+  rows: { cards: at, comments: at, counted: at },
+  card(issue, board) {
+    if (issue.get('issue_url') !== undefined) return undefined
+    requireIssue(issue)
+    const milestone = issue.text('milestone.title')
+    if (milestone !== undefined) board.defineField('milestone', issue.row, 'milestone', {})
+    const reason = issue.text('state_reason|stateReason') ?? ''
+    // In lists of the REST API, `comments` is the number of comments.
+    const hasComments = typeof issue.get('comments') === 'object'
+    return {
+      key: keyOf(issue, 'html_url|url'),
+      description: issue.text('body'),
+      status: issue.text('state')?.toLowerCase() === 'closed' ? 'DONE' : 'TODO',
+      createdAt: issue.text('created_at|createdAt'),
+      author: board.person(issue, 'user|author'),
+      people: board.people(issue, 'assignees'),
+      labels: [
+        ...board.labelNames(issue, 'labels'),
+        issue.get('pull_request') === undefined ? undefined : 'pull request',
+      ],
+      values: [['milestone', milestone]],
+      notes: {
+        Closed: issue.get('closed_at|closedAt'),
+        Reason: /^(completed|reopened)$/i.test(reason) ? undefined : reason,
+        'Milestone due': issue.get('milestone.due_on|milestone.dueOn'),
+        Type: typeof issue.get('type') === 'object' ? issue.get('type.name') : undefined,
+        'Part of': issue.get('parent_issue_url') === undefined ? undefined : keyOf(issue, 'parent_issue_url'),
       },
-      'Milestone due': 'milestone.due_on|milestone.dueOn',
-      Type: (issue) => typeof issue.get('type') === 'object' && issue.text('type.name'),
-      'Part of': (issue) => issue.get('parent_issue_url') !== undefined && keyOf(issue, 'parent_issue_url'),
-    },
-    /** In lists of the REST API, `comments` is the number of comments. */
-    comments: (issue) => (hasComments(issue) ? undefined : issue.number('comments')),
+      comments: hasComments ? issue.entries('comments') : [],
+      total: hasComments ? undefined : issue.number('comments'),
+    }
   },
-  comments: {
-    at,
-    in: (issue) => (hasComments(issue) ? issue.entries('comments') : []),
-    task: (row) => (row.get('issue_url') === undefined ? undefined : keyOf(row, 'issue_url')),
-    ...{ text: 'body', author: 'user|author', createdAt: 'created_at|createdAt' },
-  },
+  comment: (row, board) => ({
+    task: row.get('issue_url') === undefined ? undefined : keyOf(row, 'issue_url'),
+    ...{ text: row.text('body'), createdAt: row.text('created_at|createdAt') },
+    author: board.person(row, 'user|author'),
+  }),
 })
 
-const hasComments = (issue: Entry): boolean => typeof issue.get('comments') === 'object'
-
-function isIssue(row: Entry): boolean {
-  if (row.get('issue_url') !== undefined) return false
-  if (row.get('number') !== undefined && row.get('title') !== undefined) return true
-  throw new ImportError(
-    'The file is not a list of issues of GitHub: an issue has a number and a title',
-    `row ${row.row}`,
-  )
+function requireIssue(row: Entry): void {
+  if (row.get('number') === undefined || row.get('title') === undefined)
+    throw new ImportError(
+      'The file is not a list of issues of GitHub: an issue has a number and a title',
+      `row ${row.row}`,
+    )
 }
 
 /** The regular expression takes quadratic time. */

@@ -3,7 +3,6 @@ import {
   type CommentItem,
   ImportError,
   type ImportedItem,
-  type ImportedPerson,
   type SubtaskItem,
   type TaskItem,
 } from '../../items.ts'
@@ -15,58 +14,34 @@ import type { Reader } from '../reader.ts'
 import { Board, type FieldParts, type FieldValue, idOf, type ListName, nameOf } from './board.ts'
 import type { Colors } from './colors.ts'
 
-/** A value of a row: its path, or a function. */
-type Column<Value> = string | ((row: Entry, board: Board) => Value | undefined)
+type Loose<T> = { [Key in keyof T]?: T[Key] | undefined }
 type NoteValue = Json | undefined
-/** The lines of each name, such as `Start: 2027-01-31`. A true value gives the name alone. */
-type Notes = Record<string, Column<NoteValue | NoteValue[]>>
 
-/** Cards, or items of checklists. */
-interface Columns {
-  /** The patterns of the rows. */
-  at: string[]
-  /** False for a row of another kind. */
-  is?(row: Entry): boolean
-  key?: Column<string>
-  description?: string
-  /** The id of the list. */
-  list?: Column<string>
-  /** Default: the name of the list. */
-  listName?: Column<string>
-  /** A set value means DONE. */
-  status: Column<TaskItem['status']>
-  dueDate?: string
-  remindAt?: Column<string>
-  createdAt: Column<string>
-  author?: Column<ImportedPerson>
+/** A card as the parts of a task. Its title is `name` or `title`, and its key is the id, unless the source sets `key`. */
+interface Card extends Loose<Omit<TaskItem, 'labels' | 'notes'>> {
+  /** The id of the list, whose name is the default of `list`. */
+  listId?: string | undefined
   /** The first person is the assignee. */
-  people?: Column<ImportedPerson[]>
-  labels?: Column<string[]>
-  /** A label besides `labels`. */
-  label?: Column<string>
-  values?: Column<FieldValue[]>
-  parent?: Column<string>
-  blockedBy?: Column<string[]>
-  notes?: Notes
+  people?: TaskItem['author'][]
+  labels?: (string | undefined)[]
+  values?: FieldValue[]
+  /** The lines of each name, such as `Start: 2027-01-31`. A true value gives the name alone. */
+  notes?: Record<string, NoteValue | NoteValue[]>
+  comments?: Entry[]
   /** The number of comments in the source. */
-  comments?: Column<number>
-  /** The list in a card with sub-items, which have the columns of cards. */
-  parts?: string
+  total?: number | undefined
+  /** Sub-items, which are read as cards. */
+  parts?: Entry[]
 }
 
-interface Items extends Columns {
-  checklist(item: Entry, board: Board): Entry | undefined
+/** An item of a checklist. */
+interface CheckItem extends Card {
+  checklist: Entry | undefined
 }
 
-interface Comments {
-  at?: string[]
-  /** Returns the comments that a card contains. */
-  in?(card: Entry): Entry[]
-  /** The key of the card, if a row of `at` is a comment. */
-  task?: Column<string>
-  text: string
-  author: Column<ImportedPerson>
-  createdAt: string
+interface Comment extends Loose<Omit<CommentItem, 'kind' | 'row'>> {
+  /** The key of the card. A row that is not a comment has none. */
+  task?: string | undefined
 }
 
 /** How a product writes boards as JSON. */
@@ -84,25 +59,27 @@ export interface BoardSource {
   colors?: Colors
   /** The key of the position of a list, a card, a checklist or an item. */
   position?: string
+  /** The patterns of the other rows. Comments are counted if cards have the number of their comments. */
+  rows: { cards: string[]; items?: string[]; comments?: string[]; counted?: string[] }
   field?(field: Entry): FieldParts
-  cards: Columns
-  items?: Items
-  comments?: Comments
-  /** Reads the rows of comments before the cards. */
-  scan?(row: Entry, board: Board): void
+  /** Returns undefined for a row that is not a card. */
+  card(row: Entry, board: Board): Card | undefined
+  item?(item: Entry, board: Board): CheckItem
+  comment?(row: Entry, board: Board): Comment
+  /** Reads the counted rows before the cards. */
+  scan?(row: Entry): void
 }
 
 /** Returns the reader of a product's files. It reads a file twice: the lists that cards refer to, then the cards. */
 export const boardReader = (source: BoardSource): Reader =>
   async function* ({ open }) {
-    const { cards, items, comments, omit } = source
     const board = new Board(source.colors, source.field)
     const description = await readLists(source, board, open)
     if (description) yield { kind: 'project', row: 0, description }
     yield* board.takeSpecs()
     const reading = new BoardReading(source, board)
-    const patterns = new Set([cards, items, comments].flatMap((rows) => rows?.at ?? []))
-    for await (const row of readEntries(open, [...patterns], omit)) {
+    const { cards, items = [], comments = [] } = source.rows
+    for await (const row of readEntries(open, [...new Set([...cards, ...items, ...comments])], source.omit)) {
       const read = reading.itemsOf(row)
       yield* board.takeSpecs()
       yield* read
@@ -112,10 +89,9 @@ export const boardReader = (source: BoardSource): Reader =>
 
 /** Returns the description of the board. */
 async function readLists(source: BoardSource, board: Board, open: Open): Promise<string | undefined> {
-  const { lists = {}, description: key, cards, comments, omit = [], omitInLists = [] } = source
+  const { lists = {}, description: key, rows, omit = [], omitInLists = [] } = source
   let description: string | undefined
-  const counted = cards.comments ? (comments?.at ?? []) : []
-  const patterns = [...Object.keys(lists), ...(key ? [key] : []), ...counted]
+  const patterns = [...Object.keys(lists), ...(key ? [key] : []), ...(rows.counted ?? [])]
   if (patterns.length === 0) return undefined
   for await (const row of readEntries(open, patterns, [...omit, ...omitInLists])) {
     const list = lists[row.part]
@@ -123,42 +99,25 @@ async function readLists(source: BoardSource, board: Board, open: Open): Promise
     else if (typeof list === 'string') board.add(list, row)
     else if (list) for (const [name, inside] of list(row)) board.add(name, inside)
     else {
-      const task = textIn(row, comments!.task, board)
+      const { task } = source.comment!(row, board)
       if (task !== undefined) board.countComment(task)
-      source.scan?.(row, board)
+      source.scan?.(row)
     }
   }
   return description
 }
 
-/** Returns the value of a column. @param read reads the value at a path */
-function valueIn<V>(
-  row: Entry,
-  column: Column<V> | undefined,
-  board: Board,
-  read: (path: string) => V | undefined,
-): V | undefined {
-  if (typeof column === 'function') return column(row, board)
-  return column === undefined ? undefined : read(column)
-}
-const textIn = (row: Entry, column: Column<string> | undefined, board: Board) =>
-  valueIn(row, column, board, (path) => row.text(path))
-const personIn = (row: Entry, column: Column<ImportedPerson> | undefined, board: Board) =>
-  valueIn(row, column, board, (path) => board.person(row, path))
-
-const notesIn = (row: Entry, notes: Notes = {}, board: Board): string[] =>
-  Object.entries(notes).flatMap(([name, column]) =>
-    [valueIn<NoteValue | NoteValue[]>(row, column, board, (path) => row.get(path))]
-      .flat()
-      .flatMap((value) => {
-        if (!value) return []
-        if (value === true) return name
-        return `${name}: ${typeof value === 'object' ? JSON.stringify(value) : value}`
-      }),
+const notesOf = (notes: Card['notes'] = {}): string[] =>
+  Object.entries(notes).flatMap(([name, values]) =>
+    [values].flat().flatMap((value) => {
+      if (!value) return []
+      if (value === true) return name
+      return `${name}: ${typeof value === 'object' ? JSON.stringify(value) : value}`
+    }),
   )
 
 /** Returns the item without absent and empty parts. */
-const itemOf = <Item extends ImportedItem>(parts: { [Part in keyof Item]: Item[Part] | undefined }): Item =>
+const itemOf = <Item extends ImportedItem>(parts: Loose<Item>): Item =>
   Object.fromEntries(Object.entries(parts).filter(([, value]) => !isEmpty(value))) as unknown as Item
 const isEmpty = (value: unknown): boolean =>
   value === undefined || (typeof value === 'object' && value !== null && Object.keys(value).length === 0)
@@ -180,11 +139,10 @@ class BoardReading {
   }
 
   itemsOf(row: Entry): ImportedItem[] {
-    const { cards, items, comments } = this.source
-    if (cards.at.includes(row.part) && cards.is?.(row) !== false) return this.readCard(row)
-    if (items?.at.includes(row.part)) return this.readItem(row, items)
-    const task = textIn(row, comments?.task, this.board)
-    return task === undefined ? [] : [this.commentOf(row, comments!, task)]
+    const { rows } = this.source
+    if (rows.items?.includes(row.part)) return this.readItem(row)
+    const items = rows.cards.includes(row.part) ? this.readCard(row) : undefined
+    return items ?? (rows.comments?.includes(row.part) ? this.readComment(row) : [])
   }
 
   /** @throws ImportError if the file had neither lists nor cards */
@@ -194,52 +152,50 @@ class BoardReading {
   }
 
   /** @param parent the key of the card that contains the card */
-  private readCard(card: Entry, parent?: string): ImportedItem[] {
-    this.isEmpty = false
+  private readCard(row: Entry, parent?: string): ImportedItem[] | undefined {
     const { board, parts } = this
-    const { cards, comments, position } = this.source
-    const own = comments?.in?.(card) ?? []
-    const task = this.taskOf(card, cards, parent, own.length)
-    const { key } = task
-    if (task.parent !== undefined && parts.has(key)) return []
-    if (task.parent !== undefined && parts.size < maxLinks) parts.set(key, true)
-    const list = board.find('lists', textIn(card, cards.list, board))
+    const { position } = this.source
+    const card = this.source.card(row, board)
+    if (!card) return undefined
+    this.isEmpty = false
+    const task = this.taskOf(row, card, parent)
+    if (task.parent !== undefined && parts.has(task.key)) return []
+    if (task.parent !== undefined && parts.size < maxLinks) parts.set(task.key, true)
+    const place = position ? [...board.placeOf(card.listId, position), row.number(position)] : []
     const items = position
-      ? this.cards.add(task, [...board.placeOf(list, position), card.number(position)], card.characters)
+      ? this.cards.add(task, place, row.characters)
       : [parent === undefined ? task : this.inTime(task)]
     return [
       ...items,
-      ...own.map((row) => this.commentOf(row, comments!, key)),
-      ...(cards.parts ? card.entries(cards.parts) : []).flatMap((part) => this.readCard(part, key)),
+      ...(card.comments ?? []).flatMap((comment) => this.readComment(comment, task.key)),
+      ...(card.parts ?? []).flatMap((part) => this.readCard(part, task.key) ?? []),
     ]
   }
 
-  private taskOf(row: Entry, columns: Columns, parent: string | undefined, comments: number): TaskItem {
+  private taskOf(row: Entry, card: Card, parent: string | undefined): TaskItem {
     const { board } = this
-    const text = (column: Column<string> | undefined) => textIn(row, column, board)
-    const key = text(columns.key) ?? idOf(row)
-    const label = text(columns.label)
-    const labels = valueIn(row, columns.labels, board, (path) => board.labelNames(row, path)) ?? []
-    const people = valueIn(row, columns.people, board, (path) => board.people(row, path)) ?? []
-    const also = people.slice(1).map(({ name }) => name)
-    const values = board.fieldValues(valueIn(row, columns.values, board, () => undefined) ?? [])
-    const total = valueIn(row, columns.comments, board, (path) => row.number(path)) ?? 0
+    const {
+      listId,
+      people: given = [],
+      labels = [],
+      values = [],
+      notes,
+      comments = [],
+      total = 0,
+      parts: _,
+      ...rest
+    } = card
+    const [assignee, ...people] = given.filter((person) => person !== undefined)
+    const also = people.map(({ name }) => name).join(', ')
+    const own = board.fieldValues(values)
+    const { key = idOf(row) } = card
     return itemOf<TaskItem>({
-      ...{ kind: 'task', row: row.row, key, description: text(columns.description) },
+      ...{ kind: 'task', row: row.row, list: nameOf(board.find('lists', listId)), assignee },
       title: row.required(row.value.name === undefined ? 'title' : 'name'),
-      list: text(columns.listName) ?? nameOf(board.find('lists', text(columns.list))),
-      status: valueIn(row, columns.status, board, (path) => (row.isSet(path) ? 'DONE' : undefined)),
-      ...{ dueDate: text(columns.dueDate), remindAt: text(columns.remindAt) },
-      ...{ createdAt: text(columns.createdAt), author: personIn(row, columns.author, board) },
-      ...{ assignee: people[0], fields: values.fields, parent: parent ?? text(columns.parent) },
-      labels: [...new Set(label === undefined ? labels : [...labels, label])],
-      blockedBy: valueIn(row, columns.blockedBy, board, (path) => row.texts(path)),
-      notes: [
-        ...notesIn(row, columns.notes, board),
-        ...(also.length > 0 ? [`Also assigned: ${also.join(', ')}`] : []),
-        ...values.notes,
-      ],
-      messages: [...board.missingComments(key, total, comments), ...values.messages],
+      ...{ ...rest, key, parent: parent ?? card.parent, fields: own.fields },
+      labels: [...new Set(labels.filter((label) => label !== undefined))],
+      notes: [...notesOf(notes), ...notesOf({ 'Also assigned': also }), ...own.notes],
+      messages: [...board.missingComments(key, total, comments.length), ...own.messages],
     })
   }
 
@@ -247,22 +203,22 @@ class BoardReading {
    * Returns an item with a due date, a person or notes as a sub-item. The import turns it into a subtask, and adds these
    * values to the description of the card. If a card has several checklists, their names begin the titles.
    */
-  private readItem(item: Entry, columns: Items): ImportedItem[] {
+  private readItem(row: Entry): ImportedItem[] {
     const { position = '' } = this.source
-    const checklist = columns.checklist(item, this.board)
-    const card = (checklist ?? item).text('cardId|idCard')
+    const { checklist, ...item } = this.source.item!(row, this.board)
+    const card = (checklist ?? row).text('cardId|idCard')
     if (card === undefined) return []
-    const { status = 'TODO', ...task } = this.taskOf(item, columns, card, 0)
+    const { status = 'TODO', ...task } = this.taskOf(row, item, card)
     const name = this.board.of('checklists', card).length > 1 ? nameOf(checklist) : undefined
     if (name !== undefined) task.title = `${name}: ${task.title}`
-    const { row, key, title, createdAt } = task
-    const completed = status === 'DONE'
+    const { key, title, createdAt } = task
+    const subtask = { ...{ row: row.row, key, title, createdAt, task: card }, completed: status === 'DONE' }
     const read =
       (task.dueDate ?? task.assignee ?? task.notes)
         ? { ...task, status }
-        : itemOf<SubtaskItem>({ kind: 'subtask', row, key, title, createdAt, task: card, completed })
-    const place = [checklist?.number(position), checklist?.row, item.number(position)]
-    return this.items.add(read, place, item.characters).map(this.inTime)
+        : itemOf<SubtaskItem>({ kind: 'subtask', ...subtask })
+    const place = [checklist?.number(position), checklist?.row, row.number(position)]
+    return this.items.add(read, place, row.characters).map(this.inTime)
   }
 
   /** Keeps the order of subtasks: lists sort them by the times in their ids, so these times must not decrease. */
@@ -277,27 +233,28 @@ class BoardReading {
     return { ...item, orderMs } as ImportedItem
   }
 
-  private commentOf(row: Entry, { text, author, createdAt }: Comments, task: string): CommentItem {
-    return itemOf<CommentItem>({
-      ...{ kind: 'comment', row: row.row, task, key: idOf(row), text: row.text(text) ?? '' },
-      ...{ author: personIn(row, author, this.board), createdAt: row.text(createdAt) },
-    })
+  private readComment(row: Entry, card?: string): ImportedItem[] {
+    const { task = card, text = '', ...comment } = this.source.comment!(row, this.board)
+    if (task === undefined) return []
+    return [itemOf<CommentItem>({ kind: 'comment', row: row.row, key: idOf(row), task, text, ...comment })]
   }
 }
 
 /** The maximum number of characters of the items in the buffer. */
 const maxCharacters = 16_000_000
 
+type Positions = (number | undefined)[]
+
 /** Sorts items by their positions. Sorts a large file in groups of 16 million characters. */
 class InOrder {
-  private buffer: { item: ImportedItem; order: (number | undefined)[] }[] = []
+  private buffer: { item: ImportedItem; order: Positions }[] = []
   private characters = 0
 
   /**
    * @param order positions, the most significant first. Items without a position come last.
    * @returns the sorted items when the buffer is full, else none
    */
-  add(item: ImportedItem, order: (number | undefined)[], characters: number): ImportedItem[] {
+  add(item: ImportedItem, order: Positions, characters: number): ImportedItem[] {
     this.buffer.push({ item, order })
     this.characters += characters
     return this.characters > maxCharacters ? this.take() : []

@@ -27,6 +27,12 @@ const labelName = (label: Entry): string => label.text('name|title|color') ?? 'l
 
 export const attachment = (name: string | undefined, url: string | undefined): string | undefined =>
   name && url && name !== url ? `${name} (${url})` : (name ?? url)
+/** Returns the notes of an archived card. @param flag the key in a card or a list */
+export const archived = (card: Entry, list: Entry | undefined, flag: string) => ({
+  Archived: card.isSet(flag),
+  'In an archived list': !card.isSet(flag) && list?.isSet(flag) === true,
+})
+export const doneIf = (isDone: boolean | undefined) => (isDone ? ('DONE' as const) : undefined)
 export const isoTime = (milliseconds: number): string | undefined =>
   Math.abs(milliseconds) <= 8.64e15 ? new Date(milliseconds).toISOString() : undefined
 
@@ -108,7 +114,8 @@ export class Board {
   }
 
   /** Returns the position of a list among the lists of all lanes. */
-  placeOf(list: Entry | undefined, position: string): (number | undefined)[] {
+  placeOf(id: string | undefined, position: string): (number | undefined)[] {
+    const list = this.find('lists', id)
     const lane = this.find('lanes', list?.text('boardId'))
     return [lane?.row, list?.number(position), list && this.places.get(list)]
   }

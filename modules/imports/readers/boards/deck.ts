@@ -1,5 +1,5 @@
 import type { Entry } from '../json/entry.ts'
-import { attachment, type Board, isoTime, type ListName } from './board.ts'
+import { attachment, doneIf, isoTime, type ListName } from './board.ts'
 import { boardReader } from './board-reader.ts'
 
 /** Returns a board with its labels and stacks. */
@@ -20,31 +20,35 @@ export const readDeck = boardReader({
     '*': (row) => (row.isSet('stacks') ? rowsOf(row) : row.isSet('boardId') ? [['lists', row]] : []),
   },
   position: 'order',
-  cards: {
-    at: ['boards.*.stacks.*.cards.*', 'stacks.*.cards.*', '*.stacks.*.cards.*', '*.cards.*'],
-    ...{ description: 'description', list: 'stackId', dueDate: 'duedate', author: 'owner' },
-    ...{ people: 'assignedUsers', labels: 'labels', comments: 'commentsCount' },
-    createdAt: (card) => isoTime((card.number('createdAt') || NaN) * 1000),
-    status: (card, board) =>
-      card.isSet('done') || stackOf(card, board)?.isSet('isDoneColumn') ? 'DONE' : undefined,
-    label: (card, board) => board.laneOf(stackOf(card, board)?.text('boardId')),
-    notes: {
-      Archived: 'archived',
-      Deleted: (card) => card.isSet('deletedAt'),
-      ...{ Start: 'startdate', Completed: 'done' },
-      Attachment: (card) =>
-        card.entries('attachments').map((one) => attachment(one.text('data'), one.text('extendedData.path'))),
-    },
+  rows: {
+    cards: ['boards.*.stacks.*.cards.*', 'stacks.*.cards.*', '*.stacks.*.cards.*', '*.cards.*'],
   },
-  comments: {
-    in: (card) => card.entries('comments'),
-    text: 'message',
-    author: (comment) => {
-      const name = comment.text('actorDisplayName|actorId')
-      return name === undefined ? undefined : { name }
-    },
-    createdAt: 'creationDateTime',
+  card(card, board) {
+    const stack = board.find('lists', card.text('stackId'))
+    return {
+      ...{ description: card.text('description'), listId: card.text('stackId') },
+      status: doneIf(card.isSet('done') || stack?.isSet('isDoneColumn')),
+      dueDate: card.text('duedate'),
+      createdAt: isoTime((card.number('createdAt') || NaN) * 1000),
+      ...{ author: board.person(card, 'owner'), people: board.people(card, 'assignedUsers') },
+      labels: [...board.labelNames(card, 'labels'), board.laneOf(stack?.text('boardId'))],
+      notes: {
+        Archived: card.get('archived'),
+        Deleted: card.isSet('deletedAt'),
+        Start: card.get('startdate'),
+        Completed: card.get('done'),
+        Attachment: card
+          .entries('attachments')
+          .map((one) => attachment(one.text('data'), one.text('extendedData.path'))),
+      },
+      ...{ comments: card.entries('comments'), total: card.number('commentsCount') },
+    }
+  },
+  comment(comment) {
+    const name = comment.text('actorDisplayName|actorId')
+    return {
+      ...{ text: comment.text('message'), createdAt: comment.text('creationDateTime') },
+      author: name === undefined ? undefined : { name },
+    }
   },
 })
-
-const stackOf = (card: Entry, board: Board) => board.find('lists', card.text('stackId'))

@@ -1,5 +1,4 @@
-import type { Entry } from '../json/entry.ts'
-import { attachment, type Board, nameOf } from './board.ts'
+import { attachment, doneIf, nameOf } from './board.ts'
 import { boardReader } from './board-reader.ts'
 import { plankaColors } from './colors.ts'
 
@@ -14,53 +13,52 @@ export const readPlanka = boardReader({
     ...{ 'included.customFieldValues.*': 'links', 'included.attachments.*': 'links' },
   },
   ...{ colors: plankaColors, position: 'position' },
-  cards: {
-    at: ['included.cards.*', 'items.*'],
-    /** The response with the cards of a list has the cards in `items`. */
-    is: (row) => row.get('listId') !== undefined,
-    ...{ description: 'description', list: 'listId', dueDate: 'dueDate', createdAt: 'createdAt' },
-    ...{ author: 'creatorUserId', comments: 'commentsTotal' },
-    // An archived card names its previous list.
-    listName: (card, board) =>
-      ['listId', 'prevListId'].map((key) => nameOf(board.find('lists', card.text(key)))).find(Boolean),
-    status: (card, board) =>
-      ['isClosed', 'isDueCompleted', 'isDueDateCompleted'].some((flag) => card.isSet(flag)) ||
-      listType(card, board) === 'closed'
-        ? 'DONE'
-        : undefined,
-    people: (card, board) =>
-      board.of('cardMemberships', card.required('id')).flatMap((one) => board.person(one, 'userId') ?? []),
-    labels: (card, board) =>
-      board.of('cardLabels', card.required('id')).flatMap((one) => board.labelOf(one.required('labelId'))),
-    values: (card, board) =>
-      board
-        .of('customFieldValues', card.required('id'))
+  rows: {
+    ...{ cards: ['included.cards.*', 'items.*'], items: ['included.tasks.*'] },
+    ...{ comments: ['items.*'], counted: ['items.*'] },
+  },
+  card(card, board) {
+    // The response with the cards of a list has the cards in `items`.
+    const listId = card.text('listId')
+    if (listId === undefined) return undefined
+    const id = card.required('id')
+    const list = board.find('lists', listId)
+    const type = list?.text('type')
+    const isDone = ['isClosed', 'isDueCompleted', 'isDueDateCompleted'].some((flag) => card.isSet(flag))
+    return {
+      ...{ description: card.text('description'), listId, dueDate: card.text('dueDate') },
+      // An archived card names its previous list.
+      list: nameOf(list) ?? nameOf(board.find('lists', card.text('prevListId'))),
+      ...{ status: doneIf(isDone || type === 'closed'), createdAt: card.text('createdAt') },
+      author: board.person(card, 'creatorUserId'),
+      people: board.of('cardMemberships', id).map((one) => board.person(one, 'userId')),
+      labels: board.of('cardLabels', id).flatMap((one) => board.labelOf(one.required('labelId'))),
+      values: board
+        .of('customFieldValues', id)
         .map((one) => [one.required('customFieldId'), one.get('content')]),
-    notes: {
-      Archived: (card, board) => listType(card, board) === 'archive',
-      'In the trash': (card, board) => listType(card, board) === 'trash',
-      'Stopwatch in seconds': 'stopwatch.total',
-      Attachment: (card, board) =>
-        board
-          .of('attachments', card.required('id'))
+      notes: {
+        Archived: type === 'archive',
+        'In the trash': type === 'trash',
+        'Stopwatch in seconds': card.get('stopwatch.total'),
+        Attachment: board
+          .of('attachments', id)
           .map((one) => attachment(one.text('name'), one.text('data.url|url'))),
-    },
+      },
+      total: card.number('commentsTotal'),
+    }
   },
-  items: {
-    at: ['included.tasks.*'],
-    checklist: (item, board) => board.find('checklists', item.text('taskListId')),
-    ...{ status: 'isCompleted', createdAt: 'createdAt', people: 'assigneeUserId' },
-    notes: { 'Linked card': 'linkedCardId' },
-  },
-  comments: {
-    at: ['items.*'],
-    /** Comments of version 2, and actions of version 1 that are comments. */
-    task: (row) =>
-      row.get('listId') === undefined && (row.text('type') ?? 'commentCard') === 'commentCard'
-        ? row.text('cardId')
-        : undefined,
-    ...{ text: 'data.text|text', author: 'userId', createdAt: 'createdAt' },
+  item: (item, board) => ({
+    checklist: board.find('checklists', item.text('taskListId')),
+    ...{ status: doneIf(item.isSet('isCompleted')), createdAt: item.text('createdAt') },
+    people: board.people(item, 'assigneeUserId'),
+    notes: { 'Linked card': item.get('linkedCardId') },
+  }),
+  /** Comments of version 2, and actions of version 1 that are comments. */
+  comment(row, board) {
+    const isComment = row.get('listId') === undefined && (row.text('type') ?? 'commentCard') === 'commentCard'
+    return {
+      ...{ task: isComment ? row.text('cardId') : undefined, text: row.text('data.text|text') },
+      ...{ author: board.person(row, 'userId'), createdAt: row.text('createdAt') },
+    }
   },
 })
-
-const listType = (card: Entry, board: Board) => board.find('lists', card.text('listId'))?.text('type')

@@ -1,9 +1,9 @@
 import type { FieldItem } from '../../items.ts'
-import type { Entry, Json } from '../json/entry.ts'
+import type { Entry } from '../json/entry.ts'
 import { maxLinks } from '../json/json-file.ts'
 import { KeyMap } from '../key-map.ts'
 import type { Reader } from '../reader.ts'
-import { attachment, type FieldValue, isoTime } from './board.ts'
+import { archived, attachment, type Board, doneIf, type FieldValue, isoTime } from './board.ts'
 import { boardReader } from './board-reader.ts'
 import { trelloColors } from './colors.ts'
 
@@ -29,6 +29,10 @@ export const readTrello: Reader = (input) => {
       ...{ 'lists.*': 'lists', 'labels.*': 'labels', 'members.*': 'people', 'customFields.*': 'fields' },
       'checklists.*': (row) => [['checklists', (checklists[Number(row.path[1])] = row)]],
     },
+    rows: {
+      ...{ cards: ['cards.*'], items: ['checklists.*.checkItems.*'] },
+      ...{ comments: ['actions.*'], counted: ['actions.*'] },
+    },
     field: (field) => ({
       type: types[field.text('type') ?? ''],
       options: field.entries('options').map((one) => [one.required('id'), one.text('value.text') ?? '']),
@@ -40,40 +44,44 @@ export const readTrello: Reader = (input) => {
       if (card !== undefined && creator !== undefined && creators.size < maxLinks)
         creators.set(card, creator.slice(0, maxNameCharacters))
     },
-    cards: {
-      at: ['cards.*'],
-      ...{ description: 'desc', list: 'idList', status: 'dueComplete', dueDate: 'due', remindAt },
-      ...{ createdAt: createdAtOf, people: 'idMembers', comments: 'badges.comments' },
-      author: (card, board) => board.person(card, 'creator', creators.get(card.required('id'))),
-      labels: (card, board) => [...board.labelNames(card, 'idLabels'), ...board.labelNames(card, 'labels')],
-      values: (card) => card.entries('customFieldItems').map(valueOf),
-      notes: {
-        Archived: 'closed',
-        'In an archived list': (card, board) =>
-          !card.isSet('closed') && board.find('lists', card.text('idList'))?.isSet('closed'),
-        ...{ Template: 'isTemplate', Start: 'start', Completed: 'dateCompleted', Location: 'locationName' },
-        ...{ Address: 'address', Coordinates: 'coordinates' },
-        Votes: (card, board) => board.names(card, 'idMembersVoted'),
-        Attachment: (card) =>
-          card.entries('attachments').map((one) => attachment(one.text('name'), one.text('url'))),
+    card: (card, board) => ({
+      ...{ description: card.text('desc'), listId: card.text('idList'), dueDate: card.text('due') },
+      ...{
+        status: doneIf(card.isSet('dueComplete')),
+        remindAt: remindAt(card),
+        createdAt: createdAtOf(card),
       },
-    },
-    items: {
-      at: ['checklists.*.checkItems.*'],
-      checklist: (item) => checklists[Number(item.path[1])],
-      status: (item) => (item.text('state') === 'complete' ? 'DONE' : undefined),
-      ...{ createdAt: createdAtOf, dueDate: 'due', people: 'idMember' },
-    },
-    comments: {
-      at: ['actions.*'],
-      task: (action) =>
-        comments.includes(action.text('type') ?? '') ? action.text('data.card.id') : undefined,
-      author: (action, board) =>
-        board.person(action, 'memberCreator') ?? board.person(action, 'idMemberCreator'),
-      ...{ text: 'data.text', createdAt: 'date' },
-    },
+      author: board.person(card, 'creator', creators.get(card.required('id'))),
+      people: board.people(card, 'idMembers'),
+      labels: [...board.labelNames(card, 'idLabels'), ...board.labelNames(card, 'labels')],
+      values: card.entries('customFieldItems').map(valueOf),
+      notes: notesOf(card, board),
+      total: card.number('badges.comments'),
+    }),
+    item: (item, board) => ({
+      checklist: checklists[Number(item.path[1])],
+      status: doneIf(item.text('state') === 'complete'),
+      ...{ createdAt: createdAtOf(item), dueDate: item.text('due'), people: board.people(item, 'idMember') },
+    }),
+    comment: (action, board) => ({
+      task: comments.includes(action.text('type') ?? '') ? action.text('data.card.id') : undefined,
+      ...{ text: action.text('data.text'), createdAt: action.text('date') },
+      author: board.person(action, 'memberCreator') ?? board.person(action, 'idMemberCreator'),
+    }),
   })(input)
 }
+
+const notesOf = (card: Entry, board: Board) => ({
+  ...archived(card, board.find('lists', card.text('idList')), 'closed'),
+  Template: card.get('isTemplate'),
+  Start: card.get('start'),
+  Completed: card.get('dateCompleted'),
+  Location: card.get('locationName'),
+  Address: card.get('address'),
+  Coordinates: card.get('coordinates'),
+  Votes: board.names(card, 'idMembersVoted'),
+  Attachment: card.entries('attachments').map((one) => attachment(one.text('name'), one.text('url'))),
+})
 
 /** Ids of Trello begin with the time of the creation: seconds since 1970, in 8 hexadecimal digits. */
 function createdAtOf(row: Entry): string | undefined {
@@ -91,7 +99,7 @@ function remindAt(card: Entry): string | undefined {
 function valueOf(item: Entry): FieldValue {
   const number = item.text('value.number')
   const checked = item.get('value.checked')
-  const value: Json | undefined =
+  const value =
     item.text('idValue') ??
     (number === undefined ? undefined : Number.isFinite(Number(number)) ? Number(number) : number) ??
     (checked === undefined ? item.get('value.text|value.date') : checked === true || checked === 'true')

@@ -1,6 +1,6 @@
 import type { FieldItem } from '../../items.ts'
 import { type Entry, isObject } from '../json/entry.ts'
-import { attachment, type FieldValue, idOf } from './board.ts'
+import { archived, attachment, doneIf, type FieldValue, idOf } from './board.ts'
 import { boardReader } from './board-reader.ts'
 import { wekanColors } from './colors.ts'
 
@@ -17,47 +17,51 @@ export const readWekan = boardReader({
     ...{ 'customFields.*': 'fields', 'checklists.*': 'checklists', 'attachments.*': 'links' },
   },
   ...{ colors: wekanColors, position: 'sort' },
+  rows: { cards: ['cards.*', 'subtaskItems.*'], items: ['checklistItems.*'], comments: ['comments.*'] },
   field: (field) => ({
     type: types[field.text('type') ?? ''],
     options: field.entries('settings.dropdownItems').map((item) => [idOf(item), item.text('name') ?? '']),
   }),
-  cards: {
-    at: ['cards.*', 'subtaskItems.*'],
-    ...{ description: 'description', list: 'listId', status: 'dueComplete', dueDate: 'dueAt' },
-    ...{ createdAt: 'createdAt', author: 'userId', labels: 'labelIds', parent: 'parentId' },
-    people: (card, board) => board.people(card, 'assignees', 'members'),
-    label: (card, board) => board.laneOf(card.text('swimlaneId')),
-    values: (card) => card.entries('customFields').map(valueOf),
-    blockedBy: (card) => dependenciesOf(card).flatMap(({ type, id }) => (type === 'is-blocked-by' ? id : [])),
+  card: (card, board) => ({
+    ...{ description: card.text('description'), listId: card.text('listId'), dueDate: card.text('dueAt') },
+    ...{ status: doneIf(card.isSet('dueComplete')), createdAt: card.text('createdAt') },
+    ...{ author: board.person(card, 'userId'), parent: card.text('parentId') },
+    people: board.people(card, 'assignees', 'members'),
+    labels: [...board.labelNames(card, 'labelIds'), board.laneOf(card.text('swimlaneId'))],
+    values: card.entries('customFields').map(valueOf),
+    blockedBy: dependenciesOf(card).flatMap(({ type, id }) => (type === 'is-blocked-by' ? id : [])),
     notes: {
-      Archived: 'archived',
-      'In an archived list': (card, board) =>
-        !card.isSet('archived') && board.find('lists', card.text('listId'))?.isSet('archived'),
-      Template: (card) => card.text('type') === 'template-card',
-      ...{ Received: 'receivedAt', Start: 'startAt', End: 'endAt', 'Spent time in hours': 'spentTime' },
-      Overtime: 'isOvertime',
-      'Requested by': (card, board) => [card.text('requestedBy'), board.names(card, 'requesters')],
-      'Assigned by': (card, board) => [card.text('assignedBy'), board.names(card, 'assigners')],
-      Vote: 'vote.question',
-      'Votes for': (card, board) => board.names(card, 'vote.positive'),
-      'Votes against': (card, board) => board.names(card, 'vote.negative'),
-      'Estimate of the planning poker': 'poker.estimation',
-      ...{ Location: 'locationName', Address: 'locationAddress' },
-      'Linked card': (card) =>
-        dependenciesOf(card).flatMap(({ type, id }) => (type === 'is-blocked-by' ? [] : `${id} (${type})`)),
-      Attachment: (card, board) =>
-        board.of('attachments', idOf(card)).map((one) => attachment(one.text('name'), one.text('url'))),
+      ...archived(card, board.find('lists', card.text('listId')), 'archived'),
+      Template: card.text('type') === 'template-card',
+      Received: card.get('receivedAt'),
+      Start: card.get('startAt'),
+      End: card.get('endAt'),
+      'Spent time in hours': card.get('spentTime'),
+      Overtime: card.get('isOvertime'),
+      'Requested by': [card.get('requestedBy'), board.names(card, 'requesters')],
+      'Assigned by': [card.get('assignedBy'), board.names(card, 'assigners')],
+      Vote: card.get('vote.question'),
+      'Votes for': board.names(card, 'vote.positive'),
+      'Votes against': board.names(card, 'vote.negative'),
+      'Estimate of the planning poker': card.get('poker.estimation'),
+      Location: card.get('locationName'),
+      Address: card.get('locationAddress'),
+      'Linked card': dependenciesOf(card).flatMap(({ type, id }) =>
+        type === 'is-blocked-by' ? [] : `${id} (${type})`,
+      ),
+      Attachment: board
+        .of('attachments', idOf(card))
+        .map((one) => attachment(one.text('name'), one.text('url'))),
     },
-  },
-  items: {
-    at: ['checklistItems.*'],
-    checklist: (item, board) => board.find('checklists', item.text('checklistId')),
-    ...{ status: 'isFinished', createdAt: 'createdAt' },
-  },
-  comments: {
-    at: ['comments.*'],
-    ...{ task: 'cardId', text: 'text', author: 'userId', createdAt: 'createdAt' },
-  },
+  }),
+  item: (item, board) => ({
+    checklist: board.find('checklists', item.text('checklistId')),
+    ...{ status: doneIf(item.isSet('isFinished')), createdAt: item.text('createdAt') },
+  }),
+  comment: (comment, board) => ({
+    ...{ task: comment.text('cardId'), text: comment.text('text'), author: board.person(comment, 'userId') },
+    createdAt: comment.text('createdAt'),
+  }),
 })
 
 function valueOf(entry: Entry): FieldValue {
