@@ -1,4 +1,8 @@
 import { expect, test } from 'bun:test'
+import { getTableConfig, PgDialect } from 'drizzle-orm/pg-core'
+import { getTableColumns, SQL } from 'drizzle-orm'
+import { tasks } from '../../drizzle/schema/tasks.ts'
+import { taskFields } from '../../modules/tasks/schema.ts'
 import { read } from '../architecture/source.ts'
 import { attachment } from './attachment.ts'
 import { fieldAndCommand } from './edits.ts'
@@ -24,4 +28,29 @@ test('a new child entity of tasks and a new entity that tasks refer to each need
     expect(Object.keys(files).length + migrations).toBeLessThanOrEqual(6)
     expect(edits.length).toBeLessThanOrEqual(4)
   }
+})
+
+const typeOf: Record<string, string> = {
+  ...{ text: 'text', name: 'text', choice: 'text', instant: 'timestamp(3) with time zone' },
+  ...{ wholeNumber: 'integer', decimal: 'double precision', boolean: 'boolean', user: 'uuid' },
+}
+const dialect = new PgDialect()
+
+test('each field of a task has a column of the type of its kind, and an index if lists are sorted by the field', () => {
+  const { columns, indexes } = getTableConfig(tasks)
+  const keys = indexes.flatMap(({ config }) =>
+    config.columns.flatMap((one) => (one instanceof SQL ? dialect.sqlToQuery(one).sql : [])),
+  )
+  for (const [name, { kind, sortedWith }] of taskFields) {
+    const column = columns.find((one) => one === tasks[name])!
+    if (kind) expect([name, column.getSQLType()]).toEqual([name, typeOf[kind.is]!])
+    if (sortedWith) expect(keys).toContain(kind!.key!.sql(column.name))
+  }
+})
+
+test('each column of tasks is a field that clients can set, or one of these', () => {
+  const others =
+    'id projectId number title createdAt updatedAt eventId fields position claimedBy claimedUntil claimSeq importedAuthor dueAfter'
+  const known = [...others.split(' '), ...taskFields.map(([name]) => name)]
+  expect(Object.keys(getTableColumns(tasks)).filter((name) => !known.includes(name))).toEqual([])
 })
