@@ -7,11 +7,11 @@ import {
   type Role,
   suffices,
 } from '../../src/identity/rights.ts'
-import { type AuthorizeUndo, entity, byDeleterOrAdmin } from '../../src/model/definition.ts'
+import { type AuthorizeUndo, byDeleterOrAdmin, childInput, entity } from '../../src/model/definition.ts'
 import type { StoredEvent } from '../../src/model/events.ts'
 import { forbidden } from '../../src/responses/errors.ts'
 import { commentCell } from '../exports/cells.ts'
-import { commentView, UpdateComment } from './schema.ts'
+import { commentView, CreateComment, UpdateComment } from './schema.ts'
 
 declare module '../../src/model/entities.ts' {
   interface Entities {
@@ -50,7 +50,7 @@ export const comment = entity<'comment'>({
   view: commentView,
   asChild: {
     text: 'text',
-    input: UpdateComment,
+    input: childInput(CreateComment, UpdateComment),
     cell: (shown: Parameters<typeof commentCell>[0] & { authorId: string }, personOf) =>
       commentCell({ ...shown, author: personOf(shown.authorId) ?? shown.author }),
   },

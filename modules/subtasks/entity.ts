@@ -1,8 +1,8 @@
 import type { SubtaskRow } from '../../drizzle/rows.ts'
 import { subtasks } from '../../drizzle/schema/subtasks.ts'
-import { byEditor, entity, standardEvents } from '../../src/model/definition.ts'
+import { byEditor, childInput, entity, standardEvents } from '../../src/model/definition.ts'
 import { subtaskCell } from '../exports/cells.ts'
-import { subtaskView, UpdateSubtask } from './schema.ts'
+import { CreateSubtask, subtaskView, UpdateSubtask } from './schema.ts'
 
 declare module '../../src/model/entities.ts' {
   interface Entities {
@@ -19,6 +19,6 @@ export const subtask = entity<'subtask'>({
   parent: 'task',
   load: 'by row',
   view: subtaskView,
-  asChild: { text: 'title', input: UpdateSubtask, cell: subtaskCell },
+  asChild: { text: 'title', input: childInput(CreateSubtask, UpdateSubtask), cell: subtaskCell },
   events: { ...events, toggled: { by: 'toggled', admit: byEditor }, deleted },
 })

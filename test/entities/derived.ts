@@ -27,6 +27,11 @@ test('files contain a new child, and an import creates the same children once', 
     { title: 'Sketch: "two"', url },
   ]
   for (const link of all) await created(`/tasks/${task.id}/links`, link)
+  const files = [
+    { name: '-Plan', size: 3, details: { pages: [1, { of: '2\n  size: 4' }] } },
+    { name: '3', size: 0, details: null },
+  ]
+  for (const one of files) await created(`/tasks/${task.id}/attachments`, one)
   const [shown] = (await file(id, 'ndjson')).trim().split('\n')
   expect(JSON.parse(shown!)).toMatchObject({ links: all })
   for (const format of ['docket', 'csv']) {
@@ -36,6 +41,7 @@ test('files contain a new child, and an import creates the same children once', 
       expect((await importInto(ada, otherId, text, `source=${format}`)).counts).toMatchObject(counts)
       const [copy] = await rowsAt(`/tasks?projectId=${otherId}`)
       expect({ format, links: await links(copy!.id) }).toEqual({ format, links: all })
+      expect(await rowsAt(`/tasks/${copy!.id}/attachments`)).toMatchObject(files)
     }
     // Its own project has the children already. A changed value is restored.
     const [first] = await rowsAt(`/tasks/${task.id}/links`)

@@ -65,13 +65,13 @@ export const ${name}s = {
   }
 }
 
-const updateOf = (name: string) => `Update${name.charAt(0).toUpperCase()}${name.slice(1)}`
+const commandOf = (verb: string, name: string) => `${verb}${name.charAt(0).toUpperCase()}${name.slice(1)}`
 
 const entityText = ({ name, about, parent, load, hasReferences, text = 'name' }: Options) =>
   `import { ${name}s } from '../../drizzle/schema/${name}s.ts'
-import { entity, standardEvents } from '../../src/model/definition.ts'
+import { ${parent === 'task' ? 'childInput, ' : ''}entity, standardEvents } from '../../src/model/definition.ts'
 ${hasReferences ? "import { referencesIn } from '../../src/model/fields.ts'\nimport { fields } from './schema.ts'" : ''}
-import { ${name}View${parent === 'task' ? `, ${updateOf(name)}` : ''} } from './schema.ts'
+import { ${name}View${parent === 'task' ? `, ${commandOf('Create', name)}, ${commandOf('Update', name)}` : ''} } from './schema.ts'
 
 declare module '../../src/model/entities.ts' {
   interface Entities {
@@ -86,7 +86,7 @@ export const ${name} = entity<'${name}'>({
   parent: '${parent}',
   load: '${load}',
   view: ${name}View,
-  ${parent === 'task' ? `asChild: { text: 'TEXT', input: ${updateOf(name)} },`.replaceAll('TEXT', text) : ''}
+  ${parent === 'task' ? `asChild: { text: 'TEXT', input: childInput(${commandOf('Create', name)}, ${commandOf('Update', name)}) },`.replaceAll('TEXT', text) : ''}
   ${hasReferences ? 'references: referencesIn(fields),' : ''}
   events: standardEvents,
 })
