@@ -1,15 +1,20 @@
+import type { TObject, TProperties } from '@sinclair/typebox'
+import { Value } from '@sinclair/typebox/value'
 import type { ProjectState } from '../../../src/actor/state.ts'
 import type { Command, RuleContext } from '../../../src/commands/command.ts'
 import { decide } from '../../../src/commands/decide.ts'
-import type { EventType } from '../../../src/model/entities.ts'
-import { created, diff, type EventDraft, updated } from '../../../src/model/events.ts'
+import type { ChildOfTask } from '../../../src/model/entities.ts'
+import { diff, type EventDraft } from '../../../src/model/events.ts'
 import { definitionOf } from '../../../src/model/model.ts'
+import { commandsOf } from '../../../src/module.ts'
 import { columnsOf } from '../../../src/postgres/columns.ts'
-import { badRequest, forbidden, idTaken, notFound } from '../../../src/responses/errors.ts'
+import { idTaken, notFound } from '../../../src/responses/errors.ts'
 import { caseless, parseInstant } from '../../../src/schema/text.ts'
+import { validationError } from '../../../src/schema/validation.ts'
 import { createField, updateField } from '../../fields/commands.ts'
 import { fitsField, optionNamed } from '../../fields/values.ts'
 import { createLabel } from '../../labels/commands.ts'
+import { modules } from '../../modules.ts'
 import { updateProject } from '../../projects/commands.ts'
 import { createTask, updateTask } from '../../tasks/commands.ts'
 import { externalIds } from '../../tasks/external-ids.ts'
@@ -148,38 +153,47 @@ function shownValues<Values extends TaskValues>(state: ProjectState, id: string,
   return { ...values, fields: Object.fromEntries(fields) }
 }
 
-/** The columns that the creation of a row sets. */
-const own = ['createdAt', 'eventId']
+type ChildCommand = Command<{ id: string }, object>
+const childCommands = new Map<string, ChildCommand>()
+
+/** Returns a command of a child, such as `comment.create`. */
+function commandOf(op: ChildOfTask, verb: 'create' | 'update'): ChildCommand | undefined {
+  if (childCommands.size === 0)
+    for (const one of commandsOf(modules)) childCommands.set(one.name, one as unknown as ChildCommand)
+  return childCommands.get(`${op}.${verb}`)
+}
+
+const fieldsOf = ({ input }: ChildCommand): TProperties => (input as TObject).properties
 
 /**
  * A child may get the id of a deleted row: an undo may have deleted the row of the same item. The account that imports
- * becomes the author.
+ * becomes the author. A new row also gets values that only the command for changes accepts.
  * @throws HttpError 404 if the task is not in the project, and 409 if another task has the child
  */
 function decideChild(state: ProjectState, context: RuleContext, operation: ChildOperation): Decided {
   const { op, id, taskId, createdAt, importedAuthor, ...given } = operation
-  const { now, caller } = context
-  const { person, table } = definitionOf(op)
   if (state.row('task', taskId)?.projectId !== state.projectId) throw notFound('Task')
-  const values = Object.fromEntries(
-    Object.entries(given).map(([key, value]) => [key, typeof value === 'string' ? value.trim() : value]),
-  )
-  const stamp = columnsOf(table).some(({ key }) => key === 'updatedAt') ? { updatedAt: now } : {}
+  const values = Object.entries(given).map(([key, value]): [string, unknown] => [
+    key,
+    typeof value === 'string' ? value.trim() : value,
+  ])
+  const [create, change] = [commandOf(op, 'create')!, commandOf(op, 'update')]
+  const of = (command: ChildCommand) => Object.fromEntries(values.filter(([key]) => key in fieldsOf(command)))
   const row = state.row(op, id)
-  if (!row) {
-    const author = person && { [person]: caller.userId }
-    const fields: Record<string, unknown> = { id, taskId, ...values, ...author, ...stamp }
-    for (const { key, isNullable, hasDefault } of columnsOf(table))
-      if (!isNullable && !hasDefault && fields[key] == null && !own.includes(key))
-        throw badRequest(`The ${op} has no ${key}`)
-    const change = created(state, context, `${op}.created` as EventType, fields as never)
-    return creation(change as EventDraft, { createdAt, importedAuthor }, context)
+  if (row) {
+    if (row.taskId !== taskId) throw idTaken()
+    // Only the author may edit a comment. Another account can still import the same text.
+    const isChanged = diff<object>(row, Object.fromEntries(values)) !== null
+    return change && isChanged ? update(state, context, change, { ...of(change), id }) : unchanged(id)
   }
-  if (row.taskId !== taskId) throw idTaken()
-  const changes = diff<object>(row, values)
-  if (!changes) return unchanged(id)
-  if (person && row[person] !== caller.userId) throw forbidden(`Only the author may edit a ${op}`)
-  const fields = { ...changes, ...stamp } as object
-  const change = updated(state, context, `${op}.updated` as EventType, row as never, fields)
-  return { outcome: 'updated', id, changes: [change as EventDraft] }
+  // Without the id, because the command rejects the id of a deleted row.
+  const input = { ...of(create), taskId }
+  if (!Value.Check(create.input as TObject, input))
+    throw validationError(Value.Errors(create.input as TObject, input))
+  const [created] = decide(create, state, context, input as never).changes
+  const others = values.filter(([key]) => !(key in fieldsOf(create)))
+  Object.assign(created!, { entityId: id })
+  Object.assign(created!.after!, Object.fromEntries(others), { id })
+  const hasAuthor = columnsOf(definitionOf(op).table).some(({ key }) => key === 'importedAuthor')
+  return creation(created, { createdAt, ...(hasAuthor && { importedAuthor }) }, context)
 }
