@@ -3,22 +3,23 @@ import { externalIdOf } from '../../modules/imports/convert/keys.ts'
 import { Notes } from '../../modules/imports/convert/notes.ts'
 import { maxIds } from '../../modules/tasks/schema.ts'
 import { isId, nilId } from '../../src/id-format.ts'
+import type { TaskItem } from '../../modules/imports/items.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { runBatches } from './batches.ts'
 import type { Run } from './import-row.ts'
 import { countChangedTasks, type PreparedRow } from './report.ts'
 import { lastOf, readLinks, type StagedLinks } from './staged.ts'
 
-/** Tasks by key. */
-export type Blockers = ReadonlyMap<string, Blocker>
+/** Tasks by the keys of blockers, or the reason why a row cannot be a blocker. */
+export type Blockers = ReadonlyMap<string, Blocker | string>
 
 interface Blocker {
-  /** Undefined: the row cannot be a blocker, because of `reason`. */
-  id?: string
+  id: string
   /** False if a dry run would create the task. */
-  exists?: boolean
-  reason?: 'became a subtask' | 'was rejected'
+  exists: boolean
 }
+
+const isSubtask = 'became a subtask'
 
 /** Finds tasks in the file. Finds others in the project: tasks of earlier imports, and of the exported project by id. */
 export async function readBlockers({ sql, running }: Run, keys: string[]): Promise<Blockers> {
@@ -30,10 +31,9 @@ export async function readBlockers({ sql, running }: Run, keys: string[]): Promi
     where import_id = ${importId} and kind in ('task', 'leaf') and key = any(${wanted}::text[])
     order by key, kind = 'task' desc, n`
   const blockers = new Map(
-    rows.map(({ key, kind, id, outcome }): [string, Blocker] => {
-      if (kind === 'leaf') return [key, { reason: 'became a subtask' }]
-      if (outcome === 'rejected') return [key, { reason: 'was rejected' }]
-      return [key, { id, exists: !dryRun || outcome !== null }]
+    rows.map(({ key, kind, id, outcome }): [string, Blocker | string] => {
+      if (kind === 'leaf') return [key, isSubtask]
+      return [key, outcome === 'rejected' ? 'was rejected' : { id, exists: !dryRun || outcome !== null }]
     }),
   )
   const others = wanted.filter((key) => !blockers.has(key))
@@ -54,15 +54,15 @@ export async function readBlockers({ sql, running }: Run, keys: string[]): Promi
  * Divides the blockers of a task. The step `links` sets the blockers in `linked`, except rejected tasks. The blockers in
  * `others` become lines at the foot of the description.
  */
-export function divideBlockers(key: string, keys: readonly string[], blockers: Blockers) {
+export function divideBlockers({ key: own, blockedBy = [] }: TaskItem, blockers: Blockers) {
   const linked: string[] = []
   const others: { key: string; reason: string }[] = []
-  for (const blocker of new Set(keys)) {
-    const found = blockers.get(blocker)
-    if (!found) others.push({ key: blocker, reason: 'is not in the file' })
-    else if (found.reason === 'became a subtask') others.push({ key: blocker, reason: found.reason })
-    else if (blocker === key || linked.length < maxIds) linked.push(blocker)
-    else others.push({ key: blocker, reason: `was left out: a task can have ${maxIds} blockers` })
+  for (const key of new Set(blockedBy)) {
+    const found = blockers.get(key) ?? 'is not in the file'
+    const isFull = key !== own && linked.length >= maxIds
+    if (found === isSubtask || !blockers.has(key)) others.push({ key, reason: String(found) })
+    else if (isFull) others.push({ key, reason: `was left out: a task can have ${maxIds} blockers` })
+    else linked.push(key)
   }
   return { linked, others }
 }
@@ -128,7 +128,7 @@ export async function importLinks(run: Run): Promise<void> {
       ...(after ? [after] : []),
     ])
     const blockers = await readBlockers(run, keys)
-    const ids = [...blockers.values()].flatMap(({ id, exists }) => (id && exists ? id : []))
+    const ids = [...blockers.values()].flatMap((one) => (typeof one === 'object' && one.exists ? one.id : []))
     await links.load(sql, running.projectId, ids)
     return tasks.map((task) => prepareLinks(task, blockers, links, run))
   }
@@ -166,15 +166,15 @@ function prepareLinks(
   const blockedByIds = new Set<string>()
   let isCommitted = !dryRun || outcome !== null
   // The step `tasks` has reported the other blockers.
-  for (const blocker of divideBlockers(key, item.blockedBy ?? [], blockers).linked) {
-    const { id, exists, reason } = blockers.get(blocker)!
-    if (id === taskId) notes.report('The task cannot block itself')
-    else if (!id) notes.report(`The blocker ${blocker} ${reason}`)
-    else if (!links.link(taskId, id))
+  for (const blocker of divideBlockers(item, blockers).linked) {
+    const found = blockers.get(blocker)!
+    if (typeof found === 'string') notes.report(`The blocker ${blocker} ${found}`)
+    else if (found.id === taskId) notes.report('The task cannot block itself')
+    else if (!links.link(taskId, found.id))
       notes.report(`The blocker ${blocker} was left out, because the blockers would form a cycle`)
     else {
-      blockedByIds.add(id)
-      isCommitted &&= exists === true
+      blockedByIds.add(found.id)
+      isCommitted &&= found.exists
     }
   }
   const place = dryRun || outcome !== null ? {} : placeOf(item.after, blockers)
@@ -189,7 +189,7 @@ function prepareLinks(
 
 /** @param after the key of the task before a new task; '' for the first task */
 function placeOf(after: string | undefined, tasks: Blockers): { place?: 'first'; after?: string } {
+  const found = tasks.get(after ?? '')
   if (after === '') return { place: 'first' }
-  const id = after === undefined ? undefined : tasks.get(after)?.id
-  return id === undefined ? {} : { after: id }
+  return typeof found === 'object' ? { after: found.id } : {}
 }

@@ -82,7 +82,7 @@ function prepareTask(
     notes.report(problem)
     return { ...prepared, outcome: 'rejected' }
   }
-  for (const { key: blocker, reason } of divideBlockers(key, item.blockedBy ?? [], blockers).others)
+  for (const { key: blocker, reason } of divideBlockers(item, blockers).others)
     notes.addToFoot(`Blocked by: ${blocker}`, `The blocker ${blocker} ${reason}`)
   const addLast = () => {
     notes.addReported(subItemLines(staged, subItems, context))
@@ -146,6 +146,12 @@ export async function importChildren(run: Run, kind: 'leaf' | 'child'): Promise<
 const itemOf = ({ item, task }: StagedChild, context: LoadContext): ChildItem =>
   item.kind === 'task' ? subtaskOf(item, context, item.list === task.list).subtask : item
 
+function problemOf({ taskN, taskKey, taskRow, taskOutcome, firstRow }: StagedChild, kind: string) {
+  if (taskN === null) return `The task ${taskKey} of this ${kind} is not in the file`
+  if (taskOutcome === 'rejected') return `The task of this ${kind}, in row ${taskRow}, was rejected`
+  return firstRow === null ? undefined : `Row ${firstRow} has the same id`
+}
+
 function prepareChild(
   staged: StagedChild,
   item: ChildItem,
@@ -153,19 +159,12 @@ function prepareChild(
   dryRun: boolean,
   existing: ExistingChildren,
 ): PreparedChild {
-  const { n, row, firstRow, taskN, taskKey, taskId, taskRow, taskOutcome, task } = staged
+  const { n, row, taskN, taskKey, taskId, taskOutcome, task } = staged
   const { kind } = item
   const externalId = externalIdOf(context.source, { key: taskKey, externalId: task.externalId })
   const notes = new Notes(item.messages)
   const prepared: PreparedChild = { n, row, externalId, notes, taskN, subject: `The ${kind}` }
-  const problem =
-    taskN === null
-      ? `The task ${taskKey} of this ${kind} is not in the file`
-      : taskOutcome === 'rejected'
-        ? `The task of this ${kind}, in row ${taskRow}, was rejected`
-        : firstRow !== null
-          ? `Row ${firstRow} has the same id`
-          : undefined
+  const problem = problemOf(staged, kind)
   if (problem) notes.report(problem)
   const fields = problem ? undefined : convertChild(item, context, notes)
   if (!fields) return { ...prepared, outcome: 'rejected' }
