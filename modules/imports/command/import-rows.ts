@@ -1,4 +1,4 @@
-import { type Static, Type } from '@sinclair/typebox'
+import { Type } from '@sinclair/typebox'
 import type { TaskRow } from '../../../drizzle/rows.ts'
 import type { Preload } from '../../../src/actor/preload.ts'
 import { evolve, type ProjectState } from '../../../src/actor/state.ts'
@@ -12,7 +12,7 @@ import { IdOf, Input } from '../../../src/schema/input.ts'
 import { decideOperation } from './decide.ts'
 import {
   type ImportOperation,
-  ImportResult,
+  type ImportResult,
   isChild,
   isValid,
   maxImported,
@@ -25,13 +25,12 @@ const ImportRows = Input({
   operations: Type.Array(Type.Unsafe<ImportOperation>({}), { maxItems: maxImported }),
 })
 
-const ImportedRows = Type.Object({
-  batch: Type.Optional(
-    Type.Integer({ description: 'The `batch` of the events. Missing if nothing changed' }),
-  ),
-  results: Type.Array(ImportResult, { description: 'One result for each operation, in order' }),
-})
-export type ImportedRows = Static<typeof ImportedRows>
+export interface ImportedRows {
+  /** The `batch` of the events. Missing if nothing changed. */
+  batch?: number
+  /** One result for each operation, in order. */
+  results: ImportResult[]
+}
 
 /** Only workers run this command. A rejected operation does not reject the others. */
 export const importRows = command('project.import', {
@@ -51,7 +50,7 @@ export const importRows = command('project.import', {
   },
   view: view<ImportedRows>({
     name: 'ImportedRows',
-    schema: ImportedRows,
+    schema: Type.Object({}),
     of: (answer) => answer,
     hasNoEtag: true,
   }),

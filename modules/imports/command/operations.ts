@@ -4,7 +4,6 @@ import { isId } from '../../../src/id-format.ts'
 import { definitionOf } from '../../../src/model/model.ts'
 import type { ChildOfTask } from '../../../src/model/entities.ts'
 import { checked, Input } from '../../../src/schema/input.ts'
-import { Id } from '../../../src/schema/response.ts'
 import { Instant, Name, Nullable } from '../../../src/schema/text.ts'
 import { validationError } from '../../../src/schema/validation.ts'
 import { CreateField } from '../../fields/schema.ts'
@@ -109,9 +108,10 @@ export function requireValid(operation: ImportOperation): void {
   if (!isValid(operation)) throw validationError(checkOf(operation).Errors(fields))
 }
 
-export const ImportResult = Type.Object({
-  outcome: Type.Unsafe<'created' | 'updated' | 'unchanged' | 'rejected'>(Type.String()),
-  id: Id('The id that the row has in the project'),
-  message: Type.Optional(Type.String({ description: 'Why the operation was rejected, or changed nothing' })),
-})
-export type ImportResult = Static<typeof ImportResult>
+export interface ImportResult {
+  outcome: 'created' | 'updated' | 'unchanged' | 'rejected'
+  /** The id that the row has in the project. */
+  id: string
+  /** Why the operation was rejected, or changed nothing. */
+  message?: string
+}

@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'bun:test'
 import type { Reader } from '../../../modules/imports/readers/reader.ts'
+import { openLargeFiles } from '../../../workers/imports/file.ts'
 import { openRunImport } from '../../../workers/imports/run-import.ts'
 import { SliceEnded } from '../../../workers/throttle.ts'
 import { until } from '../../../src/local/wait.ts'
@@ -69,7 +70,6 @@ test('a worker reads one large file at a time, and reads small files meanwhile',
     }),
   )
   const runOnce = (importId: string) => run({ importId }, throttle).catch((error: SliceEnded) => error)
-  // The queue has the order of the first attempts.
   const [second, third, small] = await Array.fromAsync(others, runOnce)
   for (const waiting of [second, third]) expect(waiting).toMatchObject({ delayMs: 1_000 })
   expect(small).toBeUndefined()
@@ -80,4 +80,15 @@ test('a worker reads one large file at a time, and reads small files meanwhile',
   expect(await untilRead(2)).toBe(true)
   await sql`update imports set state = 'cancelled' where id = ${others[0]!}`
   await next
+})
+
+test('a parser that reads after the end of its import does not block other imports', () => {
+  const { begin } = openLargeFiles()
+  const large = 9_000_000
+  const reading = begin('a')
+  reading.admit(large)
+  for (const bytes of [large, 0]) expect(() => begin('b').admit(bytes)).toThrow(SliceEnded)
+  reading.end()
+  expect(() => reading.admit(large)).toThrow(SliceEnded)
+  begin('b').admit(large)
 })
