@@ -39,11 +39,7 @@ interface FoundDocument extends HitKey {
 type Wanted = Pick<SearchRequest, 'query' | 'types' | 'newest'>
 
 /** Returns the rows whose id or external id is the whole query. */
-export const findNamed = (
-  sql: Sql,
-  projectIds: string[],
-  { query: { text }, types }: Pick<Wanted, 'query' | 'types'>,
-) => {
+export const findNamed = (sql: Sql, projectIds: string[], text: string, types: readonly HitType[]) => {
   const id = canonicalId(text)
   return unprepared(sql<FoundDocument[]>`
     select s.id, s.kind, s.at, 0 as rank from search_documents s
@@ -120,22 +116,14 @@ async function findSimilar(sql: Sql, scope: Scope, wanted: Wanted): Promise<Foun
   })
 }
 
-interface HitPage {
-  hits: Hit[]
-  /** The last document of the page, if there is a next page, and the newest of all documents found. */
-  next?: HitKey[]
-}
-
-/** Returns one page of the hits, ranked. A page is shorter than `limit` if rows disappeared while the search ran. */
-export async function readHits(
-  sql: Sql,
-  userId: string,
-  scope: Scope,
-  wanted: SearchRequest,
-): Promise<HitPage> {
+/**
+ * Returns one page of the hits, ranked. A page is shorter than `limit` if rows disappeared while the search ran. If there is a
+ * next page, `next` is the last document of the page and the newest of all documents found.
+ */
+export async function readHits(sql: Sql, userId: string, scope: Scope, wanted: SearchRequest) {
   const { after, limit, query } = wanted
   const [named, matching] = await Promise.all([
-    findNamed(sql, scope.projectIds, wanted),
+    findNamed(sql, scope.projectIds, query.text, wanted.types),
     query.terms.length > 0 ? findMatching(sql, scope, wanted) : [],
   ])
   const exact = [...new Map([...matching, ...named].map((one) => [one.id, one])).values()]
@@ -145,21 +133,15 @@ export async function readHits(
   const rows = await readLiveRows(sql, userId, scope, shown)
   const work = shown.flatMap((one) => (rows.has(one.id) ? [() => hitOf(rows.get(one.id)!, one, wanted)] : []))
   const hits = await inIterations(work, userId)
-  if (ranked.length <= limit) return { hits }
-  return { hits, next: [shown.at(-1)!, wanted.newest ?? found.toSorted(compareTimes)[0]!] }
+  const newest = wanted.newest ?? found.toSorted(compareTimes)[0]
+  return { hits, next: ranked.length > limit ? [shown.at(-1)!, newest!] : undefined }
 }
 
 /** The fields that a hit shows of its row. `text` is the description or the comment. */
 type LiveRow = Omit<Hit, 'snippet' | 'fuzzy'> & { text: string | null }
 
 /** Reads the rows of documents, as far as they exist now and the user may see their projects now. */
-async function readLiveRows(
-  sql: Sql,
-  userId: string,
-  { projectIds }: Scope,
-  found: FoundDocument[],
-): Promise<Map<string, LiveRow>> {
-  if (found.length === 0) return new Map()
+async function readLiveRows(sql: Sql, userId: string, { projectIds }: Scope, found: FoundDocument[]) {
   const ids = (kind: string) => sql`${found.filter((one) => one.kind === kind).map(({ id }) => id)}::uuid[]`
   // Without the offset, Postgres could read all tasks of a project to find the tasks of comments.
   const rows = await unprepared(sql<LiveRow[]>`

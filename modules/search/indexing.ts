@@ -48,6 +48,7 @@ interface Event extends Row {
  * order: of each row, the document of the newest event remains, and a cursor only moves forward.
  */
 export async function indexEvents(sql: Sql, projects: Progress[]): Promise<void> {
+  if (projects.length === 0) return
   const toRead = projects.filter(({ seq, version }) => seq > 0 || version <= maxEventsOfLog)
   const events = Map.groupBy(await readEvents(sql, toRead), ({ projectId }) => projectId)
   // The first event must be that of the cursor. Otherwise the log has expired, or was restored.

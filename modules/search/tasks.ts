@@ -39,7 +39,7 @@ export function openTaskSearch(services: Services) {
  */
 async function findMatchingTasks(sql: Sql, query: SearchQuery, scope: Scope): Promise<MatchingTasks> {
   const { projectIds } = scope
-  const knownIds = (await findNamed(sql, projectIds, { query, types: ['task'] })).map(({ id }) => id)
+  const knownIds = (await findNamed(sql, projectIds, query.text, ['task'])).map(({ id }) => id)
   const matching = { query, projectIds, knownIds }
   if (query.terms.length === 0) return { foundIds: knownIds }
   // Long words tend to be rare.

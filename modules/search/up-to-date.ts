@@ -59,15 +59,16 @@ function missingEvents(one: Progress, target = one.version): number {
 /** Concurrent searches of a process index a project once. */
 const running = new Map<string, Promise<void>>()
 
-async function indexShared(database: Database, behind: Progress[]): Promise<void> {
+async function indexShared({ indexing }: Database, behind: Progress[]): Promise<void> {
   const own = behind.filter(({ projectId }) => !running.has(projectId))
-  const step = index(database, own).finally(() => own.forEach(({ projectId }) => running.delete(projectId)))
+  const index = async () => {
+    await indexEvents(
+      indexing,
+      own.filter((one) => isBehind(one)),
+    )
+    for (const { projectId } of own.filter(needsFill)) await fillNext(indexing, projectId)
+  }
+  const step = index().finally(() => own.forEach(({ projectId }) => running.delete(projectId)))
   for (const { projectId } of own) running.set(projectId, step)
-  await Promise.all([step, ...behind.map(({ projectId }) => running.get(projectId))])
-}
-
-async function index({ indexing }: Database, projects: Progress[]): Promise<void> {
-  const behind = projects.filter((one) => isBehind(one))
-  if (behind.length > 0) await indexEvents(indexing, behind)
-  for (const { projectId } of projects.filter(needsFill)) await fillNext(indexing, projectId)
+  await Promise.all(behind.map(({ projectId }) => running.get(projectId)))
 }

@@ -155,20 +155,6 @@ test('an older event replaces neither the document of a newer event, nor that of
   expect(await searchIds(ada, 'older')).toEqual([])
 })
 
-test('the deletion of a task counts for comments that are indexed for the first time', async () => {
-  const { ada, sql, create } = await open()
-  const { id } = await create('Draw the plate')
-  const comment = await make(ada, `/tasks/${id}/comments`, { text: 'In brass' })
-  await ada.patch(`/tasks/${id}`, { title: 'Draw the wheel' })
-  await ada.delete(`/tasks/${id}`)
-  await sql`delete from comments where id = ${comment.id}`
-  expect(await searchIds(ada, 'brass')).toEqual([])
-  // A slow process may still write the comment with the event that changed the title.
-  const events = await sql`select event_id, doc from search_documents where id in (${id}, ${comment.id})`
-  expect(events).toHaveLength(2)
-  expect(events[0]).toEqual({ ...events[1], doc: null })
-})
-
 test('a fill that has read a comment writes no document after the deletion of its task', async () => {
   const { service, sql, ada, projectId, create, isIndexed } = await open()
   const { id } = await create('Draw the plate')

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { migrate } from '../../../drizzle/migrate.ts'
 import { openPostgres } from '../../faults/postgres-server.ts'
+import { fillStart } from '../../../modules/search/documents.ts'
 import { eventually, makeProjects, openPair } from '../../races/pair.ts'
 import { cases } from '../../support/depth.ts'
 import { freshRedis } from '../../support/redis.ts'
@@ -49,6 +50,21 @@ test('searches are complete while workers are killed in bursts of writes', async
   await startWorker()
   await checkAll()
   expect(counts.unknown).toBe(0)
+}, 600_000)
+
+test('searches are complete after projects were filled again and again in bursts of writes', async () => {
+  const { sql, startWorker, acknowledged, during, checkAll } = await open()
+  await startWorker()
+  await during(async () => {
+    for (let n = 0; n < 20; n++) {
+      await sql`update search_cursors set fill = ${sql.json({ ...fillStart })}`
+      await acknowledged(25)
+    }
+  })
+  await eventually('the end of the fills', async () => {
+    return (await sql`select from search_cursors where fill is not null`).length === 0
+  })
+  await checkAll()
 }, 600_000)
 
 test('searches are complete without Redis, and after Redis has lost its data', async () => {
