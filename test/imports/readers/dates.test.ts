@@ -65,9 +65,12 @@ test('reads times without an offset in the time zone, also near a change of the 
   const zones = 'Europe/Berlin America/St_Johns Australia/Lord_Howe Pacific/Kiritimati Pacific/Apia'.split(
     ' ',
   )
+  const changes = '2011-12-30 2026-03-08 2026-03-29 2026-04-05 2026-10-04 2026-10-25 2026-11-01'.split(' ')
+  const days = fc.integer({ min: Date.UTC(2005, 0), max: Date.UTC(2030, 0) }).map((ms) => ms - (ms % 60_000))
+  const day = fc.oneof(days, fc.constantFrom(...changes.map(Date.parse)))
   const time = fc.record({
     zone: fc.constantFrom(...zones),
-    ms: fc.integer({ min: Date.UTC(2005, 0), max: Date.UTC(2030, 0) }).map((ms) => ms - (ms % 60_000)),
+    ms: fc.tuple(day, fc.integer({ min: -4_000, max: 4_000 })).map(([at, n]) => at + n * 60_000),
   })
   const check = fc.property(time, ({ zone, ms }) => {
     const text = new Date(ms).toISOString().slice(0, 16)

@@ -172,18 +172,3 @@ test('reads the CSV of Asana, which refers to tasks by names that may be repeate
   })
   expect(brass).not.toHaveProperty('notes')
 })
-
-test('reads a list of ClickUp', async () => {
-  const header = 'Task ID,Task Name,Task Content,Parent ID,Priority,Due Date,Assignees,Tags,Comments'
-  const rows = [
-    'c1,null,In brass,null,null,1791288000000,"[Ada,Bob]","[brand,ui]",[]',
-    'c2,Oil,,c1,,null,[],[],',
-  ]
-  expect((await reading(readers.csv!, [header, ...rows].join('\n'))).items).toEqual([
-    {
-      ...{ kind: 'task', row: 1, key: 'c1', title: 'null', description: 'In brass', labels: ['brand', 'ui'] },
-      ...{ dueDate: '2026-10-06T12:00:00.000Z', assignee: { name: 'Ada' }, notes: ['Also assigned: Bob'] },
-    },
-    { kind: 'task', row: 2, key: 'c2', title: 'Oil', parent: 'c1' },
-  ])
-})
