@@ -35,7 +35,6 @@ const documented = {
   smtpUrl: smtpUrl('SMTP_URL'),
   mailFrom: kind.mailbox('MAIL_FROM', 'Docket <docket@localhost>'),
   publicUrl: url('PUBLIC_URL', ['http:', 'https:']),
-  mailsPerHour: kind.integer('MAILS_PER_HOUR', 10, 1, 1_000_000),
   rateLimit: kind.onOff('RATE_LIMIT', 'on'),
   readsPerMinute: kind.integer('READS_PER_MINUTE', 6_000_000, 1, 1_000_000_000),
   writesPerMinute: kind.integer('WRITES_PER_MINUTE', 3_000_000, 1, 1_000_000_000),
@@ -91,6 +90,8 @@ const undocumented = {
   // A slow core computes 2,700 password hashes a minute.
   signInsPerMinute: kind.integer('SIGN_INS_PER_MINUTE', 2_400, 1, 1_000_000_000),
   signInFailureMinutes: kind.integer('SIGN_IN_FAILURE_MINUTES', 15, 1, 1_440),
+  // Enough for all mails that one person needs, and too few to annoy the owner of an address.
+  mailsPerHour: kind.integer('MAILS_PER_HOUR', 10, 1, 1_000_000),
   // Each open stream needs memory. One account may not take all places.
   subscribers: kind.integer('SUBSCRIBERS', 20_000, 1, 1_000_000),
   subscribersPerAccount: kind.integer('SUBSCRIBERS_PER_ACCOUNT', 10_000, 1, 1_000_000),

@@ -5,7 +5,7 @@ import { documentedSettings, readConfig, settingNames } from '../../src/config.t
 import { read, root } from './source.ts'
 
 /** BOARD, DATABASE_STANDBY_URLS and COMMIT_PROJECTS have places too, so that the settings remain at most 45. */
-const maxDocumented = 42
+const maxDocumented = 41
 const documented = documentedSettings().sort()
 const undocumented = settingNames().filter((name) => !documented.includes(name))
 
