@@ -17,7 +17,7 @@ import { instant } from '../columns.ts'
 
 const bytea = customType<{ data: Uint8Array }>({ dataType: () => 'bytea' })
 
-/** `receiving` until the file is stored, `removing` while a worker deletes the rows. No response has these states. */
+/** `removing` while a worker deletes the rows, and in the previous release `receiving` while the file arrives. No response has these states. */
 export type ImportState = 'receiving' | 'queued' | 'running' | 'done' | 'failed' | 'cancelled' | 'removing'
 export type UndoState = 'queued' | 'running' | 'done' | 'failed'
 
@@ -61,7 +61,6 @@ export const imports = pgTable(
     undone: integer('undone').notNull().default(0),
     kept: integer('kept').notNull().default(0),
     createdAt: instant('created_at').notNull().defaultNow(),
-    /** While the file arrives: the latest heartbeat of the web process. */
     startedAt: instant('started_at'),
     finishedAt: instant('finished_at'),
   },
@@ -75,7 +74,7 @@ export const imports = pgTable(
   ],
 )
 
-/** The parts of an uploaded file. They are deleted when the import ends. */
+/** The parts of an uploaded file. They are stored before the import, and deleted when it ends. */
 export const importChunks = pgTable(
   'import_chunks',
   {

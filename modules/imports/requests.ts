@@ -6,14 +6,7 @@ import { holderOf } from '../../src/identity/rights.ts'
 import { conflict } from '../../src/responses/errors.ts'
 import { type Reply, respondToWrite } from '../../src/responses/reply.ts'
 import type { Services } from '../../src/services.ts'
-import {
-  activeImport,
-  cancelImport,
-  importActive,
-  importJob,
-  queueUndo,
-  requireFewActive,
-} from './changes.ts'
+import { cancelImport, importJob, queueUndo, reasonToWait } from './changes.ts'
 import {
   type FindImport,
   type ImportRow,
@@ -87,12 +80,8 @@ export function openUndoImport(dependencies: Dependencies) {
       requireUndoable(row)
       const job = importJob('undo-import', row, { caller: JSON.stringify(caller) })
       const reply = replyWith(importView.of({ ...row, undoState: 'queued' }), 202)
-      if (!(await queueUndo(sql, row.id, caller, job, toRecord(reply)))) {
-        const active = await activeImport(sql, row.projectId)
-        if (active) throw importActive(active)
-        await requireFewActive(sql, caller.userId)
-        throw alreadyUndone()
-      }
+      if (!(await queueUndo(sql, row.id, caller, job, toRecord(reply))))
+        throw (await reasonToWait(sql, row.projectId, caller.userId)) ?? alreadyUndone()
       void jobs.enqueue([job])
       context.permit.release()
       const ended = await undoneImport(dependencies, row, context.request.signal)

@@ -25,7 +25,7 @@ import {
 } from './requests.ts'
 import { noImport, openFindImport, openRequireImport } from './rows.ts'
 import { formBytes, formParameters, ImportParameters, importView } from './schema.ts'
-import { emptyFile, endedEarly, interrupted, stalled, tooLate, zipArchive } from './upload/file.ts'
+import { emptyFile, endedEarly, stalled, tooLate, zipArchive } from './upload/file.ts'
 import { fileMissing, mappingNotJson, mappingTooLong, notForm, sourceMissing } from './upload/form.ts'
 import { codingNotSupported, openStartImport, uploadLimit } from './upload/start.ts'
 
@@ -45,7 +45,7 @@ const undone = { state: 'done', progress: 1, undo: { state: 'done', undone: 98, 
 const undoing = { ...undone, undo: { state: 'running', undone: 40, kept: 0 } }
 
 const written = { tag: 'Imports', scope: 'write' as const, general: [422 as const] }
-const active = { id: sampleId, state: 'running', undoState: null } as const
+const active = { id: sampleId, undoState: null }
 const location = { Location: locationAt(`/imports/${sampleId}`) }
 
 const File = named(
@@ -80,7 +80,7 @@ function startHooks({ importBytes, bodyTimeoutMs }: Config) {
       fileMissing(),
       endedEarly(),
     ],
-    ...[invalidIdempotencyKey(), tooLarge(importBytes), stalled(bodyTimeoutMs), tooLate(), interrupted()],
+    ...[invalidIdempotencyKey(), tooLarge(importBytes), stalled(bodyTimeoutMs), tooLate()],
     ...[
       codingNotSupported(),
       importActive(active),

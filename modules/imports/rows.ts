@@ -20,7 +20,7 @@ export const isFinal = ({ state }: Pick<ImportRow, 'state'>): boolean => finalSt
 export const isUndoActive = ({ undoState }: Pick<ImportRow, 'undoState'>): boolean =>
   activeUndoStates.includes(undoState)
 
-/** SQL that is true for imports that responses show. The others are incomplete, or about to be removed. */
+/** SQL that is true for imports that responses show. The file of others has not arrived, or a worker removes them. */
 export const isShown = (sql: Sql) => sql`state not in ('receiving', 'removing')`
 
 /** SQL for the condition of the index `imports_active`. */

@@ -1,6 +1,5 @@
 import { expect, test } from 'bun:test'
 import type { TransactionSql } from 'postgres'
-import { insertChunk } from '../../modules/imports/upload/file.ts'
 import { copyRows } from '../../src/postgres/copy.ts'
 import { forFile, openTestService } from '../support/service.ts'
 
@@ -54,14 +53,4 @@ test('throws an error if the connection ends before Postgres has stored the rows
   await database.reads`select pg_terminate_backend(${await hasBegun})`
   expect(await failed).toMatch(/^(CONNECTION_|ECONN|EPIPE|57P01)/)
   expect([...(await sql`select 1 as one`)]).toEqual([{ one: 1 }])
-})
-
-test('a chunk of an import that the first attempt has stored is not stored again', async () => {
-  const [importId, projectId] = [crypto.randomUUID(), crypto.randomUUID()]
-  await sql`alter table imports disable trigger all`
-  await sql`
-    insert into imports (id, project_id, caller, state, source, dry_run, mapping, created_at)
-    values (${importId}, ${projectId}, '{}', 'receiving', 'csv', false, '{}', now())`
-  for (const _ of [1, 2]) await insertChunk(sql, importId, 0, Buffer.from('title\nDraw the plate\n'))
-  expect([...(await sql`select n from import_chunks`)]).toEqual([{ n: 0 }])
 })

@@ -1,5 +1,5 @@
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
-import { receivingMinutes } from '../../modules/imports/upload/file.ts'
+import { firstIdAt, nowMs } from '../../src/ids.ts'
 import { type Throttle, whilePagesAreFull } from '../throttle.ts'
 import { withUndoError } from './undo-import.ts'
 
@@ -11,24 +11,29 @@ const pageRows = { import_items: 2_000, import_chunks: 20, import_lines: 2_000, 
 type ImportTable = keyof typeof pageRows
 const importTables = Object.keys(pageRows) as ImportTable[]
 
+/** Uploads end after 10 minutes. */
+const maxUploadMs = 3_600_000
+
 /**
- * Removes imports whose file did not arrive, and imports that ended 30 days ago. Deletes the files of ended imports if
- * the worker was killed before it deleted them.
+ * Removes imports that ended 30 days ago. Deletes the files of ended imports if the worker was killed before it deleted
+ * them, and files without an import, whose upload was interrupted.
  */
 export async function expireImports(sql: Sql, throttle: Throttle): Promise<void> {
+  // The previous release inserts an import before its file arrives.
   await removeImports(
     sql,
-    sql`(state = 'receiving' and created_at < now() - ${receivingMinutes}::int4 * interval '1 minute')
+    sql`(state = 'receiving' and created_at < now() - interval '10 minutes')
       or (finished_at < now() - ${keptDays}::int4 * interval '1 day' and coalesce(undo_state, 'done') in ('done', 'failed'))
       or state = 'removing'`,
     throttle,
   )
   // With `exists`, Postgres would read the whole tables for each import while most of their rows are of one import.
   const left = await sql<{ id: string }[]>`
-    select id from imports i where state in ('done', 'failed', 'cancelled') and coalesce(
+    (select id from imports i where state in ('done', 'failed', 'cancelled') and coalesce(
       (select n from import_chunks where import_id = i.id order by n limit 1),
-      (select n from import_items where import_id = i.id order by kind, n limit 1)) is not null
-    limit ${pageImports}`
+      (select n from import_items where import_id = i.id order by kind, n limit 1)) is not null limit ${pageImports})
+    union all (select distinct import_id from import_chunks c where import_id < ${firstIdAt(nowMs() - maxUploadMs)}
+      and not exists (select from imports where id = c.import_id) limit ${pageImports})`
   for (const { id } of left) await deleteUpload(sql, id, throttle)
 }
 

@@ -1,25 +1,15 @@
 import { openConcurrencyLimit } from '../../../src/admission/concurrency-limit.ts'
 import type { ReadRequest } from '../../../src/commands/query.ts'
 import { requireSmall } from '../../../src/http/json-body.ts'
-import type { Caller } from '../../../src/identity/rights.ts'
 import { newId, nowMs } from '../../../src/ids.ts'
 import { HttpError } from '../../../src/responses/errors.ts'
 import type { Services } from '../../../src/services.ts'
-import { repeatedly } from '../../../src/repeatedly.ts'
-import {
-  discardImport,
-  importJob,
-  insertImport,
-  queueImport,
-  recordHeartbeat,
-  tooManyImports,
-  uploadHeartbeatMs,
-} from '../changes.ts'
+import { importJob, insertImport, reasonToWait } from '../changes.ts'
 import { replyWith, type ToRecord, writeOnce } from '../requests.ts'
 import { type ImportRow, requireEditableProject } from '../rows.ts'
 import { formBytes, importView } from '../schema.ts'
-import { ChunkWriter, freeMemory, insertChunk, partsOf, removalError, UploadRemoved } from './file.ts'
-import { type Fields, type ImportOptions, isForm, readForm, readOptions } from './form.ts'
+import { insertChunk, partsOf, storeChunks } from './file.ts'
+import { type Fields, isForm, readForm, readOptions } from './form.ts'
 
 /** Limits the uploads in progress in this process. An upload needs a few MiB of memory. */
 export const uploadLimit = { what: 'import uploads', ofAll: 32, ofAccount: 4 }
@@ -36,51 +26,49 @@ export function openStartImport(services: Services) {
   return async (context: ReadRequest): Promise<Response> => {
     const { request, caller, permit, query } = context
     const { projectId } = await requireEditableProject(findRole, context)
-    const fields: Fields = { ...query }
     const isInForm = isForm(request)
-    const options = isInForm ? undefined : readOptions(fields)
+    const fields: Fields = { ...query }
+    // The parts of a form may contain the options.
+    if (!isInForm) readOptions(fields)
     requireSupportedCoding(request, isInForm)
     requireSmall(request, config.importBytes + (isInForm ? formBytes : 0))
     return writeOnce(services, context, async (toRecord) => {
       permit.release()
       const release = uploads.acquire(caller.userId)
-      const upload = { context, projectId, fields, options }
-      return start(services, upload, toRecord).finally(release)
+      return start(services, context, { projectId, fields }, toRecord).finally(release)
     })
   }
 }
 
-interface Upload {
-  context: ReadRequest
-  projectId: string
-  fields: Fields
-  /** Undefined for a form: its parts may contain the options. */
-  options: ImportOptions | undefined
-}
-
+/** Stores the file, and then the import: a file without an import is deleted by a worker. */
 async function start(
   services: Services,
-  { context, projectId, fields, options }: Upload,
+  context: ReadRequest,
+  { projectId, fields }: { projectId: string; fields: Fields },
   toRecord: ToRecord,
 ) {
   const { database, jobs } = services
+  const { caller } = context
   const sql = database.background
-  const received = newImport(projectId, context.caller, options)
-  if (!(await insertImport(sql, received))) throw tooManyImports()
-  const stop = repeatedly(() => recordHeartbeat(sql, received.id), uploadHeartbeatMs, services.log)
+  const requireFree = async () => {
+    const reason = await reasonToWait(sql, projectId, caller.userId)
+    if (reason) throw reason
+  }
+  const begun = { id: newId(), createdAt: new Date(nowMs()).toISOString() }
+  await requireFree()
   try {
-    await receive(services, context, received.id, fields)
-    const row: ImportRow = { ...received, ...(options ?? readOptions(fields)), state: 'queued' }
+    await receive(services, context, begun.id, fields)
+    const row: ImportRow = { ...begun, projectId, caller, ...readOptions(fields), ...queuedRow }
     const reply = replyWith(importView.of(row), 202)
     const job = importJob('run-import', row)
-    if (!(await queueImport(sql, row, job, toRecord(reply)))) throw new UploadRemoved()
+    while (!(await insertImport(sql, row, job, toRecord(reply)))) await requireFree()
     void jobs.enqueue([job])
     return reply
   } catch (error) {
-    await discardImport(sql, received.id).catch(() => {})
-    throw error instanceof UploadRemoved ? await removalError(sql, received) : error
-  } finally {
-    void stop()
+    // After another error, the import may be stored.
+    if (error instanceof HttpError)
+      await sql`delete from import_chunks where import_id = ${begun.id}`.catch(() => {})
+    throw error
   }
 }
 
@@ -90,19 +78,13 @@ async function receive(
   importId: string,
   fields: Fields,
 ): Promise<void> {
-  const writer = new ChunkWriter(config.importBytes, async (n, bytes) => {
+  const insert = async (n: number, bytes: Buffer) => {
     await limits.budgets?.writes.takeMore(caller, 1)
     await insertChunk(database.background, importId, n, bytes)
-  })
+  }
+  const store = (file: AsyncIterable<Uint8Array>) => storeChunks(file, config.importBytes, insert)
   const parts = partsOf(request, config.bodyTimeoutMs)
-  const write = (bytes: Uint8Array) => writer.write(bytes)
-  if (isForm(request)) await readForm(request.headers, parts, fields, formBytes, write)
-  else
-    for await (const part of parts) {
-      await write(part)
-      freeMemory(part)
-    }
-  await writer.end()
+  await (isForm(request) ? readForm(request.headers, parts, fields, store) : store(parts))
 }
 
 function requireSupportedCoding({ headers }: Request, isInForm: boolean): void {
@@ -110,9 +92,8 @@ function requireSupportedCoding({ headers }: Request, isInForm: boolean): void {
   if (!(isInForm ? /^identity$/i : /^(identity|(x-)?gzip)$/i).test(coding)) throw codingNotSupported()
 }
 
-const newImport = (projectId: string, caller: Caller, options?: ImportOptions): ImportRow => ({
-  ...{ id: newId(), projectId, caller, state: 'receiving', createdAt: new Date(nowMs()).toISOString() },
-  ...(options ?? { source: '', dryRun: false, mapping: {} }),
-  ...{ cursor: null, progress: 0, read: 0, created: 0, updated: 0, unchanged: 0, rejected: 0, error: null },
-  ...{ undoState: null, undone: 0, kept: 0, startedAt: null, finishedAt: null },
-})
+const queuedRow = {
+  state: 'queued' as const,
+  ...{ cursor: null, progress: 0, error: null, startedAt: null, finishedAt: null },
+  ...{ read: 0, created: 0, updated: 0, unchanged: 0, rejected: 0, undoState: null, undone: 0, kept: 0 },
+}

@@ -67,6 +67,6 @@ test('stores twelve files of 64 MiB, six at once, in little memory, whether or n
   }
   const before = peakMib(web.pid)
   for (const _ of upTo(2)) await Promise.all([file, pieces(), form, file, pieces(), form].map(store))
-  // Measured: 50 to 60 MiB; without `freeMemory` 181 to 219 MiB.
-  expect(peakMib(web.pid) - before).toBeLessThan(128)
+  // Measured: 116 MiB; with chunks as parameters in place of COPY 203 MiB.
+  expect(peakMib(web.pid) - before).toBeLessThan(160)
 })

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { firstIdAt } from '../../../src/ids.ts'
 import { rowsRead } from '../../support/database.ts'
 import type { Person } from '../../support/client.ts'
 import { purgeProject } from '../../../workers/cascade.ts'
@@ -26,16 +27,22 @@ async function fullImport(owner: Person, projectId: string) {
   return id
 }
 
-test('removes an import whose file has not arrived within 10 minutes', async () => {
+test('removes a file without an import after an hour, and an upload of the previous release after 10 minutes', async () => {
   const { owner, projectId } = await newProject()
+  const [young, old] = [59, 61].map((minutes) => firstIdAt(Date.now() - minutes * 60_000)) as [string, string]
+  for (const id of [young, old])
+    await sql`insert into import_chunks (import_id, n, bytes) select ${id}, n, ''::bytea from generate_series(0, 30) n`
   const id = await fullImport(owner, projectId)
   await scene.set(id, { state: 'receiving', created_at: minutesAgo(9) })
   await expireImports(sql, throttle)
-  expect(await tablesWith(id)).toEqual(tables)
+  expect([await tablesWith(id), await tablesWith(young), await tablesWith(old)]).toEqual([
+    tables,
+    ['import_chunks'],
+    [],
+  ])
   await scene.set(id, { created_at: minutesAgo(11) })
   await expireImports(sql, throttle)
   expect(await tablesWith(id)).toEqual([])
-  expect((await start(owner, projectId)).status).toBe(202)
 })
 
 const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString()

@@ -1,6 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'bun:test'
+import { partsOf } from '../../../modules/imports/upload/file.ts'
+import { eventually } from '../../races/pair.ts'
+import type { Person } from '../../support/client.ts'
 import { aTimestamp, anId, expectError, isReplay, replayedParts } from '../../http/responses.ts'
 import { csv, openImportScene, rowsOf, start, storedFile } from './scene.ts'
 
@@ -97,8 +100,6 @@ test('runs one import at a time in a project: a second gets 409 with the id of t
   const { owner, projectId } = await newProject()
   const { body: first } = await start(owner, projectId)
   expectError(await start(owner, projectId), 409, new RegExp(`^The import ${first.id} has not ended`))
-  await scene.set(first.id, { state: 'receiving' })
-  expectError(await start(owner, projectId), 409, new RegExp(`^The file of the import ${first.id} is still`))
   await scene.end(first.id)
   expect((await start(owner, projectId)).status).toBe(202)
 })
@@ -115,4 +116,55 @@ test('a retry with the same Idempotency-Key gets the first import', async () => 
   expect(retry.headers.get('location')).toBe(`/api/v1/imports/${first.body.id}`)
   expectError(await start(owner, projectId, csv, '?source=jira', key), 422)
   expect(await rowsOf(sql, projectId)).toBe(1)
+})
+
+/** Sends the first half of a file, calls `change`, and then sends the second half. */
+async function startAround(owner: Person, projectId: string, change: () => Promise<unknown>) {
+  let parts = 0
+  const body = new ReadableStream({
+    async pull(controller) {
+      if (++parts === 2) {
+        await eventually('a chunk', async () => (await sql`select from import_chunks`).length > 0)
+        await change()
+      }
+      controller.enqueue(new Uint8Array(300_000).fill(120))
+      if (parts === 2) controller.close()
+    },
+  })
+  const headers = { authorization: `Bearer ${owner.token}` }
+  const path = `/api/v1/projects/${projectId}/imports?source=csv`
+  const answer = await scene.service.fetch(path, { method: 'POST', headers, body })
+  return [answer.status, ((await answer.json()) as { message: string }).message]
+}
+
+test('rejects a file if another import began, or the project was deleted, while the file arrived', async () => {
+  const { owner, projectId } = await newProject()
+  await sql`delete from import_chunks`
+  const begin = async () => expect((await start(owner, projectId)).status).toBe(202)
+  expect(await startAround(owner, projectId, begin)).toEqual([
+    409,
+    expect.stringMatching(/^The import .* has not ended/),
+  ])
+  expect([await rowsOf(sql, projectId), (await sql`select from import_chunks`).length]).toEqual([1, 1])
+  await sql`delete from imports where project_id = ${projectId}`
+  await sql`delete from import_chunks`
+  const remove = () => owner.delete(`/projects/${projectId}`)
+  expect(await startAround(owner, projectId, remove)).toEqual([404, 'Project not found'])
+  expect([await rowsOf(sql, projectId), (await sql`select from import_chunks`).length]).toEqual([0, 0])
+})
+
+test('a file must arrive within the time limit, and no part may be late', async () => {
+  const body = () =>
+    new ReadableStream({
+      pull: async (controller) => (await Bun.sleep(5), controller.enqueue(new Uint8Array(1))),
+    })
+  const read = async (limitMs: number) => {
+    for await (const part of partsOf(
+      new Request('http://a', { method: 'POST', body: body() }),
+      60_000,
+      limitMs,
+    ))
+      expect(part).toHaveLength(1)
+  }
+  expect(read(50)).rejects.toMatchObject({ status: 408, message: 'The file must arrive within 10 minutes' })
 })
