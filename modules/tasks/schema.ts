@@ -78,7 +78,7 @@ export const fields = {
     lists: 'lines',
     filter: { bounds: ['dueAfter', 'dueBefore'] },
     sortedWith: 'assignee',
-    otherHeaders: 'due,deadline,due on,due at,due by,target date,end date,finish date,finish',
+    otherHeaders: 'due,deadline,due on,due at,due by,target date,end date,finish date,finish,end',
   }),
   assigneeId: taskField({
     kind: kinds.user,

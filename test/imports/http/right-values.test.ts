@@ -154,15 +154,16 @@ const cases: Record<string, Case> = {
   },
   ClickUp: {
     file: csv(
-      'Task ID,Task Name,Task Content,Status,Priority,Assignees,Tags,Comments,Size',
-      `c1,First,First\\nsecond,in progress,1,"[Ada,Bob]","[""brand"",""ui""]","${json(clickUpComments)}",null`,
-      'c2,null,null,to do,2,[],[],[],3',
-      'c3,Third,null,to do,3,null,[],[],',
-      'c4,Fourth,null,complete,4,[],[],[],',
+      'Task ID,Task Name,Task Content,Status,Priority,Assignees,Tags,Comments,Size,Checklists,Date Created',
+      `c1,First,First\\nsecond,in progress,1,"[Ada,Bob]","[""brand"",""ui""]","${json(clickUpComments)}",null,"${json({ A: ['Cut', 'Oil'] })}",1791288000000`,
+      'c2,null,null,to do,2,[],[],[],3,{},',
+      'c3,Third,null,to do,3,null,[],[],,,',
+      'c4,Fourth,null,complete,4,[],[],[],,,',
     ),
     tasks: [
       {
         ...{ status: 'IN_PROGRESS', priority: 'HIGH', labels: ['brand', 'ui'], fields: {} },
+        subtasks: [{ title: 'Cut' }, { title: 'Oil' }],
         description: 'First\nsecond\n\n---\nAssignee: Ada\nAlso assigned: Bob',
         comments: [
           { text: 'In brass', importedAuthor: 'ada@example.com', createdAt: '2024-03-04T14:35:48.000Z' },

@@ -45,6 +45,7 @@ test.each<[header: string, cells: string, expected: Expected]>([
   ['Owner', 'Lovelace, Ada', assigned('Lovelace, Ada')],
   ['Tags', `['brand', 'ui']|["brand","ui"]|[brand,ui]|brand;ui|brand, ui`, { labels: ['brand', 'ui'] }],
   ['Labels', 'null|[]', {}],
+  ['Checklists', '{}', {}],
   ['Note', 'null', { description: 'null' }],
   ['Size', 'null', { fields: { size: 'null' } }],
   ['Depends on', 'A-1, A-3;A-4', { blockedBy: ['A-1', 'A-3', 'A-4'] }],

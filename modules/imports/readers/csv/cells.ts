@@ -230,9 +230,9 @@ export function draftOf(row: Row, columns: ReadColumn[], options: CellOptions): 
 }
 
 const texts = ['title', 'description', 'author', 'authorEmail', 'assigneeEmail', 'notes', 'id', 'externalId']
-/** Many systems write `null` and `[]` in empty cells. In our own files, they are names. */
+/** Many systems write `null`, `[]` and `{}` in empty cells. In our own files, they are names. */
 const isEmpty = (text: string, target: string) =>
-  /^\s*(null|\[\])\s*$/.test(text) && !target.startsWith(fieldPrefix) && !texts.includes(target)
+  /^\s*(null|\[\]|\{\})\s*$/.test(text) && !target.startsWith(fieldPrefix) && !texts.includes(target)
 
 /** Returns the task of a draft, then its subtasks and comments. */
 export function itemsOf(draft: Draft, keys: DigestKeys, mapping: Mapping): ImportedItem[] {

@@ -21,7 +21,8 @@ const ofDeclared = [...declared].map(([name, { otherHeaders = '' }]) => [
 
 /** The targets of columns with their usual plain headers, the most certain first. `field.<key>` is a target too. */
 const usualHeaders: Record<string, string> = {
-  title: 'title,task name,task title,card name,issue title,summary,name,subject,task,issue,to do',
+  title: `title,task name,task title,card name,issue title,item name,summary,name,subject,task,issue,to do,todo,headline,item,
+    story,ticket`,
   ...Object.fromEntries(ofDeclared),
   list: 'list,list name,section,section column,column,column name,bucket,bucket name,group,task list,task group',
   author: `author,reporter,creator,created by,author name,reporter name,creator name,requester,requested by,submitter,

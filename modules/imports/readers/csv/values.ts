@@ -46,9 +46,11 @@ export function bracketedList(text: string): string[] | undefined {
   return list.filter((one) => typeof one === 'string').flatMap((one) => one.trim() || [])
 }
 
-/** Reads lines such as `- [x] Oil the wheels`, `☑ Oil the wheels` and `Oil the wheels`. */
+/** Reads lines such as `- [x] Oil the wheels`, `☑ Oil the wheels` and `Oil the wheels`, or lists in JSON as ClickUp writes them. */
 export function subtasksOf(text: string): { title: string; completed: boolean }[] {
-  return listOf(text, /\n/).flatMap((line) => {
+  const lists = /^\s*\{/.test(text) ? Object.values(parseObject(text) ?? {}) : []
+  const items = lists.flat().filter((item) => typeof item === 'string')
+  return (items.length > 0 ? items : listOf(text, /\n/)).flatMap((line) => {
     const [, mark = '', title = ''] = /^(?:[-*•]\s+)?(\[[ xX]?\]|[☐☑✓✔▫▪])?\s*(.*)$/su.exec(line) ?? []
     return title === '' ? [] : { title, completed: /[xX☑✓✔▪]/u.test(mark) }
   })
