@@ -1,3 +1,4 @@
+import { titleOf } from '../model/model.ts'
 import { Type } from '@sinclair/typebox'
 import type { WriteDefinition } from '../commands/command.ts'
 import { targetNoun } from '../commands/decide.ts'
@@ -109,7 +110,7 @@ function operationId(name: string): string {
   return [verb, nounOf(name), ...rest.map(capital)].join('')
 }
 
-const nounOf = (name: string): string => capital(name.slice(0, name.indexOf('.')))
+const nounOf = (name: string): string => titleOf(name.slice(0, name.indexOf('.')) as Entity)
 
 export function queryHooks(query: Query, summary: string) {
   const { about, body, callers, input, isList, errors = [], scope = 'read', eventStream } = query

@@ -7,6 +7,7 @@ import { attachment } from './attachment.ts'
 import { copyTree, fieldAndCommand } from './edits.ts'
 import { link } from './link.ts'
 import { tag } from './tag.ts'
+import { workLog } from './work-log.ts'
 
 const run = promisify(execFile)
 const { env } = await forFile(freshEnv())
@@ -16,8 +17,8 @@ const guide = read('CONTRIBUTING.md').text
 test('a copy of the project with a new field, a new command and two new entities type-checks, migrates and passes its tests', async () => {
   const inCopy = (...args: string[]) =>
     run(process.execPath, args, { cwd: folder, env: { ...process.env, ...env } })
-  const edits = [...fieldAndCommand, ...attachment.edits, ...tag.edits, ...link.edits]
-  await copyTree(folder, { ...attachment.files, ...tag.files, ...link.files }, edits)
+  const edits = [...fieldAndCommand, ...attachment.edits, ...tag.edits, ...link.edits, ...workLog.edits]
+  await copyTree(folder, { ...attachment.files, ...tag.files, ...link.files, ...workLog.files }, edits)
   const [generate] = /drizzle-kit generate .+/.exec(guide)!
   await inCopy('node_modules/drizzle-kit/bin.cjs', ...generate.split(' ').slice(1))
   await inCopy('clients/typescript/scripts/generate-types.ts')

@@ -51,6 +51,47 @@ test('files contain a new child, and an import creates the same children once', 
   }
 }, 60_000)
 
+test('files contain all values of a child with an author, and an import creates the same children once', async () => {
+  const bea = await register(service.client, 'Bea')
+  const newProject = async () => {
+    const { id } = await created('/projects', { name: 'P' })
+    await invite(ada, id, bea, 'EDITOR')
+    return id
+  }
+  const id = await newProject()
+  const task = await created('/tasks', { projectId: id, title: 'f' })
+  const times = { startedAt: '2030-01-01T10:00:00.000Z' }
+  const all = [
+    {
+      remark: 'One\n\n  two\n  hours: 3',
+      hours: 2.25,
+      billable: false,
+      mode: 'ONSITE',
+      workerId: bea.id,
+      ...times,
+    },
+    { remark: '=1+1', hours: 1e-7, billable: true, mode: 'REMOTE', workerId: null, startedAt: null },
+  ]
+  for (const [n, author] of [ada, bea].entries())
+    expect((await author.post(`/tasks/${task.id}/work_logs`, all[n])).status).toBe(201)
+  for (const format of ['docket', 'csv']) {
+    const text = await file(id, format)
+    const otherId = await newProject()
+    for (const counts of [
+      { created: 1, rejected: 0 },
+      { unchanged: 1, rejected: 0 },
+    ]) {
+      expect((await importInto(ada, otherId, text, `source=${format}`)).counts).toMatchObject(counts)
+      const [copy] = await rowsAt(`/tasks?projectId=${otherId}`)
+      const authors = [{ importedAuthor: null }, { importedAuthor: 'Bea' }]
+      const logs = { format, rows: await rowsAt(`/tasks/${copy!.id}/work_logs`) }
+      expect(logs).toMatchObject({ format, rows: all.map((one, n) => ({ ...one, ...authors[n] })) })
+    }
+    const { counts } = await importInto(ada, id, text, `source=${format}`)
+    expect(counts).toMatchObject({ unchanged: 1, rejected: 0 })
+  }
+}, 60_000)
+
 test('the tools of agents show a new child', async () => {
   const { call } = await connect(service, ada.token)
   const task = await created('/tasks', { projectId, title: 'g' })

@@ -8,6 +8,7 @@ import { attachment } from './attachment.ts'
 import { fieldAndCommand } from './edits.ts'
 import { link } from './link.ts'
 import { tag } from './tag.ts'
+import { workLog } from './work-log.ts'
 
 const guide = read('CONTRIBUTING.md').text
 
@@ -23,7 +24,7 @@ test('CONTRIBUTING names every file that must change to add a field or a command
 })
 
 test('a new child entity of tasks and a new entity that tasks refer to each need at most six files and four edits', () => {
-  for (const { files, edits } of [attachment, tag, link]) {
+  for (const { files, edits } of [attachment, tag, link, workLog]) {
     const migrations = 1
     expect(Object.keys(files).length + migrations).toBeLessThanOrEqual(6)
     expect(edits.length).toBeLessThanOrEqual(4)

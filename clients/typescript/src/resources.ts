@@ -148,13 +148,10 @@ type Plural = keyof Children
 /** Returns the methods of a list of children of tasks. @param noun the name of the child, such as `Subtask` */
 const openList = <P extends Plural, Noun extends Children[P]>(calls: Calls, plural: P, noun: Noun) => ({
   create: calls.write(`create${noun}`, `POST /tasks/{taskId}/${plural}`),
-  list: calls.list(`list${capital(plural)}`, `GET /tasks/{taskId}/${plural}`),
+  list: calls.list(`list${noun}s`, `GET /tasks/{taskId}/${plural}`),
   update: calls.writeById(`update${noun}`, `PATCH /tasks/${plural}/{id}`),
   delete: calls.byId(`delete${noun}`, `DELETE /tasks/${plural}/{id}`),
 })
-
-const capital = <Name extends string>(name: Name) =>
-  (name.charAt(0).toUpperCase() + name.slice(1)) as Capitalize<Name>
 
 type Lists = { [P in Plural]: ReturnType<typeof openList<P, Children[P]>> }
 
