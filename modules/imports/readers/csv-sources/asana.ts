@@ -8,7 +8,8 @@ import { KeyMap } from '../key-map.ts'
 import type { Reader } from '../reader.ts'
 
 const blocking = 'blocking dependencies'
-const maxNameParts = 10
+/** In a cell with more than `maxSearched` commas, names with commas are not searched. */
+const [maxNameParts, maxSearched] = [10, 1_000]
 
 /** Reads the CSV or JSON export of an Asana project. */
 export const readAsana: Reader = async function* (input) {
@@ -73,8 +74,9 @@ class AsanaFormat implements CsvFormat {
   private referencesIn(cell: string): string[] {
     const parts = cell.split(',')
     const found: string[] = []
+    const maxParts = parts.length > maxSearched ? 1 : maxNameParts
     for (let start = 0; start < parts.length;) {
-      let end = Math.min(parts.length, start + maxNameParts)
+      let end = Math.min(parts.length, start + maxParts)
       const name = () => parts.slice(start, end).join(',').trim()
       while (end > start + 1 && !this.idOf(name())) end--
       found.push(this.idOf(name()) ?? name())

@@ -31,8 +31,10 @@ export class Titles {
 
   /** Returns the key of the first task with the title, else the text. Notion writes `Draw (https://…)`. */
   keyOf(reference: string): string {
-    const title = values.oneLine(reference).replace(/ \([^()]*(:\/\/|\.md|\.csv)[^()]*\)$/, '')
-    return this.known.has(title) ? new DigestKeys().next(title) : values.oneLine(reference)
+    const text = values.oneLine(reference)
+    const end = text.endsWith(')') ? text.lastIndexOf(' (') : -1
+    const title = /:\/\/|\.md|\.csv/.test(text.slice(end)) && end > 0 ? text.slice(0, end) : text
+    return this.known.has(title) ? new DigestKeys().next(title) : text
   }
 }
 
