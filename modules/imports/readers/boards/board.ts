@@ -87,12 +87,11 @@ export class Board {
     if (id !== undefined) this.byId[list].set(id, row)
     const count = ++this.counts[list]
     this.characters += row.characters
-    const place = row.path.slice(0, -1).join('.')
     if (count > maxRows[list])
-      throw new ImportError(`The file has more than ${maxRows[list].toLocaleString('en')} ${place}`)
+      throw new ImportError(`The file has more than ${maxRows[list].toLocaleString('en')} ${list}`)
     if (this.characters > maxKeptCharacters)
       throw new ImportError(
-        `The lists, labels and links of the cards, up to ${place}, have more than ${maxKeptCharacters.toLocaleString('en')} characters`,
+        `The lists, labels and links of the cards have more than ${maxKeptCharacters.toLocaleString('en')} characters`,
       )
     if (list === 'labels') this.addLabel(row, count)
     if (list === 'fields') this.defineField(idOf(row), count, row.required('name'), this.fieldParts(row))
