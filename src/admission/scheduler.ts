@@ -21,7 +21,7 @@ export const tooManyOfAccount = () => tooManyRequests('Too many requests of this
 
 /** The cost of reading a request body, in writes. */
 export const writesIn = ({ headers }: Request): number =>
-  Math.max(1, Number(headers.get('content-length')) / bytesOfWrite)
+  Math.max(1, Number(headers.get('content-length')) / bytesOfWrite || 0)
 
 export const slotsOf = (writes: number): number => Math.ceil(writes / writesOfRequest)
 

@@ -121,7 +121,8 @@ test('counts a waiting request once for each 4 KiB of its body', () => {
   send('ada', 16)
   for (let n = 0; n < 19; n++) void scheduler.acquire('ada', large)
   expect(scheduler.acquire('ada', large)).rejects.toMatchObject({ status: 429 })
-  expect(writesIn(new Request('http://localhost'))).toBe(1)
+  for (const length of ['', 'x', '-1'])
+    expect(writesIn(new Request('http://localhost', { headers: { 'content-length': length } }))).toBe(1)
 })
 
 test('a large batch runs when its account has no other requests in progress; smaller batches need only free slots', async () => {
