@@ -152,6 +152,14 @@ test.each(rejected)('as %s, rejects %j', async (source, text, message) => {
   expect(error).toEqual(new ImportError(message))
 })
 
+test.each([
+  ['trello', '{"lists":[],"cards":[]}'],
+  ['wekan', '{"lists":[]}'],
+  ['planka', '{"included":{"lists":[]}}'],
+] as const)('as %s, reads the empty board %s', async (source, text) => {
+  expect((await reading(readers[source], text)).items).toEqual([])
+})
+
 test('rejects bytes that are not UTF-8', async () => {
   const bytes = Buffer.concat([Buffer.from('{"lists":[\n"'), Buffer.from([0xff]), Buffer.from('"]}')])
   await expect(reading(readers.trello, bytes)).rejects.toThrow(ImportError)

@@ -93,7 +93,8 @@ async function readLists(source: BoardSource, board: Board, open: Open): Promise
   let description: string | undefined
   const patterns = [...Object.keys(lists), ...(key ? [key] : []), ...(rows.counted ?? [])]
   if (patterns.length === 0) return undefined
-  for await (const row of readEntries(open, patterns, [...omit, ...omitInLists])) {
+  const onList = (path: string) => void (board.hasLists ||= lists[`${path}.*`] === 'lists')
+  for await (const row of readEntries(open, patterns, [...omit, ...omitInLists], onList)) {
     const list = lists[row.part]
     if (row.part === key) description = row.text(key)
     else if (typeof list === 'string') board.add(list, row)
@@ -135,7 +136,7 @@ class BoardReading {
     private readonly source: BoardSource,
     private readonly board: Board,
   ) {
-    this.isEmpty = board.counts.lists === 0
+    this.isEmpty = !board.hasLists && board.counts.lists === 0
   }
 
   itemsOf(row: Entry): ImportedItem[] {

@@ -63,6 +63,8 @@ interface Field {
 
 /** The rows that cards refer to, and the labels, fields and comments that were read so far. */
 export class Board {
+  /** True for a file with the lists of a board, which may be empty. */
+  hasLists = false
   /** The numbers of rows. */
   readonly counts = eachList(() => 0)
   private characters = 0

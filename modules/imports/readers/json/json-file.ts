@@ -21,14 +21,16 @@ export const maxKeptCharacters = 32_000_000
  * @param patterns such as `cards.*`: keys, and `*` for any key or entry of a list. A pattern that ends with a key also
  * matches a text, which is returned as an object with this key
  * @param omit keys whose values are null in the objects, at any depth
+ * @param onList called with the path of each list on a pattern, such as `cards`
  * @throws ImportError if the file is broken, or larger than a limit
  */
 export async function* readEntries(
   open: Open,
   patterns: string[],
   omit: string[] = [],
+  onList: (path: string) => void = () => {},
 ): AsyncGenerator<Entry> {
-  const selection = new Selection(patterns, omit)
+  const selection = new Selection(patterns, omit, onList)
   const bufferBytes = 64 * 1024
   const tokenizer = new Tokenizer({ stringBufferSize: bufferBytes, numberBufferSize: bufferBytes })
   tokenizer.onToken = (token) => selection.add(token)
@@ -98,7 +100,11 @@ class Selection {
   /** The open objects and lists within a value that is not read. */
   private skipped = 0
 
-  constructor(patterns: string[], omit: string[]) {
+  constructor(
+    patterns: string[],
+    omit: string[],
+    private readonly onList: (path: string) => void,
+  ) {
     this.patterns = patterns.map((pattern) => (pattern === '' ? [] : pattern.split('.')))
     this.omitted = new Set(omit)
   }
@@ -173,7 +179,9 @@ class Selection {
     const isWanted = typeof top?.key === 'number' || (depth > 1 && whole?.at(-1) === '*')
     if (whole && isWanted && !(isOpening && longer.length > 0)) throw this.wrong('must be an object')
     if (!isOpening && !top) throw new ImportError('The file must contain a JSON object or list')
-    if (!isOpening && longer.some((pattern) => pattern[depth] === '*')) throw this.wrong('must be a list')
+    const isList = longer.some((pattern) => pattern[depth] === '*')
+    if (isList && !isOpening) throw this.wrong('must be a list')
+    if (isList) this.onList(this.path().join('.'))
     if (type === STRING && whole && whole.at(-1) !== '*')
       this.ready.push(new Entry(whole.join('.'), this.path(), { [whole.at(-1)!]: value as string }, 1))
     return longer
