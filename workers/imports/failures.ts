@@ -9,25 +9,27 @@ import { ImportTaken } from './import-row.ts'
 const maxOutageMs = 600_000
 const retryMs = 1_000
 
-/** The import, and its position. */
-interface Position {
-  id: string
-  cursor: ImportCursor
-}
-
 /** Decides after an error whether an import has failed, or continues later. */
 export function openFailures(log: Log, now = () => performance.now()) {
-  const outages = openOutages(now)
-  const outagesOfJobs = openOutages(now)
+  /** The start of each import's outage, and the position at which the import stopped. */
+  const outages = new Map<string, { at: string; since: number }>()
 
-  function continueLater(details: { importId: string; step?: string; n?: number }, reason: string): never {
-    log.warn({ ...details, reason }, 'a temporary error interrupts an import; it continues in a second')
+  /** @throws SliceEnded unless temporary errors have stopped the import at the same position for 10 minutes */
+  function continueLater(importId: string, position: Partial<ImportCursor>, error: unknown): void {
+    const at = JSON.stringify(position)
+    if (outages.get(importId)?.at !== at) outages.set(importId, { at, since: now() })
+    if (now() > outages.get(importId)!.since + maxOutageMs) return
+    const reason = reasonOf(error)
+    log.warn(
+      { importId, ...position, reason },
+      'a temporary error interrupts an import; it continues in a second',
+    )
     throw new SliceEnded(retryMs, reason)
   }
 
   return {
     /** Returns why the import failed. @throws SliceEnded to continue later, and unexpected errors */
-    messageOf({ id: importId, cursor }: Position, error: unknown): string {
+    messageOf({ id, cursor }: { id: string; cursor: ImportCursor }, error: unknown): string {
       if (error instanceof ImportError) return error.message
       if (error instanceof ImportTaken) throw new SliceEnded()
       const http = toHttpError(error)
@@ -35,39 +37,22 @@ export function openFailures(log: Log, now = () => performance.now()) {
       if (http?.status === 404) return 'The project was deleted, or the account is no longer its member'
       if (!http || ![429, 503].includes(http.status)) throw error
       const { step, n } = cursor
-      if (!outages.isLong(importId, `${step} ${step === 'read' ? '' : n}`))
-        continueLater({ importId, step, n }, reasonOf(error))
+      // The step `read` always restarts.
+      continueLater(id, step === 'read' ? { step } : { step, n }, error)
       return `${step === 'undo' ? 'The undo' : 'The import'} could not continue: ${reasonOf(http)}`
     },
-
-    forget: (importId: string): void => outages.forget(importId),
 
     /** Runs a slice of a job. @throws SliceEnded also after temporary errors before and after the steps */
     async runSlice(importId: string, slice: () => Promise<void>): Promise<void> {
       try {
         await slice()
       } catch (error) {
-        if (isTransient(error) && !outagesOfJobs.isLong(importId))
-          continueLater({ importId }, reasonOf(error))
-        outagesOfJobs.forget(importId)
+        if (error instanceof SliceEnded && error.reason) throw error
+        if (isTransient(error)) continueLater(importId, {}, error)
+        outages.delete(importId)
         throw error
       }
-      outagesOfJobs.forget(importId)
+      outages.delete(importId)
     },
-  }
-}
-
-/** The start of each import's outage. */
-function openOutages(now: () => number) {
-  const outages = new Map<string, { at: string; since: number }>()
-  return {
-    /** True if temporary errors have stopped the import at the same position for 10 minutes. */
-    isLong(importId: string, at = ''): boolean {
-      const known = outages.get(importId)
-      if (known?.at === at) return now() > known.since + maxOutageMs
-      outages.set(importId, { at, since: now() })
-      return false
-    },
-    forget: (importId: string): void => void outages.delete(importId),
   }
 }

@@ -55,7 +55,6 @@ export function openRunImport(services: Services, { readers = allReaders, batchR
         (error: unknown) => failures.messageOf(running, error),
       )
       await finishImport(sql, running.id, error)
-      failures.forget(running.id)
       if (error !== undefined) services.counts.imports.failed++
     }
     await recordCommitted(sql, importId)

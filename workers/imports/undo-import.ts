@@ -33,7 +33,6 @@ export function openUndoImport(services: Services) {
     await sql`
       update imports set undo_state = ${ended.state}, error = ${withUndoError(sql, sql`${ended.error}::text`)}
       where id = ${importId} and (undo_state = 'running' or (undo_state = 'queued' and ${ended.state}::text = 'failed'))`
-    failures.forget(importId)
   }
   return ({ importId = '', caller = '{}' }: JobData, throttle: Throttle): Promise<void> => {
     const undo = { services, sql, importId, caller: JSON.parse(caller) }
