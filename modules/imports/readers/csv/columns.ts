@@ -50,6 +50,13 @@ export interface Column {
   key: string
   /** True if the header has no usual target, or another column has it. The column then becomes a custom field. */
   isUnknown: boolean
+  /** The types that all values so far have. Absent: the column has no values. */
+  types?: CheckedType[]
+  /** The decimals of the first number, and whether other numbers have another count, or end with a zero. */
+  decimals?: number
+  differ?: boolean
+  endWithZero?: boolean
+  hasOtherAnswers?: boolean
 }
 
 /** Returns the test for headers of columns that can be the title. */
@@ -128,18 +135,8 @@ type CheckedType = keyof typeof shapes
 /** True for numbers such as 1e+21 and 0.1234567, as JSON and our exports have them. */
 const isShortest = (text: string) => /^-?\d(\.\d+)?(e[+-]\d+)?$/.test(text) && String(Number(text)) === text
 
-/** The values of a column: the types that all of them have, and the decimals of its numbers. */
-interface Values {
-  types: CheckedType[]
-  decimals?: number
-  differ?: boolean
-  endWithZero?: boolean
-  hasOtherAnswers?: boolean
-}
-
 /** Determines from all rows which columns have values, the types of fields, and the order of day and month. */
 export class Survey {
-  private readonly values = new Map<Column, Values>()
   /** The first date of each order, and whether its numbers show the order. */
   private readonly orders = new Map<First, { separator?: string; certain?: string }>()
 
@@ -150,25 +147,23 @@ export class Survey {
 
   scan(row: Row): void {
     for (const column of this.columns) {
-      const known = this.values.get(column)
-      if (column.target === null || (known?.types.length === 0 && !hasDates(column))) continue
+      if (column.target === null || (column.types?.length === 0 && !hasDates(column))) continue
       const text = this.decode(row.at(column.index)).trim()
-      if (text !== '') this.add(column, text, known)
+      if (text !== '') this.add(column, text)
     }
   }
 
-  private add(column: Column, text: string, known?: Values): void {
+  private add(column: Column, text: string): void {
     // The version 1.0 is no number. Our export writes each number and boolean in one form, so TRUE is a text.
     const isOwn = column.header.startsWith(fieldPrefix)
     const isVersion = /\bversions?\b/.test(column.plain) && !isOwn
-    const values: Values = known ?? { types: isVersion ? [] : ['number', 'boolean', 'date'] }
-    this.values.set(column, values)
-    values.types = values.types.filter((type) => {
+    const types = column.types ?? (isVersion ? [] : (['number', 'boolean', 'date'] as const))
+    column.types = types.filter((type) => {
       if (!shapes[type](text)) return false
       if (isOwn) return text === (type === 'number' ? String(Number(text)) : text.toLowerCase())
-      return type !== 'number' || isNumeric(values, text)
+      return type !== 'number' || isNumeric(column, text)
     })
-    if (column.target === 'completed') values.hasOtherAnswers ||= answerOf(text, column.header) === 'other'
+    if (column.target === 'completed') column.hasOtherAnswers ||= answerOf(text, column.header) === 'other'
     if (!hasDates(column)) return
     const { usual, certain, separator } = orderOf(text)
     if (usual)
@@ -198,16 +193,15 @@ export class Survey {
     const fields = new Map<string, FieldItem>()
     const proposal = new Map<string, string | null>()
     const columns = this.columns.flatMap((column): ReadColumn[] => {
-      const { header, isUnknown } = column
-      const values = this.values.get(column)
+      const { header, isUnknown, types } = column
       const isTooMany = isUnknown && fields.size >= maxFields && !fields.has(column.key)
-      const target = !isUnknown ? column.target : !values ? null : isTooMany ? 'notes' : column.target
+      const target = !isUnknown ? column.target : !types ? null : isTooMany ? 'notes' : column.target
       if (!proposal.get(header)) proposal.set(header, target)
-      if (target === null || !values) return []
+      if (target === null || !types) return []
       const isRepeated = this.columns.some((one) => one.header === header && one !== column)
-      const type = (!isRepeated && values.types[0]) || 'text'
+      const type = (!isRepeated && types[0]) || 'text'
       const key = target === 'completed' ? column.key : target.slice(fieldPrefix.length)
-      if (target.startsWith(fieldPrefix) || values.hasOtherAnswers)
+      if (target.startsWith(fieldPrefix) || column.hasOtherAnswers)
         fields.set(key, { kind: 'field', row: 1, key, name: fieldName(header), type })
       return [{ ...column, target, type }]
     })
@@ -216,11 +210,11 @@ export class Survey {
 }
 
 /** False for numbers such as the versions 1.1 and 1.10: as numbers, they would be equal. */
-function isNumeric(values: Values, number: string): boolean {
+function isNumeric(column: Column, number: string): boolean {
   const decimals = /\.(\d+)/.exec(number)?.[1] ?? ''
-  values.differ ||= decimals.length !== (values.decimals ??= decimals.length)
-  values.endWithZero ||= decimals.endsWith('0')
-  return !(values.differ && values.endWithZero)
+  column.differ ||= decimals.length !== (column.decimals ??= decimals.length)
+  column.endWithZero ||= decimals.endsWith('0')
+  return !(column.differ && column.endWithZero)
 }
 
 /** A project has at most this many fields. Further columns go to the foot of the description. */

@@ -20,13 +20,13 @@ async function* readRecords(
 ): AsyncGenerator<string[]> {
   const parser = new RecordParser(delimiter, maxCharacters)
   for await (const text of readText(open)) yield* parser.read(text)
-  const last = parser.end()
-  if (last) yield last
+  parser.requireClosed()
+  yield* parser.read('\n')
 }
 
 /**
  * Parses the pieces of a CSV text. As in spreadsheets, a quote in a cell that does not begin with a quote is text. A cell
- * that begins with a quote must end with a quote, and other quotes in it must be doubled. No CSV package checks both.
+ * that begins with a quote must end with a quote, and other quotes in it must be doubled.
  */
 class RecordParser {
   private readonly ends: RegExp
@@ -61,14 +61,10 @@ class RecordParser {
     }
   }
 
-  /** Returns the last row. */
-  end(): string[] | undefined {
-    if (this.state === 'quoted')
-      throw new ImportError(
-        'The quote at the start of a cell is never closed. The file may be cut off',
-        `line ${this.quotedLine}`,
-      )
-    return this.endCell('\n')
+  requireClosed(): void {
+    if (this.state !== 'quoted') return
+    const message = 'The quote at the start of a cell is never closed. The file may be cut off'
+    throw new ImportError(message, `line ${this.quotedLine}`)
   }
 
   /** Returns the offset of the quote that is not doubled, or the end of the text. */
