@@ -82,7 +82,7 @@ const columns: Record<keyof Batch, Column[]> = {
   events: [...parameters({ write: 'text' }), ...logged],
   unlogged: parameters({ entityId: 'uuid', fields: 'jsonb' }),
   jobs: [...parameters({}), ...parameterColumns(outbox)],
-  records: [],
+  records: parameters({ key: 'text' }),
 }
 
 const partsOf = (shape: Shape) =>
@@ -92,26 +92,20 @@ const partsOf = (shape: Shape) =>
 
 export const parametersOf = (shape: Shape, batch: Batch): string[] =>
   partsOf(shape).flatMap((part) =>
-    part === 'records' ? recordLines(batch.records) : listsOf(columns[part], batch[part]),
+    part === 'records'
+      ? [...listsOf(columns.records, batch.records), recordLines(batch.records)]
+      : listsOf(columns[part], batch[part]),
   )
 
-// Records are one parameter, because an array for each of their columns would cost twice as much. Each record is a line
-// of fields. No field contains the separator or a line break: scopes and keys are printable, and bodies are JSON.
+// The other columns of a record are one line of text, because an array for each of them would cost twice as much. No value
+// contains the separator or a line break: values are printable, and bodies are JSON.
 
-const recordFields = ['scope', 'key', 'fingerprint', 'status', 'etag', 'body'] as const
+const inLine = ['scope', 'fingerprint', 'status', 'etag', 'body'] as const
 
 const recordLines = (records: Batch['records']): string =>
-  records
-    .map(({ unit, scope, key, fingerprint, status, etag, body }) =>
-      [unit, scope, key, fingerprint, status, etag, body].join('\x1f'),
-    )
-    .join('\n')
+  records.map((record) => inLine.map((key) => record[key]).join('\x1f')).join('\n')
 
-const recordField = (n: number) => `split_part(line, e'\\x1f', ${n})`
-const recordsFrom = (parameter: number) => `select ${recordField(1)}::int as unit, ${recordField(2)} as scope,
-  ${recordField(3)} as key, ${recordField(4)} as fingerprint, ${recordField(5)}::int as status,
-  nullif(${recordField(6)}, '') as etag, ${recordField(7)} as body
-  from unnest(string_to_array($${parameter}, e'\\n')) line`
+const fromLine = (key: (typeof inLine)[number]) => `split_part(line, e'\\x1f', ${inLine.indexOf(key) + 1})`
 
 // Each column is one array parameter: reading it costs Postgres a quarter of reading values from JSON objects.
 
@@ -205,11 +199,16 @@ const rowsOfCommitted = (shape: Shape, part: keyof Batch): string =>
   `select * from (${rowsFrom(columns[part], firstOf(shape, part))}) r where ${isCommitted}`
 
 /** Units write nothing if one of their keys or claimed ids is recorded already. */
-const repeatedUnits = (shape: Shape) => [
-  `record as materialized (${recordsFrom(firstOf(shape, 'records'))})`,
-  `repeated as materialized (select unit from record r where exists (
+function repeatedUnits(shape: Shape): string[] {
+  const first = firstOf(shape, 'records')
+  const lines = `unnest(string_to_array($${first + columns.records.length}, e'\\n')) as line`
+  return [
+    `record as materialized (select unit, ${fromLine('scope')} as scope, key, line
+     from (${rowsFrom(columns.records, first)}, ${lines}) r)`,
+    `repeated as materialized (select unit from record r where exists (
      select from ${getTableName(idempotencyKeys)} k where k.scope = r.scope and k.key = r.key))`,
-]
+  ]
+}
 
 const heads = rowsFrom(columns.heads, 1)
 const headsOf = ({ records }: Shape): string =>
@@ -280,8 +279,10 @@ const insert = (name: string, table: PgTable, rows: string) =>
     select ${keysOf(parameterColumns(table))} from (${rows}) r)`
 
 /** In the order of the keys, so that two commits with the same keys cannot deadlock. */
-const insertRecords = `recorded as (insert into ${getTableName(idempotencyKeys)} (${recordFields})
-    select ${recordFields} from record where ${isCommitted} order by scope, key)`
+const insertRecords = `recorded as (
+    insert into ${getTableName(idempotencyKeys)} (scope, key, fingerprint, status, etag, body)
+    select scope, key, ${fromLine('fingerprint')}, ${fromLine('status')}::int, nullif(${fromLine('etag')}, ''), ${fromLine('body')}
+    from record where ${isCommitted} order by scope, key)`
 
 /** Columns whose values come from the event, and not from its row. */
 const fromEvent: Record<string, string> = { id: 'e."entityId"', projectId: 'e."projectId"', eventId: 'e.id' }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { type FindRecord, type IdempotencyKey, recordName, replay } from '../commit/idempotency.ts'
-import { parsedUrl, type Reply } from '../responses/reply.ts'
+import { parsedUrl, pathAndQuery, type Reply } from '../responses/reply.ts'
 import { invalidIdempotencyKey, HttpError } from '../responses/errors.ts'
 
 export type WithIdempotency = ReturnType<typeof openWithIdempotency>
@@ -51,14 +51,21 @@ const contents = new WeakMap<Request, unknown>()
 /** Makes the fingerprint of the request depend on `content` in place of the body, which may differ in a retry. */
 export const fingerprintBy = (request: Request, content: unknown): void => void contents.set(request, content)
 
+/** Parses a path only if it is unusual, because parsing costs as much as the rest of reading a key. */
+function normalPath(request: Request): string {
+  const path = pathAndQuery(request)
+  if (/^[\w/-]+$/.test(path)) return path
+  const { pathname, search } = parsedUrl(request)
+  return pathname + search
+}
+
 /** Reads `Idempotency-Key`, with or without quotes. */
 export function readIdempotencyKey(request: Request, scope: string, body: unknown) {
   const header = request.headers.get('idempotency-key')
   if (header === null) return undefined
   const key = /^"(.*)"$/.exec(header.trim())?.[1]?.replace(/\\(["\\])/g, '$1') ?? header.trim()
   if (!/^[\x20-\x7e]{1,255}$/.test(key)) throw invalidIdempotencyKey()
-  const { pathname, search } = parsedUrl(request)
-  const content = `${request.method} ${pathname}${search}\n${JSON.stringify(contents.get(request) ?? body ?? null)}`
+  const content = `${request.method} ${normalPath(request)}\n${JSON.stringify(contents.get(request) ?? body ?? null)}`
   const fingerprint = createHash('sha256').update(content).digest('base64url')
   return { scope, key, fingerprint } satisfies IdempotencyKey
 }
