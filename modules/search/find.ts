@@ -25,7 +25,7 @@ const maxComparedWords = 4
 const minSimilarity = 0.3
 /** At least so many of the newest documents are read before the index of words. */
 const minRead = 4_000
-/** A scope of so many documents is read without looking up prefixes in the index of words: this takes at most 0.1 s. */
+/** So many documents, at most `minRead` for each project, are read without looking up prefixes: this takes at most 0.1 s. */
 const maxRead = 40_000
 /** Postgres plans a statement with more projects too slowly. */
 const maxMerged = 1_000
@@ -51,7 +51,8 @@ export const findNamed = (sql: Sql, projectIds: string[], text: string, types: r
 
 /** SQL that is true for the documents of a scope that may hold all terms. */
 export function mayMatch(sql: Sql, { projectIds, documents }: Scope, terms: Term[]): SqlPart {
-  const text = documents > minRead ? indexQuery(terms, documents <= maxRead) : undefined
+  const isSmall = documents <= Math.min(maxRead, minRead * projectIds.length)
+  const text = documents > minRead ? indexQuery(terms, isSmall) : undefined
   return sql`project_id = any(${projectIds}::uuid[]) and ${text ? sql`doc @@ ${text}::tsquery` : sql`doc is not null`}`
 }
 

@@ -88,7 +88,7 @@ const minPrefix = 3
 
 /**
  * Returns the tsquery text to look up terms in the index of words, for which every text with all terms matches. A look-up of a
- * prefix reads all words of the index with this prefix, once for each project. So a small scope is better read without.
+ * prefix reads all words of the index with this prefix, once for each project. So many small projects are better read.
  */
 export function indexQuery(terms: Term[], isSmall: boolean): string | undefined {
   const exact = terms.filter(({ isPrefix }) => !isPrefix)

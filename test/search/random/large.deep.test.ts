@@ -33,16 +33,6 @@ async function openLarge(owner: Person): Promise<string> {
   return id
 }
 
-/** So many events that a search looks up prefixes in the index of words too. */
-async function addEvents(projectId: string): Promise<void> {
-  const { body } = await ada.get(`/tasks?projectId=${projectId}&limit=1`)
-  const { id } = body[0]!
-  for (let n = 0; n < 60; n++) {
-    const operations = upTo(500).map((i) => ({ op: 'task.update', id, status: i % 2 ? 'DONE' : 'TODO' }))
-    expect((await ada.post(`/projects/${projectId}/batch`, { operations })).status).toBe(200)
-  }
-}
-
 const queries = `zebra;zeb;z;item77z;"item77z zebra";item;item11;plate zebra;zebra -plate;-zebra item507z;p zebra;plate;a;x;"a the";
   wheel oil;wheel -oil;図;#77;oil #77`
 
@@ -50,16 +40,15 @@ test('searches and lists in a large project, alone and beside small ones, equal 
   const large = await openLarge(ada)
   const small = await project(bea, 'Small')
   await task(bea, small, 'Zebra and plate')
+  // In several projects of this size, a search looks up no prefixes.
+  for (const n of upTo(4)) await project(bea, `Empty ${n}`)
   await invite(ada, large, bea, 'EDITOR')
+  await eventually('the index', async () => (await indexedOf(bea)) === 'all')
   const docs = visibleDocs(await readCorpus(sql), bea.id)
   const own = [large, ...queries.split(';').map((q) => q.trim())]
-  for (const hasManyEvents of [false, true]) {
-    if (hasManyEvents) await addEvents(large)
-    await eventually('the index', async () => (await indexedOf(bea)) === 'all')
-    for (const q of [...own, ...upTo(cases(3)).map(() => randomQuery(random, random.pick(docs)!))])
-      for (const projectId of [undefined, large, small]) {
-        await expectHits(bea, docs, q, { projectId, types: random.pick([undefined, 'task', 'comment']) })
-        await expectTasks(bea, docs, q, projectId)
-      }
-  }
+  for (const q of [...own, ...upTo(cases(3)).map(() => randomQuery(random, random.pick(docs)!))])
+    for (const projectId of [undefined, large, small]) {
+      await expectHits(bea, docs, q, { projectId, types: random.pick([undefined, 'task', 'comment']) })
+      await expectTasks(bea, docs, q, projectId)
+    }
 }, 600_000)
