@@ -1,13 +1,27 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ReadRequest } from '../../src/commands/query.ts'
 import type { IdempotencyRecord } from '../../src/commit/idempotency.ts'
-import type { Caller } from '../../src/identity/rights.ts'
+import { readIdempotencyKey } from '../../src/http/idempotency.ts'
+import { type Caller, holderOf } from '../../src/identity/rights.ts'
 import { newId } from '../../src/ids.ts'
 import { insertJob, type OutboxJob } from '../../src/jobs/queue.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { errorCode } from '../../src/postgres/errors.ts'
 import { retryOnce, writeExactlyOnce } from '../../src/postgres/retries.ts'
 import { conflict, type HttpError, notFound, tooManyRequests } from '../../src/responses/errors.ts'
+import { type Reply, respondToWrite } from '../../src/responses/reply.ts'
+import type { Services } from '../../src/services.ts'
 import { insertRecord } from '../accounts/queries.ts'
-import { type ImportRow, isActive, isUndoActive } from './rows.ts'
+import {
+  type FindImport,
+  type ImportRow,
+  isActive,
+  isFinal,
+  isUndoActive,
+  requireEditableImport,
+  type RequireImport,
+} from './rows.ts'
+import { importView } from './schema.ts'
 
 const maxActiveOfAccount = 4
 
@@ -66,7 +80,7 @@ export const insertImport = (sql: Sql, row: ImportRow, job: OutboxJob, record?: 
   )
 
 /** Returns false if the import has ended. A worker that runs the import stops after its current batch. */
-export const cancelImport = (sql: Sql, id: string, record?: IdempotencyRecord) =>
+const cancelImport = (sql: Sql, id: string, record?: IdempotencyRecord) =>
   writeExactlyOnce(
     () => sql`
       with done as (update imports set state = 'cancelled', finished_at = now()
@@ -77,7 +91,7 @@ export const cancelImport = (sql: Sql, id: string, record?: IdempotencyRecord) =
   )
 
 /** Returns false if the import cannot be undone, or `reasonToWait` has a reason. */
-export function queueUndo(sql: Sql, id: string, caller: Caller, job: OutboxJob, record?: IdempotencyRecord) {
+function queueUndo(sql: Sql, id: string, caller: Caller, job: OutboxJob, record?: IdempotencyRecord) {
   const queue = () =>
     sql`
       with done as (update imports i set undo_state = 'queued', caller = ${JSON.stringify(caller)}::text::jsonb
@@ -94,4 +108,76 @@ export function queueUndo(sql: Sql, id: string, caller: Caller, job: OutboxJob, 
       throw error
     })
   return writeExactlyOnce(queue, () => sql`select from outbox where id = ${job.id}`)
+}
+
+/** Returns the idempotency record to write in the same statement; undefined without an Idempotency-Key. */
+export type ToRecord = (reply: Reply) => IdempotencyRecord | undefined
+
+export const replyWith = (body: { id?: string }, status = 200): Reply => ({
+  status,
+  body: JSON.stringify(body),
+  etag: null,
+  id: body.id,
+})
+
+/** Runs a write. A retry with the same Idempotency-Key gets the stored reply; its body is not read. */
+export async function writeOnce(
+  { withIdempotency }: Pick<Services, 'withIdempotency'>,
+  { request, caller }: ReadRequest,
+  write: (toRecord: ToRecord) => Promise<Reply>,
+): Promise<Response> {
+  const key = readIdempotencyKey(request, holderOf(caller), null)
+  const toRecord: ToRecord = (reply) => key && { ...key, ...reply }
+  const isSame = async (one: string, other: string) => one === other
+  const reply = await (key ? withIdempotency(key, () => write(toRecord), isSame) : write(toRecord))
+  return respondToWrite(reply, { location: (id) => `/imports/${id}` }, {})
+}
+
+export const cancelled: { message: string; id?: string } = { message: 'Import cancelled successfully' }
+export const importEnded = () => conflict('The import has already ended')
+
+export const notEnded = () => conflict('The import has not ended: cancel it first')
+export const wasDryRun = () => conflict('The import was a dry run: it changed nothing')
+export const alreadyUndone = () => conflict('The import is already undone')
+
+const maxWaitMs = 10_000
+const pollMs = 200
+
+/** Returns the handlers that cancel and undo imports. The response to an undo waits up to 10 s for its end. */
+export function openChanges(services: Services, requireImport: RequireImport, findImport: FindImport) {
+  const { database, jobs, subscriptions } = services
+  const sql = database.background
+
+  async function cancel(context: ReadRequest): Promise<Response> {
+    const { id } = await requireEditableImport(requireImport, context)
+    return writeOnce(services, context, async (toRecord) => {
+      const reply = replyWith(cancelled)
+      if (!(await cancelImport(sql, id, toRecord(reply)))) throw importEnded()
+      return reply
+    })
+  }
+
+  async function undo(context: ReadRequest): Promise<Response> {
+    const row = await requireEditableImport(requireImport, context)
+    const { caller, request, permit } = context
+    return writeOnce(services, context, async (toRecord) => {
+      if (!isFinal(row)) throw notEnded()
+      if (row.dryRun) throw wasDryRun()
+      const job = importJob('undo-import', row, { caller: JSON.stringify(caller) })
+      const reply = replyWith(importView.of({ ...row, undoState: 'queued' }), 202)
+      if (!(await queueUndo(sql, row.id, caller, job, toRecord(reply))))
+        throw (await reasonToWait(sql, row.projectId, caller.userId)) ?? alreadyUndone()
+      void jobs.enqueue([job])
+      permit.release()
+      const endsAt = performance.now() + maxWaitMs
+      while (!request.signal.aborted && !subscriptions.hasEnded() && performance.now() < endsAt) {
+        const now = await findImport(row.id)
+        if (!now || !isUndoActive(now)) return now ? replyWith(importView.of(now)) : reply
+        await sleep(pollMs)
+      }
+      return reply
+    })
+  }
+
+  return { cancel, undo }
 }

@@ -12,17 +12,17 @@ import { operation } from '../../src/openapi/operation.ts'
 import { type HttpError, invalidIdempotencyKey, notFound } from '../../src/responses/errors.ts'
 import { named, Message, sampleId } from '../../src/schema/response.ts'
 import type { Services } from '../../src/services.ts'
-import { importActive, tooManyImports } from './changes.ts'
-import { getImport, listImports, listReport } from './reads.ts'
 import {
   alreadyUndone,
   cancelled,
+  importActive,
   importEnded,
   notEnded,
-  openCancelImport,
-  openUndoImport,
+  openChanges,
+  tooManyImports,
   wasDryRun,
-} from './requests.ts'
+} from './changes.ts'
+import { getImport, listImports, listReport } from './reads.ts'
 import { noImport, openFindImport, openRequireImport } from './rows.ts'
 import { formBytes, formParameters, ImportParameters, importView } from './schema.ts'
 import { emptyFile, endedEarly, stalled, tooLate, zipArchive } from './upload/file.ts'
@@ -133,8 +133,7 @@ export function importRoutes({ callerGuard, uploadGuard, queryRoute }: RouteBuil
   const findImport = openFindImport(services.database.reads)
   const requireImport = openRequireImport(services.findRole, findImport)
   const start = guarded(openStartImport(services), { hasQuery: true })
-  const cancel = guarded(openCancelImport(services, requireImport))
-  const undo = guarded(openUndoImport({ services, requireImport, findImport }))
+  const { cancel, undo } = openChanges(services, requireImport, findImport)
   const uploads = new Elysia()
     .use(uploadGuard)
     .post('/projects/:id/imports', start as never, { ...startHooks(services.config), transform: admitFirst })
@@ -150,7 +149,7 @@ export function importRoutes({ callerGuard, uploadGuard, queryRoute }: RouteBuil
           'Read the report of an import',
         ),
       )
-      .delete('/imports/:id', cancel as never, cancelHooks)
-      .post('/imports/:id/undo', undo as never, undoHooks),
+      .delete('/imports/:id', guarded(cancel) as never, cancelHooks)
+      .post('/imports/:id/undo', guarded(undo) as never, undoHooks),
   )
 }
