@@ -142,6 +142,11 @@ describe.each(newFields)('a field of the kind $kind', (field) => {
       expect({ text, tasks: body.tasks?.at(0) }).toMatchObject({ tasks: { title: 'a', ...shown } })
     }
     expect((await call('get', { id: a.id })).body).toMatchObject(shown)
+    for (const [from] of bounds ? [bounds] : []) {
+      const given = { project: projectId, [from]: low, ...(index && { sort: `-${name}` }) }
+      const { body } = await call<{ tasks: { title: string }[] }>('find', given)
+      expect(titles(body.tasks)).toStartWith('da')
+    }
     await close()
     const docket = new Docket({ url: origin, token: ada.token!, fetch: send })
     expect(newTask({ title: 'i', projectId }) as object).toMatchObject({ [name]: none })
@@ -169,6 +174,10 @@ describe.each(newFields)('a field of the kind $kind', (field) => {
     if (none === null) expect((await cli('edit', added.id, option, ''))[name]).toBeNull()
     if (field.declaration.includes('index:'))
       expect(titles(await cli('tasks', `${option}=${field.values[0]}`))).toContain('c')
+    for (const [, to] of bounds ? [bounds] : []) {
+      const upper = to.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+      expect(titles(await cli('tasks', `--${upper}`, String(high), '--sort', `-${name}`))).toEndWith('c')
+    }
     if (field.declaration.includes("lists: 'lines'"))
       expect((await runDocket(['tasks'], { fetch: send, env })).out).toContain(option.slice(2).toUpperCase())
   })
