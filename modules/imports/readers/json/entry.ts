@@ -20,7 +20,16 @@ export class Entry {
   ) {}
 
   get(paths: string): Json | undefined {
-    return this.find(paths).value
+    for (const keys of keysOf(paths)) {
+      let value: Json | undefined = this.value
+      for (const key of keys) {
+        if (value === undefined) break
+        if (typeof value !== 'object') throw this.error(keys.join('.'), 'in an object')
+        value = (value as Record<string, Json>)[key] ?? undefined
+      }
+      if (value !== undefined && !isBlankText(value)) return value
+    }
+    return undefined
   }
 
   /** True for each value except false and 0. */
@@ -30,8 +39,8 @@ export class Entry {
 
   /** Returns a number, such as an id, as a text. */
   text(paths: string): string | undefined {
-    const { keys, value } = this.find(paths)
-    return value === undefined ? undefined : this.asText(keys.join('.'), value)
+    const value = this.get(paths)
+    return value === undefined ? undefined : this.asText(paths, value)
   }
 
   /** Returns a text that may be blank, but not missing. */
@@ -40,8 +49,8 @@ export class Entry {
   }
 
   number(paths: string): number | undefined {
-    const { keys, value } = this.find(paths)
-    if (value !== undefined && typeof value !== 'number') throw this.error(keys.join('.'), 'a number')
+    const value = this.get(paths)
+    if (value !== undefined && typeof value !== 'number') throw this.error(paths, 'a number')
     return value
   }
 
@@ -71,21 +80,6 @@ export class Entry {
   inside(path: string, value: Json): Entry {
     if (!isObject(value)) throw this.error(path, 'an object')
     return new Entry(this.part, [...this.path, path], value, this.row)
-  }
-
-  /** Returns the first path with a value, else the last path. */
-  private find(paths: string): { keys: string[]; value: Json | undefined } {
-    let keys: string[] = []
-    for (keys of keysOf(paths)) {
-      let value: Json | undefined = this.value
-      for (const key of keys) {
-        if (value === undefined) break
-        if (typeof value !== 'object') throw this.error(keys.join('.'), 'in an object')
-        value = (value as Record<string, Json>)[key] ?? undefined
-      }
-      if (value !== undefined && !isBlankText(value)) return { keys, value }
-    }
-    return { keys, value: undefined }
   }
 
   asText(path: string, value: Json | undefined): string {
