@@ -254,7 +254,8 @@ type Position = Pick<RunningImport, 'id' | 'cursor'>
  * another worker reads the file again.
  */
 export async function markLeaves(sql: Sql, { id: importId, cursor }: Position): Promise<void> {
-  const last = await lastOf(sql, importId, 'task')
+  // Numbers of exported tasks may be large, but exported tasks have no parents.
+  const last = (await hasSubItems(sql, importId)) ? await lastOf(sql, importId, 'task') : 0
   for (let after = 0; after < last; after += pageItems)
     await sql`
       update import_items i set kind = 'leaf'

@@ -233,3 +233,10 @@ test('adds as many lines of sub-items to a description as it has space for', asy
   const list = await owner.get(`/tasks/${first!.id}/subtasks?limit=200`)
   expect(list.body.map(({ title }) => title)).toEqual(upTo(200).map((n) => `Task ${n + 10}`))
 })
+
+test('keeps the highest number that a task can have, without a statement for each number', async () => {
+  const { owner, projectId } = await newProject()
+  const number = 1_000_000_000
+  expect(await importItems(owner, projectId, [task('1', { number })])).toMatchObject({ state: 'done' })
+  expect(await tasksOf(owner, projectId)).toMatchObject([{ number }])
+})
