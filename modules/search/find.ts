@@ -49,11 +49,13 @@ export const findNamed = (sql: Sql, projectIds: string[], text: string, types: r
     order by s.at desc, s.id desc limit ${maxHits}`)
 }
 
-/** SQL that is true for the documents of a scope that may hold all terms. */
+/** SQL that is true for the documents of a scope that hold all terms, and for some that lack a prefix. */
 export function mayMatch(sql: Sql, { projectIds, documents }: Scope, terms: Term[]): SqlPart {
   const isSmall = documents <= Math.min(maxRead, minRead * projectIds.length)
   const text = documents > minRead ? indexQuery(terms, isSmall) : undefined
-  return sql`project_id = any(${projectIds}::uuid[]) and ${text ? sql`doc @@ ${text}::tsquery` : sql`doc is not null`}`
+  const inScope = sql`project_id = any(${projectIds}::uuid[])`
+  if (text) return sql`${inScope} and doc @@ ${text}::tsquery`
+  return sql`${inScope} and ts_match_vq(doc, ${terms.map((term) => termQuery(term)).join(' & ')}::tsquery)`
 }
 
 /**

@@ -47,8 +47,7 @@ async function findMatchingTasks(sql: Sql, query: SearchQuery, scope: Scope): Pr
   const terms = query.terms.toSorted((a, b) => length(b) - length(a))
   for (const term of terms.slice(0, maxLookedUp)) {
     const rows = await unprepared(sql<{ taskId: string }[]>`
-      select task_id from search_documents where ${mayMatch(sql, scope, [term])}
-        and ts_match_vq(doc, ${termQuery(term)}::tsquery) limit ${maxFoundTasks + 1}`)
+      select task_id from search_documents where ${mayMatch(sql, scope, [term])} limit ${maxFoundTasks + 1}`)
     if (rows.length > maxFoundTasks) continue
     const ids = [...new Set(rows.flatMap(({ taskId }) => taskId ?? []))]
     const few = await unprepared(sql<{ id: string }[]>`
