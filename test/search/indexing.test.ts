@@ -127,19 +127,22 @@ test('comments and subtasks move, disappear and return with their task', async (
   const { id } = await create('Draw the plate')
   const comment = await make(ada, `/tasks/${id}/comments`, { text: 'Needle' })
   await make(ada, `/tasks/${id}/subtasks`, { title: 'Thread' })
+  // A move has an event for each 100 of these comments.
+  const operations = upTo(250).map((n) => ({ op: 'comment.create', taskId: id, text: `Pin ${n}` }))
+  expect((await ada.post(`/projects/${projectId}/batch`, { operations })).status).toBe(200)
   await expectComplete('needle thread')
   for (const to of [otherId, projectId, otherId]) {
     await ada.patch(`/tasks/${id}`, { projectId: to })
     if (to === projectId) await ada.delete(`/tasks/comments/${comment.id}`)
-    await expectComplete('needle', 'plate thread')
+    await expectComplete('needle', 'plate thread', 'pin', 'pin 7', 'pin 249')
     expect((await listTasks(ada, 'thread', { projectId: to })).length).toBe(1)
   }
   await ada.delete(`/tasks/${id}`)
-  await expectComplete('needle', 'thread')
+  await expectComplete('needle', 'thread', 'pin')
   expect(await isIndexed()).toBeTrue()
   const undone = await ada.post(`/projects/${otherId}/undo`, { seq: await versionOf(ada, otherId) })
   expect(undone.status).toBe(200)
-  await expectComplete('plate thread')
+  await expectComplete('plate thread', 'pin')
 })
 
 test('an older event replaces neither the document of a newer event, nor that of a deleted row', async () => {
