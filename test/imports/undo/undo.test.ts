@@ -28,13 +28,13 @@ test('keeps a created task as a whole if somebody has changed it since, and repo
   const { owner, projectId } = await newProject()
   const { id } = await importItems(owner, projectId, items)
   const [first, second, third] = await tasksOf(owner, projectId)
-  await owner.patch(`/tasks/${first!.id}`, { status: 'DONE' })
+  for (let n = 0; n < 7; n++) await owner.patch(`/tasks/${first!.id}`, { priority: n % 2 ? 'LOW' : 'HIGH' })
   await make(owner, `/tasks/${third!.id}/comments`, { text: 'In brass' })
   const { lines, ...counts } = await undo(owner, id)
   expect(counts).toEqual({ undoState: 'done', undone: 1, kept: 2 })
   expect(lines.map(({ externalId }) => externalId)).toEqual(['planka:1', 'planka:3', null])
-  expect(lines.map(({ message }) => message.replace(/\d+$/, 'N'))).toEqual([
-    'Somebody has changed the task "Task 1" since: seq N',
+  expect(lines.map(({ message }) => message.replace(/(?<=seq .*)\d+(?! more)/g, 'N'))).toEqual([
+    'Somebody has changed the task "Task 1" since: seq N, N, N, N, N and 2 more',
     'Somebody has changed the task "Task 3" since: seq N',
     'Tasks have the label "bug"',
   ])
@@ -56,21 +56,6 @@ test('a new sort key of an imported task is no change of the task', async () => 
   const respaced = await sql`select from events where task_id = ${one!.id} and type = 'task.updated'`
   expect(respaced.length).toBeGreaterThan(0)
   expect(await undo(owner, id)).toEqual({ undoState: 'done', undone: 2, kept: 0, lines: [] })
-})
-
-test('lists at most 5 changes of a kept task', async () => {
-  const { owner, projectId } = await newProject()
-  const { id } = await importItems(owner, projectId, [task('1'), task('2')])
-  const [one, two] = await tasksOf(owner, projectId)
-  for (let n = 0; n < 7; n++) await owner.patch(`/tasks/${one!.id}`, { priority: n % 2 ? 'LOW' : 'HIGH' })
-  for (let n = 0; n < 5; n++) await owner.patch(`/tasks/${two!.id}`, { priority: n % 2 ? 'LOW' : 'HIGH' })
-  const { lines } = await undo(owner, id)
-  expect(
-    lines.map(({ message }) => message.replace(/seq [\d, ]*\d/, (list) => String(list.split(',').length))),
-  ).toEqual([
-    'Somebody has changed the task "Task 1" since: 5 and 2 more',
-    'Somebody has changed the task "Task 2" since: 5',
-  ])
 })
 
 test('reports the labels and fields that are kept, but no deleted ones', async () => {
@@ -95,9 +80,9 @@ test('reports the labels and fields that are kept, but no deleted ones', async (
   ])
 })
 
-test('restores the tasks that a second import changed', async () => {
+test('restores the tasks that a second import changed, after which the first import can be undone', async () => {
   const { owner, projectId } = await newProject()
-  await importItems(owner, projectId, items)
+  const first = await importItems(owner, projectId, items)
   const before = await tasksOf(owner, projectId)
   const { id, counts } = await importItems(owner, projectId, [
     task('1', { title: 'New title', labels: ['bug'] }),
@@ -109,6 +94,8 @@ test('restores the tasks that a second import changed', async () => {
   const withoutTimes = (rows: object[]) => rows.map((row) => ({ ...row, updatedAt: '' }))
   expect(withoutTimes(await tasksOf(owner, projectId))).toEqual(withoutTimes(before))
   expect((await owner.get(`/tasks/${before[1]!.id}/comments`)).text).toBe('[]')
+  expect(await undo(owner, first.id)).toEqual({ undoState: 'done', undone: 3, kept: 0, lines: [] })
+  expect(await tasksOf(owner, projectId)).toEqual([])
 })
 
 test('continues after each batch, and skips events that are already undone', async () => {
@@ -122,20 +109,6 @@ test('continues after each batch, and skips events that are already undone', asy
   const perBatch = { batchRows: 1, pauseMs: 0, isOver: () => ++slices > 0 }
   expect(await undo(owner, id, perBatch)).toMatchObject({ undoState: 'done', undone: 3, kept: 0 })
   expect(slices).toBeGreaterThan(1)
-  expect(await tasksOf(owner, projectId)).toEqual([])
-})
-
-test('leaves an empty project when a second import is undone, and then the first', async () => {
-  const { owner, projectId } = await newProject()
-  const first = await importItems(owner, projectId, items)
-  const second = await importItems(owner, projectId, [
-    task('1', { title: 'New title' }),
-    ...items.slice(1),
-    comment('2', 'New comment'),
-  ])
-  expect(second.counts).toMatchObject({ updated: 2 })
-  expect(await undo(owner, second.id)).toMatchObject({ undone: 2, kept: 0 })
-  expect(await undo(owner, first.id)).toEqual({ undoState: 'done', undone: 3, kept: 0, lines: [] })
   expect(await tasksOf(owner, projectId)).toEqual([])
 })
 
