@@ -71,7 +71,7 @@ const peerOf = (request: Request, server: AddressBook | null) =>
   readAddress(server?.requestIP(request)?.address ?? '')
 
 /** Returns the last address that a trusted proxy has reported, or the address of the connection. */
-export function clientOf(
+function clientOf(
   request: Request,
   server: AddressBook | null,
   proxies: TrustedProxies,
@@ -85,6 +85,15 @@ export function clientOf(
     client = next
   }
   return client
+}
+
+/** For an IPv6 address, returns the /64 network, because usually one customer has all addresses of this network. */
+export function addressOf(...request: Parameters<typeof clientOf>): string {
+  const client = clientOf(...request)
+  if (!client) return 'local'
+  if (!('parts' in client)) return client.toString()
+  const network = client.parts.slice(0, 4).map((part) => part.toString(16))
+  return `${network.join(':')}::/64`
 }
 
 /** Some proxies add a port or quotes: `1.2.3.4:5678`, `"[2001:db8::1]:443"`. */

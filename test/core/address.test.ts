@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { readConfig } from '../../src/config.ts'
-import { addressOf } from '../../src/http/limits/address.ts'
+import { addressOf } from '../../src/proxies.ts'
 import { words } from '../support/words.ts'
 
 const requestFrom = (forwarded?: string) =>
