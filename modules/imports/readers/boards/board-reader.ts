@@ -124,8 +124,7 @@ const isEmpty = (value: unknown): boolean =>
   value === undefined || (typeof value === 'object' && value !== null && Object.keys(value).length === 0)
 
 class BoardReading {
-  private readonly cards = new InOrder()
-  private readonly items = new InOrder()
+  private readonly buffer = new InOrder()
   /** The latest creation time of the subtasks so far in ms, by the keys of tasks. */
   private readonly latest = new KeyMap<number>()
   /** Cards that are parts of other cards may be in the file twice. */
@@ -149,7 +148,7 @@ class BoardReading {
   /** @throws ImportError if the file had neither lists nor cards */
   end(): ImportedItem[] {
     if (this.isEmpty) throw new ImportError(this.source.missing)
-    return [...this.cards.take(), ...this.items.take().map(this.inTime)]
+    return this.buffer.take().map(this.inTime)
   }
 
   /** @param parent the key of the card that contains the card */
@@ -162,12 +161,11 @@ class BoardReading {
     const task = this.taskOf(row, card, parent)
     if (task.parent !== undefined && parts.has(task.key)) return []
     if (task.parent !== undefined && parts.size < maxLinks) parts.set(task.key, true)
-    const place = position ? [...board.placeOf(card.listId, position), row.number(position)] : []
-    const items = position
-      ? this.cards.add(task, place, row.characters)
-      : [parent === undefined ? task : this.inTime(task)]
+    // Cards come before the items of checklists.
+    const place = position ? [0, ...board.placeOf(card.listId, position), row.number(position)] : []
+    const items = position ? this.buffer.add(task, place, row.characters) : [task]
     return [
-      ...items,
+      ...items.map(this.inTime),
       ...(card.comments ?? []).flatMap((comment) => this.readComment(comment, task.key)),
       ...(card.parts ?? []).flatMap((part) => this.readCard(part, task.key) ?? []),
     ]
@@ -218,13 +216,14 @@ class BoardReading {
       (task.dueDate ?? task.assignee ?? task.notes)
         ? { ...task, status }
         : itemOf<SubtaskItem>({ kind: 'subtask', ...subtask })
-    const place = [checklist?.number(position), checklist?.row, row.number(position)]
-    return this.items.add(read, place, row.characters).map(this.inTime)
+    const place = [1, checklist?.number(position), checklist?.row, row.number(position)]
+    return this.buffer.add(read, place, row.characters).map(this.inTime)
   }
 
   /** Keeps the order of subtasks: lists sort them by the times in their ids, so these times must not decrease. */
   private inTime = (item: ImportedItem): ImportedItem => {
-    const task = item.kind === 'subtask' ? item.task : item.kind === 'task' ? item.parent! : ''
+    const task = item.kind === 'subtask' ? item.task : item.kind === 'task' ? item.parent : undefined
+    if (task === undefined) return item
     const { createdAt } = item as TaskItem
     const before = this.latest.get(task)
     const created = Date.parse(parseInstant(createdAt?.trim() ?? '') ?? '')
