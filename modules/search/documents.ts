@@ -1,9 +1,11 @@
 import { getTableName } from 'drizzle-orm'
 import type { FillCursor } from '../../drizzle/schema/search.ts'
+import { tasks } from '../../drizzle/schema/tasks.ts'
 import { nilId } from '../../src/id-format.ts'
 import { model } from '../../src/model/model.ts'
 import { columnsOf } from '../../src/postgres/columns.ts'
 import type { Sql } from '../../src/postgres/database.ts'
+import { searchedFields } from '../tasks/schema.ts'
 import { documentOf, type DocumentText } from './text/document.ts'
 
 /** The texts of a row after an event. Of a deleted row, `at` is null, and the document has no words. */
@@ -94,11 +96,13 @@ function nextRows(sql: Sql, projectId: string, { task, id }: FillCursor): Promis
       where c.task_id = t.id and c.id > case when t.id = ${task} then ${id}::uuid else ${nilId} end
       order by c.id, c.created_at limit ${rowsAtOnce})`
   })
+  const names = searchedFields.map((name) => `, t.${tasks[name].name}`)
+  const texts = names.length > 0 ? `concat_ws(e'\\n', t.description${names.join('')})` : 't.description'
   return sql<Row[]>`
     select d.*, t.id as task_id, ${projectId}::uuid as project_id
     from (select * from tasks where project_id = ${projectId} and id >= ${task} order by id, number limit ${rowsAtOnce + 1}) t
     cross join lateral (
-      select 'task' as kind, t.id, t.event_id, t.created_at as at, t.number, t.title, t.description as text
+      select 'task' as kind, t.id, t.event_id, t.created_at as at, t.number, t.title, ${sql.unsafe(texts)} as text
       ${children.reduce((all, one) => sql`${all} ${one}`)}) d
     where (t.id, d.id) > (${task}::uuid, ${id}::uuid) order by t.id, d.id limit ${rowsAtOnce}`
 }

@@ -1,5 +1,6 @@
 import { nilId } from '../../src/id-format.ts'
 import { model } from '../../src/model/model.ts'
+import { searchedFields } from '../tasks/schema.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { fillStart, type Row, writeDocuments } from './documents.ts'
 
@@ -84,13 +85,18 @@ async function readEvents(sql: Sql, projects: Progress[]): Promise<Event[]> {
   const titles = ['title', 'name', ...children.map(() => '')]
   const texts = ['description', 'description', ...children.map(({ asChild }) => asChild!.text)]
   const limit = Math.ceil(maxEvents / Math.max(1, projects.length))
+  const others = searchedFields.map((name) => sql`, case r.kind when 'task' then a.after ->> ${name} end`)
+  const text =
+    others.length > 0
+      ? sql`concat_ws(e'\n', a.after ->> k.text${others.reduce((all, one) => sql`${all}${one}`)})`
+      : sql`a.after ->> k.text`
   return sql<Event[]>`
     with kinds as (
       select * from unnest(${['task', 'project', ...children.map(({ name }) => name)]}::text[], ${titles}::text[], ${texts}::text[],
         ${['', '', ...children.map(({ plural }) => plural)]}::text[]) k(kind, title, text, list))
     select e.project_id, e.seq::float8 as seq, e.id as event_id, e.task_id, e.type = 'task.deleted' as is_deleted_task,
       r.kind, r.id, is_change, a.after ->> 'createdAt' as at, case r.kind when 'task' then (a.after ->> 'number')::int4 end as number,
-      a.after ->> nullif(k.title, '') as title, a.after ->> k.text as text
+      a.after ->> nullif(k.title, '') as title, ${text} as text
     from unnest(${projects.map(({ projectId }) => projectId)}::uuid[], ${projects.map(({ seq }) => seq)}::bigint[]) p(id, seq)
     cross join lateral (
       select *, sum(case type when 'task.moved_in' then ${eventsOfMove}::int4 else 1 end) over (order by seq) as size
@@ -102,7 +108,7 @@ async function readEvents(sql: Sql, projects: Progress[]): Promise<Event[]> {
     left join kinds k on k.kind = r.kind
     cross join lateral (
       select k.kind is not null and e.type <> 'task.moved_out'
-        and (before is null or e.after is null or e.type = 'task.moved_in' or before ?| array[k.title, k.text]) as is_change) c
+        and (before is null or e.after is null or e.type = 'task.moved_in' or before ?| (array[k.title, k.text] || ${searchedFields}::text[])) as is_change) c
     cross join lateral (select case when is_change then r.after end as after) a
     where e.size <= ${Math.max(limit + 1, 2 * eventsOfMove)} order by e.project_id, e.seq`
 }

@@ -153,6 +153,8 @@ export interface ShownUses {
    * only the full list of an agent has it.
    */
   lists?: 'lines' | 'preview'
+  /** Searches find the words of the field, as those of the description. Only for texts. */
+  isSearched?: true
   /** The option of the command line, by default the header with hyphens. */
   option?: string
 }

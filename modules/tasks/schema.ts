@@ -144,6 +144,8 @@ export const namedFields = taskFields.filter(
 )
 /** The fields with the id of a user. */
 export const userFields = taskFields.flatMap(([name, { kind }]) => (kind === kinds.user ? [name] : []))
+/** The fields that searches find besides the title and the description. */
+export const searchedFields = taskFields.flatMap(([name, { isSearched }]) => (isSearched ? [name] : []))
 /** The parameters of lists that filter by a field of a task. */
 export const fieldParameters = taskFields.flatMap(([name, field]) =>
   [...(field.filter?.index ? [name] : []), ...(field.filter?.bounds ?? [])].map(

@@ -10,7 +10,8 @@ import { importInto } from '../exports/everything.ts'
 import { eventually } from '../races/pair.ts'
 import { invite, register, versionOf } from '../support/client.ts'
 import { newFields } from './kind-table.ts'
-import { ada, batch, created, readTask, service, undo } from './scene.ts'
+import { fillStart } from '../../modules/search/documents.ts'
+import { ada, batch, created, readTask, service, sql, undo } from './scene.ts'
 
 const [bea, carl] = [await register(service.client, 'Bea'), await register(service.client, 'Carl')]
 const people = new Map<unknown, string>([
@@ -181,6 +182,23 @@ describe.each(newFields)('a field of the kind $kind', (field) => {
     if (field.declaration.includes("lists: 'lines'"))
       expect((await runDocket(['tasks'], { fetch: send, env })).out).toContain(option.slice(2).toUpperCase())
   })
+})
+
+test('searches find the words of a field that declares it, after each write and a fill of the index', async () => {
+  const projectId = await newProject()
+  const { id } = await created('/tasks', {
+    projectId,
+    title: 't',
+    description: 'wombat',
+    rationale: 'quokka',
+  })
+  const found = async (q: string) => titles((await ada.get(`/tasks?projectId=${projectId}&q=${q}`)).body)
+  expect([await found('quokka'), await found('wombat quokka')]).toEqual(['t', 't'])
+  await ada.patch(`/tasks/${id}`, { rationale: 'numbat' })
+  expect([await found('quokka'), await found('numbat')]).toEqual(['', 't'])
+  await sql`update search_cursors set fill = ${sql.json({ ...fillStart })} where project_id = ${projectId}`
+  await sql`update search_documents set doc = '' where project_id = ${projectId}`
+  expect(await found('numbat wombat')).toBe('t')
 })
 
 test('the removal of a member clears every field with the member, and its undo sets these fields again', async () => {

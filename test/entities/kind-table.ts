@@ -94,7 +94,7 @@ export const newFields: NewField[] = [
     kind: 'text',
     column: "text('rationale')",
     declaration: `kind: kinds.text, input: Nullable(Text(0, 2_000, 'It squeaks')),
-      output: OrNull(Type.String(), 'A reason, or null', 'It squeaks'), defaultValue: null`,
+      output: OrNull(Type.String(), 'A reason, or null', 'It squeaks'), defaultValue: null, isSearched: true`,
     values: ['It squeaks', '-1\n\n  two "lines"', 'null'],
     wrong: [1],
   },
