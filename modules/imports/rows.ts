@@ -2,10 +2,8 @@ import { imports, type ImportState, type UndoState } from '../../drizzle/schema/
 import type { ReadRequest } from '../../src/commands/query.ts'
 import { type Caller, requireRole, requireScope } from '../../src/identity/rights.ts'
 import { isId, maxId } from '../../src/id-format.ts'
-import { batched } from '../../src/postgres/batch.ts'
 import { columnList } from '../../src/postgres/columns.ts'
 import type { Sql } from '../../src/postgres/database.ts'
-import { inOrder } from '../../src/postgres/row-order.ts'
 import { type FindRole, requireVisible, type VisibleProject } from '../../src/reads/lookups.ts'
 import { jsonBytes, pageBytes, type Page, untilPageFull } from '../../src/reads/pages.ts'
 import { notFound } from '../../src/responses/errors.ts'
@@ -31,13 +29,13 @@ export const importColumns = (sql: Sql, alias = 'imports') => columnList(sql, im
 
 export type FindImport = (id: string) => Promise<ImportRow | undefined>
 
-/** Reads the imports of many requests and streams in one query. */
-export const openFindImport = (sql: Sql): FindImport =>
-  batched({ keys: 50, slots: 2 }, async (ids: string[]) => {
-    const rows = await sql<ImportRow[]>`
-      select ${importColumns(sql)} from imports where id = any(${ids}::uuid[]) and ${isShown(sql)}`
-    return inOrder(ids, rows, ({ id }) => id)
-  })
+export const openFindImport =
+  (sql: Sql): FindImport =>
+  async (id) => {
+    const [row] = await sql<ImportRow[]>`
+      select ${importColumns(sql)} from imports where id = ${id} and ${isShown(sql)}`
+    return row
+  }
 
 /** As text, `jsonb` has spaces: it is longer than the JSON in responses, but not twice as long. */
 const maxMappingBytes = 2 * pageBytes

@@ -4,7 +4,7 @@ import { expectError, malformedIds, unknownId } from '../../http/responses.ts'
 import { upTo } from '../../races/pair.ts'
 import { invite, make, register, withToken } from '../../support/client.ts'
 import { newId } from '../../../src/ids.ts'
-import { importsOf, openFindImport } from '../../../modules/imports/rows.ts'
+import { importsOf } from '../../../modules/imports/rows.ts'
 import { openImportScene, start } from './scene.ts'
 
 const scene = await openImportScene()
@@ -154,12 +154,4 @@ test('reads about 2 MiB of the mappings of a project for a page, and returns all
   const pages = await allPages(owner, `/projects/${projectId}/imports`)
   expect(pages.map((page) => page.length)).toEqual([2, 2, 2, 2])
   expect(pages.flat().map(({ id }) => id)).toEqual(ids)
-})
-
-test('reads an import once for several requests', async () => {
-  const { owner, projectId } = await newProject()
-  const { body } = await start(owner, projectId)
-  const find = openFindImport(sql)
-  const [one, other] = await Promise.all([find(body.id), find(body.id)])
-  expect(one).toBe(other!)
 })
