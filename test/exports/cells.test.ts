@@ -1,10 +1,12 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import {
+  childCell,
   commentCell,
   escapeFormula,
   linesCell,
   personCell,
+  readChildren,
   readComments,
   readPerson,
   subtaskCell,
@@ -54,6 +56,18 @@ test('reads comments, subtasks and people from cells exactly as they were writte
   )
   fc.assert(
     fc.property(comment, ({ author }) => expect(readPerson(personCell(author))).toEqual(author)),
+    numRuns,
+  )
+})
+
+test('reads the children of a new entity from cells exactly as they were written', () => {
+  const definition = { view: { schema: { properties: { title: {}, url: {} } } }, asChild: { text: 'title' } }
+  const url = fc.array(fc.constantFrom('  url: ', '\n', 'a', ' ', '\r\n', '"')).map((parts) => parts.join(''))
+  fc.assert(
+    fc.property(fc.array(fc.record({ title: trimmed, url })), (all) => {
+      const cells = all.map((one) => childCell(definition as never, one, null))
+      expect(readChildren(cells.join('\n'), 'title', ['url'])).toEqual(all)
+    }),
     numRuns,
   )
 })
