@@ -1,7 +1,11 @@
 import { integer, pgTable, primaryKey, text } from 'drizzle-orm/pg-core'
 import { instant } from '../columns.ts'
 
-/** Without an index of the times, which each write with a key would have to update. `expireKeys` reads the whole table. */
+/**
+ * A record holds the whole reply: it stays valid when the project is purged or a name in the reply changes, and the previous
+ * release can replay it. No index of the times, because each write with a key would have to update it: `expireKeys` reads
+ * the whole table.
+ */
 export const idempotencyKeys = pgTable(
   'idempotency_keys',
   {

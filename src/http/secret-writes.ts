@@ -1,6 +1,5 @@
 import type { AccountCommand, AccountWrite, Command, WriteDefinition } from '../commands/command.ts'
-import { requireAuthorized } from '../commands/execute.ts'
-import { replyOf } from '../commands/execution.ts'
+import { replyOf, requireAuthorized } from '../commands/execute.ts'
 import type { ReadRequest } from '../commands/query.ts'
 import type { RouteRequest } from '../commands/route-request.ts'
 import type { Run } from '../commands/router.ts'

@@ -4,6 +4,7 @@ import { commands } from '../../modules/commands.ts'
 import type { Command } from '../../src/commands/command.ts'
 import type { RoutedCommand } from '../../src/commands/request.ts'
 import type { Execute } from '../../src/commands/execute.ts'
+import type { Reply } from '../../src/responses/reply.ts'
 import { openRowLocations } from '../../src/commands/row-locations.ts'
 import { openRun } from '../../src/commands/router.ts'
 import { faultsOf } from '../support/history.ts'
@@ -24,6 +25,7 @@ const route: Execute = (command, routed, deadline) => {
 const rowLocations = openRowLocations(sql)
 const run = openRun({ registry, rowLocations, route, timeoutMs: 15_000 })
 
+const storedParts = ({ status, body, etag }: Reply) => ({ status, body, etag })
 const eventsNow = async () => (await sql`select 1 from events`).length
 
 async function runTwice(name: string, input: object): Promise<{ id: string }> {
@@ -31,10 +33,10 @@ async function runTwice(name: string, input: object): Promise<{ id: string }> {
   const { command, routed } = sent
   const events = await eventsNow()
   const again: RoutedCommand = { ...structuredClone(routed), again: true }
-  expect(await here(command, again)).toEqual(answer)
+  const retries = [await here(command, again)]
   // The first copy may arrive late, at another process.
-  expect(await elsewhere(command, routed)).toEqual(answer)
-  expect(await elsewhere(command, again)).toEqual(answer)
+  for (const late of [routed, again]) retries.push(await elsewhere(command, late))
+  expect(retries.map(storedParts)).toEqual(retries.map(() => storedParts(answer)))
   expect(await eventsNow()).toBe(events)
   return JSON.parse(answer.body)
 }
@@ -76,7 +78,7 @@ test('every command is committed once, and each retry gets the same reply in eve
   await runAndRecord('task.unassign', { projectId, userId: bea.id, ids: [task.id] })
   await runAndRecord('task.update', { id: task.id, projectId: otherId, title: 'Moved' })
   await runAndRecord('comment.delete', { id: comment.id })
-  const imported = { op: 'task', id: newId(), externalId: 'csv:1', values: { title: 'Imported' } }
+  const imported = { op: 'task', id: newId(), externalId: 'csv:1', title: 'Imported' }
   await runAndRecord('project.import', { projectId, operations: [imported] })
   await runAndRecord('subtask.delete', { id: subtask.id })
   await runAndRecord('task.delete', { id: task.id })
