@@ -59,7 +59,7 @@ test('sends an HttpError unchanged, hides other errors, and responds with 503 wh
   executed[1]!.end.reject(new TypeError('secret'))
   executed[2]!.end.reject(connectionError('CONNECTION_CLOSED', 'The connection was closed'))
   const [refused, failed, away] = await answers
-  expect(refused).toEqual({ kind: 'refusal', status: 409, message: 'Taken', headers: {} })
+  expect(refused).toEqual({ kind: 'refusal', status: 409, message: 'Taken', headers: {}, details: {} })
   expect(failed).toEqual({ kind: 'failed' })
   expect(away).toMatchObject({ kind: 'refusal', status: 503, headers: { 'retry-after': '1' } })
 })
