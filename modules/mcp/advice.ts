@@ -1,69 +1,67 @@
-import type { ErrorDetails } from '../../src/responses/errors.ts'
+import type { ErrorDetails, HttpError } from '../../src/responses/errors.ts'
 import { nearest } from '../../src/schema/nearest.ts'
-import { type ApiResponse, type Sent, ToolError } from './tool.ts'
+import { ToolError } from './tool.ts'
 import { operationFields } from './tools/operations.ts'
 
-/** Returns the error of a response, with advice for the next step. */
-export function errorOf({ status, headers, body, details = {} }: ApiResponse, sent: Sent = {}): ToolError {
-  const { message } = body as { message: string }
+/** The arguments of a call that the advice after an error depends on. */
+interface Sent {
+  key?: string
+  operations?: { op: string; as?: string; [field: string]: unknown }[]
+  ifVersion?: number
+}
+
+/** Returns an error of the API, with advice for the next step. @param sent the arguments of the tool */
+export function errorOf({ status, message, headers, details }: HttpError, sent: Sent = {}): ToolError {
   const { code, missing, operation: _, ...shown } = details
-  const withKey = sent.key === undefined ? '' : ' with the same key'
+  const again = `Send the same call again${sent.key === undefined ? '' : ' with the same key'}`
   if (status === 429 || status === 503) {
-    const retryAfterSeconds = Number(headers.get('retry-after') ?? 1)
-    const again = `Send the same call again${withKey} in ${retryAfterSeconds} s`
-    const advice = code === 'outcome-unknown' && sent.key === undefined ? readFirst : again
+    const retryAfterSeconds = Number(headers['retry-after'] ?? 1)
+    const advice =
+      code === 'outcome-unknown' && sent.key === undefined ? readFirst : `${again} in ${retryAfterSeconds} s`
     return new ToolError(status, message, advice, { retryAfterSeconds })
   }
-  if (status >= 500) return new ToolError(status, message, `Send the same call again${withKey}`)
-  const place = operationDetails(message, details, sent)
-  // The service stores no errors under a key, so a corrected call may use the same key.
+  if (status >= 500) return new ToolError(status, message, again)
+  const place = placeOf(message, details, sent)
   const advice =
-    (code && adviceOf(code, details, sent)) ??
-    (missing && missingRows[missing]) ??
-    byStatus[status] ??
-    adviceFor(place) ??
-    `Correct the arguments, then call again${withKey}`
+    (code && adviceByCode[code]?.(details, sent)) ??
+    (missing && adviceByRow[missing]) ??
+    adviceByStatus[status] ??
+    (place.operations && 'Use an operation that the description of apply lists') ??
+    (isReference(place.value) ? earlierName : undefined) ??
+    // The service stores no errors under a key, so a corrected call may use the same key.
+    `Correct the arguments, then call again${sent.key === undefined ? '' : ' with the same key'}`
   return new ToolError(status, message, advice, { ...place, ...shown })
 }
 
 const readFirst = 'Find out with find or history whether the call changed something, before you repeat it'
+const earlierName = 'Pass an id, or # and the `as` of an operation that is earlier in the list'
 
-function adviceOf(
-  code: ErrorDetails['code'],
-  { needs, until, laterSeqs, version = 0 }: ErrorDetails,
-  { ifVersion = 0 }: Sent,
-) {
-  switch (code) {
-    case 'role-needed':
-      return `Ask an ADMIN of the project, or its owner, for the role ${needs?.role}`
-    case 'scope-needed':
-      return `Use an API token with the scope ${needs?.scope}; the owner of the account creates it with POST /tokens`
-    case 'claimed':
-      return `Work on another task (claim_next), or wait until ${until}`
-    case 'claim-ended':
-      return 'Stop this work, because another worker may have the task; claim_next returns a task to work on'
-    case 'task-done':
-      return 'Work on another task: claim_next'
-    case 'was-differs':
-      return 'Read the row with get, decide again, and send its current values in was, with the same key'
-    case 'version-changed':
-      return `The project now has version ${version}. Read changes with after: ${Math.min(ifVersion, version)}, decide again, and call with ifVersion: ${version} and the same key`
-    case 'changed-since':
-      return `Undo the later changes first: history shows seq ${laterSeqs?.join(', ')}`
-    case 'not-undoable':
-      return 'Change the rows with apply'
-    default:
-      return undefined
-  }
+type Code = NonNullable<ErrorDetails['code']>
+
+const adviceByCode: Partial<Record<Code, (details: ErrorDetails, sent: Sent) => string>> = {
+  'role-needed': ({ needs }) => `Ask an ADMIN of the project, or its owner, for the role ${needs?.role}`,
+  'scope-needed': ({ needs }) =>
+    `Use an API token with the scope ${needs?.scope}; the owner of the account creates it with POST /tokens`,
+  claimed: ({ until }) => `Work on another task (claim_next), or wait until ${until}`,
+  'claim-ended': () =>
+    'Stop this work, because another worker may have the task; claim_next returns a task to work on',
+  'task-done': () => 'Work on another task: claim_next',
+  'was-differs': () =>
+    'Read the row with get, decide again, and send its current values in was, with the same key',
+  'version-changed': ({ version = 0 }, { ifVersion = 0 }) =>
+    `The project now has version ${version}. Read changes with after: ${Math.min(ifVersion, version)}, decide again, and call with ifVersion: ${version} and the same key`,
+  'changed-since': ({ laterSeqs }) =>
+    `Undo the later changes first: history shows seq ${laterSeqs?.join(', ')}`,
+  'not-undoable': () => 'Change the rows with apply',
 }
 
-const missingRows: Record<string, string> = {
+const adviceByRow: Record<string, string> = {
   Project: 'Pass a project that `projects` lists',
   Batch: 'Pass the `batch` of an answer of apply or undo, or of an event in `history`',
   User: 'Ask the user to register first, then call again',
 }
 
-const byStatus: Record<number, string> = {
+const adviceByStatus: Record<number, string> = {
   401: 'Use a valid Docket token',
   403: 'Ask an ADMIN of the project',
   404: 'Find the id with find or get; history shows whether the row was deleted',
@@ -72,13 +70,6 @@ const byStatus: Record<number, string> = {
   412: 'Read the row with get, decide again, and send the call without the old ETag',
   413: 'Send fewer or shorter operations in each call, each with its own key',
   422: 'Use a new key, because another call used this key. To repeat the earlier call, send exactly its arguments',
-}
-
-function adviceFor({ operations, value }: Place): string | undefined {
-  if (operations) return 'Use an operation that the description of apply lists'
-  return isReference(value)
-    ? 'Pass an id, or # and the `as` of an operation that is earlier in the list'
-    : undefined
 }
 
 /** Where a batch fails. `operations` and `fields` are the names that exist, if the sent name is unknown. */
@@ -93,37 +84,35 @@ interface Place {
 }
 
 const maxOpCharacters = 100
-const maxShown = 2_000
+const maxValueCharacters = 2_000
 
-function operationDetails(message: string, { operation: n, missing }: ErrorDetails, sent: Sent): Place {
-  if (n === undefined || !sent.operations) return {}
-  const given = (sent.operations[n] ?? {}) as Record<string, unknown>
-  const op = String(given.op).slice(0, maxOpCharacters)
+function placeOf(message: string, { operation, missing }: ErrorDetails, { operations = [] }: Sent): Place {
+  const given = operation === undefined ? undefined : operations[operation]
+  if (!given) return {}
+  const op = given.op.slice(0, maxOpCharacters)
   const fields = operationFields.get(op)?.map(({ name }) => name)
-  const position = { operation: n, op }
-  if (!fields) return { ...position, operations: [...operationFields.keys()] }
-  const field = missing ? fieldOf(missing.toLowerCase(), op, given) : firstWord(message)
-  if (!field || !(field in given) || !fields.includes(field)) return { ...position, fields }
-  const earlier = sent.operations.slice(0, n).flatMap((one) => (one as { as?: string } | null)?.as ?? [])
-  const unknown = [given[field]]
-    .flat()
-    .find((value) => isReference(value) && !earlier.includes(value.slice(1)))
-  const suggestion = isReference(unknown) ? nearest(unknown.slice(1), earlier) : undefined
+  if (!fields) return { operation, op, operations: [...operationFields.keys()] }
+  // Messages about a field begin with its path: `operations[0]: labelIds.2 must be`.
+  const field = missing
+    ? idField(missing.toLowerCase(), given)
+    : /^operations\[\d+\]: (\w+)/.exec(message)?.[1]
+  if (!field || !(field in given) || !fields.includes(field)) return { operation, op, fields }
+  const earlier = operations.slice(0, operation).flatMap(({ as }) => as ?? [])
+  const values = [given[field]].flat().filter(isReference)
+  const unknown = values.find((value) => !earlier.includes(value.slice(1)))
   const value = unknown ?? given[field]
+  const suggestion = unknown && nearest(unknown.slice(1), earlier)
   return {
-    ...{ ...position, field },
-    ...(JSON.stringify(value ?? null).length <= maxShown && { value }),
-    ...(suggestion !== undefined && { didYouMean: `#${suggestion}` }),
+    ...{ operation, op, field },
+    ...(JSON.stringify(value ?? null).length <= maxValueCharacters && { value }),
+    ...(suggestion && { didYouMean: `#${suggestion}` }),
   }
 }
 
 const isReference = (value: unknown): value is string => typeof value === 'string' && value.startsWith('#')
 
-/** Messages about a field begin with its path: `operations[0]: labelIds.2 must be`. */
-const firstWord = (message: string) => /^operations\[\d+\]: (\w+)/.exec(message)?.[1]
-
-/** Returns the field that holds the id of the missing row. */
-function fieldOf(noun: string, op: string, given: object): string | undefined {
+/** Returns the field that contains the id of the missing row. */
+function idField(noun: string, given: { op: string }): string | undefined {
   if (noun === 'user') return 'email'
-  return `${noun}Id` in given ? `${noun}Id` : op.startsWith(`${noun}.`) ? 'id' : undefined
+  return `${noun}Id` in given ? `${noun}Id` : given.op.startsWith(`${noun}.`) ? 'id' : undefined
 }

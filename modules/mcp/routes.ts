@@ -6,7 +6,7 @@ import type { RouteBuilders } from '../../src/http/route-builders.ts'
 import type { ReadRequest } from '../../src/commands/query.ts'
 import { HttpError } from '../../src/responses/errors.ts'
 import type { Services } from '../../src/services.ts'
-import type { Handle } from './server.ts'
+import type { Handle } from './call.ts'
 import { originNotAllowed } from './document.ts'
 import { isIP } from 'node:net'
 import type { Config } from '../../src/config.ts'
@@ -32,25 +32,38 @@ export function mcpRoutes(
 ) {
   const callsInProgress = openConcurrencyLimit(limits)
   async function respond({ request, caller, permit }: Context): Promise<Response> {
-    const body = await readJson(request, config).catch(toParseError)
-    if (body instanceof HttpError) return parseError(body.message)
-    if (Array.isArray(body)) return invalidRequest()
+    const body = await readJson(request, config).catch((error: unknown) => {
+      if (error instanceof HttpError && error.status === 400) return error
+      throw error
+    })
+    if (body instanceof HttpError) return rpcError(-32_700, body.message)
+    // Only an old revision has batches of messages. All messages of a batch would run at once, without the usual limits.
+    if (Array.isArray(body))
+      return rpcError(
+        -32_600,
+        'The body must be one message, not a batch: send each message in its own request',
+      )
     await ownIteration(caller.userId)
     // The first request loads the package of the protocol.
     const { serve } = await import('./server.ts')
-    const scope = caller.token?.scope === 'read' ? 'read' : 'write'
-    // Each request of a tool needs a permit of the account, so the message must not hold a permit meanwhile.
-    const send: Handle = async (toolRequest) => {
-      permit.release()
-      const response = await handle(toolRequest)
-      await ownIteration(caller.userId)
-      return response
-    }
-    const acquire = () => callsInProgress.acquire(caller.userId, slotsOf(request, config))
-    return withHeaders(await serve({ request, body, scope, send, acquire, log }))
+    return serve({
+      ...{ request, body, log },
+      scope: caller.token?.scope === 'read' ? 'read' : 'write',
+      // Each request of a tool needs a permit of the account, so the message must not hold a permit meanwhile.
+      async handle(toolRequest) {
+        permit.release()
+        const response = await handle(toolRequest)
+        await ownIteration(caller.userId)
+        return response
+      },
+      acquire: () => callsInProgress.acquire(caller.userId, slotsOf(request, config)),
+    })
   }
-  const handler = guarded(async ({ request, caller, permit }: Context) => {
-    const response = await respond({ request, caller, permit })
+  const handler = guarded(async (context: Context) => {
+    const { request, permit } = context
+    const response = await respond(context)
+    const own = { ...baseHeaders, 'cache-control': 'no-store', 'x-request-id': requestId() }
+    for (const [name, value] of Object.entries(own)) response.headers.set(name, value)
     return response.status < 400 ? response : scheduler.reject(request, response, permit)
   })
   return (detail: object) =>
@@ -63,25 +76,8 @@ export function mcpRoutes(
 const slotsOf = ({ headers }: Request, { bodyBytes }: Services['config']): number =>
   Math.max(1, Math.ceil(Number(headers.get('content-length') ?? bodyBytes) / bytesOfSlot))
 
-function toParseError(error: unknown): HttpError {
-  if (error instanceof HttpError && error.status === 400) return error
-  throw error
-}
-
-function rpcError(code: number, message: string): Response {
-  return withHeaders(Response.json({ jsonrpc: '2.0', id: null, error: { code, message } }, { status: 400 }))
-}
-
-const parseError = (message: string) => rpcError(-32_700, message)
-/** Only an old revision has batches of messages. All messages of a batch would run at once, without the usual limits. */
-const invalidRequest = () =>
-  rpcError(-32_600, 'The body must be one message, not a batch: send each message in its own request')
-
-function withHeaders(response: Response): Response {
-  const own = { ...baseHeaders, 'cache-control': 'no-store', 'x-request-id': requestId() }
-  for (const [name, value] of Object.entries(own)) response.headers.set(name, value)
-  return response
-}
+const rpcError = (code: number, message: string): Response =>
+  Response.json({ jsonrpc: '2.0', id: null, error: { code, message } }, { status: 400 })
 
 /**
  * Returns a check that rejects pages of other origins with 403: the protocol requires it against DNS rebinding. An attacker

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { invite, make, register } from '../support/client.ts'
+import { invite, make, register, versionOf } from '../support/client.ts'
 import { openScene } from '../support/scene.ts'
 import { connect } from './mcp-client.ts'
 
@@ -98,7 +98,7 @@ test('a repeated call gets the first answer, even if its names no longer exist o
 })
 
 test('the error of an unknown or ambiguous name contains candidates, and nothing changes', async () => {
-  const before = (await ada.get(path)).headers.get('docket-version')
+  const before = await versionOf(ada, project.id)
   const unknown = await apply([{ op: 'task.create', title: 'Draw', assigneeId: 'Baa' }])
   expect(unknown.body).toMatchObject({ status: 404, do: expect.stringContaining('candidate') })
   expect(unknown.body.error).toContain(
@@ -107,7 +107,11 @@ test('the error of an unknown or ambiguous name contains candidates, and nothing
   expect(unknown.body.candidates[0]).toEqual({ id: bea.id, names: ['Bea', bea.email] })
   const other = await apply([], { project: 'Engin', operations: [{ op: 'task.create', title: 'Draw' }] })
   expect(other.body).toMatchObject({ status: 404, candidates: [{ id: project.id, names: ['Engine'] }] })
-  expect((await ada.get(path)).headers.get('docket-version')).toBe(before)
+  const task = await make(ada, '/tasks', { projectId: project.id, title: 'Draw' })
+  const removed = [{ op: 'task.update', id: task.id, title: 'Cast', removeLabelIds: ['Missing'] }]
+  expect((await apply(removed)).body.error).toContain('No label has the name or id "Missing"')
+  await ada.delete(`/tasks/${task.id}`)
+  expect(await versionOf(ada, project.id)).toBe(before + 2)
 
   await invite(ada, project.id, await register(client, 'Bea'))
   const twins = await apply([{ op: 'task.create', title: 'Draw', assigneeId: 'Bea' }])

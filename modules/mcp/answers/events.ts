@@ -1,12 +1,14 @@
-import type { Names } from './names.ts'
-import { shortened } from './pages.ts'
 import { headerOf, namedFields } from '../../tasks/schema.ts'
+import type { Names } from '../names.ts'
+import { shortened } from './pages.ts'
 import { withoutEmpty } from './tasks.ts'
 
 const maxCharacters = 200
 
 export interface Event {
   id: string
+  /** Only in the history of a task, which may contain events of several projects. */
+  projectId?: string
   seq: number
   type: string
   entityId: string
@@ -22,16 +24,8 @@ export interface Event {
 
 /** Fields that an agent does not need to understand a change. */
 const omitted = [
-  'id',
-  'projectId',
-  'taskId',
-  'userId',
-  'authorId',
-  'author',
-  'authorRemoved',
-  'number',
-  'createdAt',
-  'updatedAt',
+  ...['id', 'projectId', 'taskId', 'userId', 'authorId', 'author', 'authorRemoved'],
+  ...['number', 'createdAt', 'updatedAt'],
 ]
 
 /** True if the event contains ids that the answer shows as names. */
@@ -40,33 +34,34 @@ export const hasNames = ({ before, after }: Event): boolean =>
 
 /** Returns an event as answers show it: `batch` is the argument of `undo`. Long texts are cut. */
 export function shownEvent(event: Event, names: Names): object {
-  const { seq, type, entityId, taskId, actor, at, batch, undoes, before, after } = event
+  const { seq, type, entityId, taskId, actor, at, batch, undoes } = event
+  const before = event.before && shownFields(event.before, names)
+  const after = event.after && shownFields(event.after, names)
+  const pairOf = (name: string) => [name, [before?.[name], after?.[name]]]
   return {
     ...{ seq, type, id: entityId },
     ...(taskId && taskId !== entityId && { taskId }),
     ...{ by: actor.name, at, batch: batch ?? seq, undoes },
     ...(before && after
-      ? { changed: changesOf(shownFields(before, names), shownFields(after, names)) }
-      : { row: withoutEmpty(Object.fromEntries(shownFields(after ?? before ?? {}, names))) }),
+      ? { changed: Object.fromEntries(Object.keys(before).map(pairOf)) }
+      : { row: withoutEmpty(after ?? before ?? {}) }),
   }
 }
 
-function changesOf(before: [string, unknown][], after: [string, unknown][]): object {
-  const present = new Map(after)
-  return Object.fromEntries(before.map(([name, value]) => [name, [value, present.get(name)]]))
+function shownFields(fields: object, names: Names): Record<string, unknown> {
+  const nameOf = (id: string | null) => id && (names.get(id) ?? id)
+  const shown: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(fields)) {
+    if (omitted.includes(name)) continue
+    const named = namedFields.find(([field]) => field === name)
+    if (named) shown[headerOf(...named)] = Array.isArray(value) ? value.map(nameOf) : nameOf(value)
+    else shown[name] = shortValue(value)
+  }
+  return shown
 }
 
-const shownFields = (fields: object, names: Names): [string, unknown][] =>
-  Object.entries(fields).flatMap(([name, value]): [string, unknown][] => {
-    const nameOf = (id: string | null) => id && (names.get(id) ?? id)
-    if (omitted.includes(name)) return []
-    const named = namedFields.find(([field]) => field === name)
-    if (!named) return [[name, cutValue(value)]]
-    return [[headerOf(...named), Array.isArray(value) ? value.map(nameOf) : nameOf(value)]]
-  })
-
 /** Cuts a long text. A long array becomes its length: `task.moved_in` contains all subtasks and comments of a task. */
-function cutValue(value: unknown): unknown {
+function shortValue(value: unknown): unknown {
   if (typeof value === 'string') return shortened(value, maxCharacters)
   const text = JSON.stringify(value) ?? ''
   if (text.length <= maxCharacters) return value

@@ -1,40 +1,35 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
-import { cursorOf, read, withQuery } from '../requests.ts'
-import { type Call, ToolError } from '../tool.ts'
+import { type Call, cursorOf, read, withQuery } from '../call.ts'
+import { ToolError } from '../tool.ts'
 
 /** The maximum number of characters of an answer. */
-export const maxAnswerCharacters = 20_000
+const maxAnswerCharacters = 20_000
 /** The characters of `next` and of the names of lists. */
 const reservedCharacters = 1_500
-/** A longer text is cut, because the other fields of a task must fit too. */
+/** A longer text has several parts, because the other fields of a task must fit too. */
 const maxTextCharacters = 6_000
 /** The maximum number of pages of a list that one answer reads: the pages of a filtered list may be short or empty. */
 const maxPages = 10
 const pageRows = 100
 
-/** Counts the characters that are left for the rows of an answer. */
-export class Budget {
-  private left: number
-  private isEmpty = true
-
-  /** @param head the other fields of the answer */
-  constructor(head: object = {}) {
-    this.left = maxAnswerCharacters - reservedCharacters - JSON.stringify(head).length
-  }
-
-  /** Subtracts the characters of the row. Returns false if the row does not fit; the first row always fits. */
-  add(row: unknown): boolean {
-    const characters = JSON.stringify(row).length + 1
-    if (characters > this.left && !this.isEmpty) return false
-    this.isEmpty = false
-    this.left -= characters
-    return true
+/**
+ * Returns a function that returns true if a further row fits into the answer. The first row always fits.
+ * @param head the other fields of the answer
+ */
+export function openFits(head: object = {}): (row: object) => boolean {
+  let left = maxAnswerCharacters - reservedCharacters - JSON.stringify(head).length
+  let isFirst = true
+  return (row) => {
+    left -= JSON.stringify(row).length + 1
+    const fits = left >= 0 || isFirst
+    isFirst = false
+    return fits
   }
 }
 
 /** Returns the text from `start` on, cut so that it has at most `max` characters as JSON. */
-export function partOf(text: string, start: number, max: number): string {
+function partOf(text: string, start: number, max: number): string {
   let part = text.slice(start, start + max)
   for (let length = jsonLength(part); length > max; length = jsonLength(part))
     part = part.slice(0, Math.max(1, Math.floor((part.length * max) / length)))
@@ -44,58 +39,62 @@ export function partOf(text: string, start: number, max: number): string {
 
 const jsonLength = (text: string): number => JSON.stringify(text).length - 2
 
-/** Returns the text after `from` characters. If the text is too long for one answer, the next answer starts at `cutAt`. */
-export function cut(text: string | null, from = 0): { text: string | null; cutAt?: number } {
-  if (text === null) return { text }
-  const part = partOf(text, from, maxTextCharacters)
-  const end = from + part.length
-  return end < text.length ? { text: part, cutAt: end } : { text: part }
-}
-
 /** Returns the beginning of a text, with an ellipsis if the text is longer. */
-export function shortened(text: string, maxCharacters: number): string {
+export function shortened(text: string, maxCharacters = maxTextCharacters): string {
   const part = partOf(text, 0, maxCharacters)
   return part === text ? text : `${part}…`
 }
 
-/** A row as the answer shows it. `cutAt`: the row contains a text only up to this character. */
-interface Shown {
-  row: object
-  cutAt?: number
+type Row = { id: string } & Record<string, unknown>
+
+/** Returns the row with the first part of a long text, and for each further part a row with only the id and the part. */
+export function inParts(row: Row, field: string): object[] {
+  const text = row[field]
+  if (typeof text !== 'string') return [row]
+  const first = partOf(text, 0, maxTextCharacters)
+  const rows: object[] = [{ ...row, [field]: first }]
+  for (let start = first.length; start < text.length;) {
+    const part = partOf(text, start, maxTextCharacters)
+    rows.push({ id: row.id, [field]: part })
+    start += part.length
+  }
+  return rows
 }
 
-export interface Section<Row = never> {
+export interface Section<Item = never> {
   name: string
   /** The path of a list of the API, with filters. */
   path: string
-  /** Returns undefined for a row that the answer leaves out. */
-  show(row: Row, from?: number): Shown | undefined | Promise<Shown>
-  /** The maximum number of rows that one answer shows. */
+  /** Returns the rows that the answer shows for an item of the list. */
+  show(item: Item): object[] | Promise<object[]>
+  /** The maximum number of items that one answer shows. */
   max?: number
   /** The rest of the list is never shown. */
   isExcerpt?: boolean
   onPage?(headers: Headers): void
 }
 
-/** Returns an answer with the fields of `head` and with lists. If a row does not fit, `next` continues with this row. */
+/**
+ * Returns an answer with the fields of `head` and with lists. If a row does not fit, `next` continues with this row.
+ * @param head several rows if a text of the answer is too long: the first row with fields of the answer, then further parts
+ */
 export async function withSections(
   call: Call,
-  head: (from?: number) => Shown,
-  sections: Section[],
-  next?: string,
+  { head = [{}], sections, next }: { head?: object[]; sections: Section[]; next?: string },
 ): Promise<Record<string, unknown>> {
   const start = readPosition(next, 1 + sections.length)
-  const { row: answer, cutAt } = start.part === 0 ? head(start.from) : { row: {} }
-  if (cutAt) return { ...answer, next: writePosition({ part: 0, from: cutAt }) }
-  const budget = new Budget(answer)
-  const lists: Record<string, object[]> = {}
+  const { skip = 0 } = start
+  const answer = { ...(start.part === 0 && head[skip]) } as Record<string, unknown>
+  if (start.part === 0 && skip + 1 < head.length)
+    return { ...answer, next: writePosition({ part: 0, skip: skip + 1 }) }
+  const fits = openFits(answer)
   for (let part = Math.max(1, start.part); part <= sections.length; part++) {
     const section = sections[part - 1] as Section<{ id: string }>
-    const { rows, rest } = await readSection(call, section, budget, part === start.part ? start : {})
-    lists[section.name] = rows
-    if (rest) return { ...answer, ...lists, next: writePosition({ part, ...rest }) }
+    const { rows, rest } = await readSection(call, section, fits, part === start.part ? start : {})
+    answer[section.name] = rows
+    if (rest) return { ...answer, next: writePosition({ part, ...rest }) }
   }
-  return { ...answer, ...lists }
+  return answer
 }
 
 type Place = Omit<Position, 'part'>
@@ -104,32 +103,33 @@ type Place = Omit<Position, 'part'>
 async function readSection(
   call: Call,
   { path, show, max = Infinity, isExcerpt, onPage }: Section<{ id: string }>,
-  budget: Budget,
+  fits: (row: object) => boolean,
   start: Place,
 ): Promise<{ rows: object[]; rest?: Place }> {
   const rows: object[] = []
-  let { cursor, after, from } = start
+  let { cursor, after, skip = 0 } = start
+  let count = 0
   for (let pages = 0; pages < maxPages; pages++) {
-    const page = await read<{ id: string }[]>(
-      call,
-      withQuery(path, { limit: Math.min(max, pageRows), cursor }),
-    )
+    const url = withQuery(path, { limit: Math.min(max, pageRows), cursor })
+    const page = await read<{ id: string }[]>(call, url)
     onPage?.(page.headers)
-    // If the row `after` has left the page meanwhile, the page begins again, so that no row is lost.
-    for (const one of page.body.slice(1 + page.body.findIndex(({ id }) => id === after))) {
-      if (rows.length === max) return { rows, rest: { cursor, after } }
-      const shown = await show(one, from)
-      if (shown && !budget.add(shown.row)) return { rows, rest: { cursor, after, from } }
-      if (shown) rows.push(shown.row)
-      if (shown?.cutAt) return { rows, rest: { cursor, after, from: shown.cutAt } }
-      after = one.id
-      from = undefined
+    // If the item `after` has left the page meanwhile, the page begins again, so that no item is lost.
+    for (const item of page.body.slice(1 + page.body.findIndex(({ id }) => id === after))) {
+      if (count === max) return { rows, rest: { cursor, after } }
+      for (const row of (await show(item)).slice(skip)) {
+        if (!fits(row)) return { rows, rest: { cursor, after, skip } }
+        rows.push(row)
+        skip++
+      }
+      after = item.id
+      skip = 0
+      count++
     }
     const link = cursorOf(page)
     if (link === undefined || isExcerpt) return { rows }
     cursor = link
     after = undefined
-    if (rows.length === max) break
+    if (count === max) break
   }
   return { rows, rest: { cursor } }
 }
@@ -138,11 +138,11 @@ const Position = Type.Object({
   part: Type.Integer({ minimum: 0 }),
   cursor: Type.Optional(Type.String()),
   after: Type.Optional(Type.String()),
-  from: Type.Optional(Type.Integer({ minimum: 0 })),
+  skip: Type.Optional(Type.Integer({ minimum: 0 })),
 })
 /**
- * The start of the next answer: in a part, on the page after `cursor` in its list, behind the row `after`, at the character
- * `from` in a text of the first row.
+ * The start of the next answer: in a part, on the page after `cursor` in its list, behind the item `after`, without the first
+ * `skip` rows of the next item.
  */
 type Position = Static<typeof Position>
 
@@ -156,19 +156,12 @@ const writePosition = (position: Position): string =>
 /** @throws ToolError 400 */
 function readPosition(next: string | undefined, parts: number): Position {
   if (next === undefined) return { part: 0 }
-  const position = parsed(next)
-  if (Value.Check(Position, position) && position.part < parts) return position
-  throw new ToolError(
-    400,
-    'next must be from the previous answer',
-    'Call again without next to begin with the first answer',
-  )
-}
-
-function parsed(next: string): unknown {
   try {
-    return JSON.parse(Buffer.from(next, 'base64url').toString())
+    const position: unknown = JSON.parse(Buffer.from(next, 'base64url').toString())
+    if (Value.Check(Position, position) && position.part < parts) return position
   } catch {
-    return undefined
+    // The text is no JSON.
   }
+  const advice = 'Call again without next to begin with the first answer'
+  throw new ToolError(400, 'next must be from the previous answer', advice)
 }

@@ -1,6 +1,6 @@
 import { headerOf, namedFields, taskFields } from '../../tasks/schema.ts'
-import { cut, shortened } from './pages.ts'
-import type { Names } from './names.ts'
+import type { Names } from '../names.ts'
+import { shortened } from './pages.ts'
 
 export const details = ['lines', 'preview', 'full'] as const
 export type Detail = (typeof details)[number]
@@ -11,13 +11,10 @@ const previewCharacters = 200
 export interface Task {
   id: string
   projectId: string
-  number: number
   title: string
   description: string | null
-  assigneeId: string | null
-  labelIds: string[]
-  fields?: Record<string, unknown>
-  claim: { by: { name: string | null }; until: string } | null
+  fields: Record<string, unknown>
+  claim: { by: { name: string | null }; until: string; seq: number } | null
   [field: string]: unknown
 }
 
@@ -25,48 +22,44 @@ export interface Task {
 const fieldsIn = (detail: Detail) =>
   taskFields.flatMap((one) => (one[1].lists === detail && !namedFields.includes(one) ? [one[0]] : []))
 const inLines = ['number', ...fieldsIn('lines')]
-const fieldsByDetail: Record<Exclude<Detail, 'full'>, string[]> = {
-  lines: inLines,
-  preview: [...inLines, ...fieldsIn('preview'), 'fields', 'updatedAt'],
-}
+const inPreview = [...inLines, ...fieldsIn('preview'), 'fields', 'updatedAt']
 
 /** The maximum number of characters of all custom fields of a task, each of which may have 20,000 characters. */
 const maxFieldCharacters = 3_000
 
-/** Returns the values of custom fields. Long texts are cut. */
-export function shortFields(fields: Record<string, unknown> = {}): Record<string, unknown> {
-  const max = Math.floor(maxFieldCharacters / Object.keys(fields).length)
+/** Returns a task with short values of custom fields, and with the names of its people and labels. */
+export function withNames(task: Task, names: Names): Task {
+  const values = Object.entries(task.fields)
+  const max = Math.floor(maxFieldCharacters / values.length)
   const short = (value: unknown) => (typeof value === 'string' ? shortened(value, max) : value)
-  return Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, short(value)]))
+  const fields = Object.fromEntries(values.map(([key, value]) => [key, short(value)]))
+  return { ...task, ...namesIn(task, names), fields }
 }
 
-/** Returns a task with the names of its assignee and labels. Only `full` adds their ids and the empty fields. */
+/** Returns a task as lists show it. Only `full` adds ids of people and labels, and empty fields. */
 export function shownTask(given: Task, detail: Detail, names: Names): object {
-  const task: Task = { ...given, fields: shortFields(given.fields) }
-  const { id, title, description, claim } = task
-  if (detail === 'full') {
-    const { text, cutAt } = cut(description)
-    return { ...task, ...namesIn(task, names), description: cutAt ? `${text}…` : text }
-  }
+  const task = withNames(given, names)
+  const { id, title, claim } = task
+  const description = task.description ?? ''
+  if (detail === 'full') return { ...task, description: task.description && shortened(description) }
+  const isPreview = detail === 'preview'
   return withoutEmpty({
     id,
-    title: shortened(title, detail === 'lines' ? titleCharacters : title.length),
-    ...Object.fromEntries(fieldsByDetail[detail].map((name) => [name, task[name]])),
+    title: isPreview ? title : shortened(title, titleCharacters),
+    ...Object.fromEntries((isPreview ? inPreview : inLines).map((name) => [name, task[name]])),
     ...namesIn(task, names),
     claimedBy: claim && (claim.by.name ?? 'a deleted account'),
-    ...(detail === 'preview' && { description: shortened(description ?? '', previewCharacters) }),
+    ...(isPreview && { description: shortened(description, previewCharacters) }),
   })
 }
 
-/** Returns the names of people and labels of a task. */
-export const namesIn = (task: Task, names: Names) =>
+/** Returns the names of people and labels in a task, or in a part of a task. */
+export const namesIn = (fields: Record<string, unknown>, names: Names): Record<string, unknown> =>
   Object.fromEntries(
     namedFields.flatMap(([field, uses]) => {
-      const ids = [task[field] as string | string[] | null].flat().filter((id) => id !== null)
-      const shown = ids.map((id) => names.get(id) ?? id)
-      return shown.length === 0
-        ? []
-        : [[headerOf(field, uses), Array.isArray(task[field]) ? shown : shown[0]]]
+      const value = fields[field]
+      const shown = [value ?? []].flat().map((id) => names.get(id as string) ?? id)
+      return shown.length === 0 ? [] : [[headerOf(field, uses), Array.isArray(value) ? shown : shown[0]]]
     }),
   )
 

@@ -24,16 +24,12 @@ export const operationFields: ReadonlyMap<string, Field[]> = new Map(
   }),
 )
 
-/** Converts booleans of flags to strings, because a batch accepts flags only as the strings `true` and `false`. */
-export function withFlags<Operation extends { op: string }>(operation: Operation): Operation {
-  const isFlag = (name: string, value: unknown) =>
-    typeof value === 'boolean' &&
-    operationFields.get(operation.op)?.some((field) => field.name === name && field.schema.enum)
-  const fields = Object.entries(operation).map(([name, value]) => [
-    name,
-    isFlag(name, value) ? `${value}` : value,
-  ])
-  return Object.fromEntries(fields)
+/** Converts booleans to the texts `true` and `false` in the fields that a batch accepts only as texts. */
+export function withTextFlags<Operation extends { op: string }>(operation: Operation): Operation {
+  const fields: Record<string, unknown> = { ...operation }
+  for (const { name, schema } of operationFields.get(operation.op) ?? [])
+    if (schema.enum && typeof fields[name] === 'boolean') fields[name] = `${fields[name]}`
+  return fields as Operation
 }
 
 /** Returns one line for each operation: its name and its fields. A field has its type only in the first line that has it. */

@@ -1,0 +1,206 @@
+import { canonicalId, isIdInAnyCase } from '../../src/id-format.ts'
+import { editNames } from '../../src/model/fields.ts'
+import { nearest } from '../../src/schema/nearest.ts'
+import { caseless, oneForm } from '../../src/schema/text.ts'
+import { namedFields } from '../tasks/schema.ts'
+import { type Call, cursorOf, once, read, withQuery } from './call.ts'
+import { ToolError } from './tool.ts'
+
+type Kind = 'project' | 'user' | 'member' | 'label' | 'field' | 'view'
+
+/** The fields that may contain a name in place of an id. */
+const kindOfField = new Map<string, Kind>([
+  ...([
+    ['actor', 'user'],
+    ['claimedBy', 'user'],
+    ['memberId', 'member'],
+  ] as const),
+  ...([
+    ['labels', 'label'],
+    ['anyLabel', 'label'],
+  ] as const),
+  ...namedFields.flatMap(([name, { reference }]): [string, Kind][] =>
+    reference ? [name, ...editNames(name)].map((one) => [one, 'label']) : [[name, 'user']],
+  ),
+])
+/** In operations on these kinds, `id` may be a name too. */
+const kindsWithNames: string[] = ['label', 'field', 'view'] satisfies Kind[]
+
+function kindOf(field: string, value: unknown, op: string): Kind | undefined {
+  const noun = op.slice(0, op.indexOf('.'))
+  if (field === 'id' && kindsWithNames.includes(noun)) return noun as Kind
+  return field === 'claimedBy' && value === 'none' ? undefined : kindOfField.get(field)
+}
+
+/** Returns false for an id and for the `#name` of an earlier operation. */
+const isName = (value: unknown): value is string =>
+  typeof value === 'string' && value !== '' && !value.startsWith('#') && !isIdInAnyCase(value)
+
+/**
+ * Replaces names in an operation or in other arguments by ids. Users and members may have their email, their name or `me`,
+ * custom fields their name or key. @throws ToolError 404, 409
+ */
+export async function withIds(
+  call: Call,
+  projectId: string,
+  given: object,
+  op = '',
+  path = '',
+): Promise<object> {
+  const fields: Record<string, unknown> = { ...given }
+  for (const [field, value] of Object.entries(fields)) {
+    const kind = kindOf(field, value, op)
+    if (!kind || ![value].flat().some(isName)) continue
+    const rows = await once(call, kind, () => readRows(call, kind, `/projects/${projectId}`))
+    const replace = (one: unknown) => (isName(one) ? idOf(kind, one, rows, `${path}${field}: `) : one)
+    fields[field] = Array.isArray(value) ? value.map(replace) : replace(value)
+  }
+  return fields
+}
+
+/** Returns the arguments of a tool with ids in place of names. @throws ToolError 400, 404, 409 */
+export async function withIdsInArguments(call: Call, args: { project?: string }): Promise<object> {
+  if (args.project !== undefined) {
+    const project = await projectIdOf(call, args.project)
+    return withIds(call, project, { ...args, project })
+  }
+  // `me` has the same meaning in all projects.
+  const needsProject = ([field, value]: [string, unknown]) =>
+    kindOf(field, value, '') && [value].flat().some((one) => isName(one) && one !== 'me')
+  if (!Object.entries(args).some(needsProject)) return args
+  const advice = 'Pass project too, or ids in place of names'
+  throw new ToolError(400, 'Names of users and labels need a project', advice)
+}
+
+async function projectIdOf(call: Call, project: string): Promise<string> {
+  if (isIdInAnyCase(project)) return canonicalId(project)
+  return idOf('project', project, await readRows(call, 'project', '/projects'))
+}
+
+interface Named {
+  id: string
+  name: string
+  key?: string
+}
+interface Person extends Named {
+  email: string
+}
+interface Member {
+  id: string
+  user: Person | null
+}
+
+/** A row with the names that an agent may write in place of its id. */
+interface NamedRow {
+  id: string
+  names: string[]
+  /** Names that no other row has. They take precedence, because a user may choose the email of another user as a name. */
+  ownNames?: string[]
+}
+
+/** @param path of the project, or of the list of projects */
+async function readRows(call: Call, kind: Kind, path: string): Promise<NamedRow[]> {
+  if (kind !== 'user' && kind !== 'member') {
+    const rows = await readForNames<Named>(call, kind === 'project' ? path : `${path}/${kind}s`)
+    return rows.map(({ id, name, key }) => ({ id, names: key === undefined ? [name] : [key, name] }))
+  }
+  const { body: me } = await read<Person>(call, '/auth/me')
+  const members = await readForNames<Member>(call, `${path}/members`)
+  const rowOf = (id: string, user: Person | null): NamedRow => {
+    if (!user) return { id, names: [] }
+    return { id, names: [user.name], ownNames: [user.email, ...(user.id === me.id ? ['me'] : [])] }
+  }
+  if (kind === 'member') return members.map(({ id, user }) => rowOf(id, user))
+  const { body: project } = await read<{ owner: Person | null }>(call, path)
+  return usersOf(project.owner, members).map((user) => rowOf(user.id, user))
+}
+
+/** Returns the owner and the members of a project, without deleted accounts. */
+const usersOf = (owner: Person | null, members: Member[]): Person[] =>
+  [owner, ...members.map(({ user }) => user)].filter((user) => user !== null)
+
+/** The names of a project, of its users and of its labels, by id. */
+export type Names = ReadonlyMap<string, string>
+
+/** The maximum number of projects whose names one call reads. The answer shows ids for tasks of further projects. */
+const maxProjects = 20
+
+export function namesOf(call: Call, projectId: string): Promise<Names> {
+  const path = `/projects/${projectId}`
+  if (!call.results.has(path) && call.results.size >= maxProjects) return Promise.resolve(new Map())
+  return once(call, path, async () => {
+    const [{ body: project }, members, labels] = await Promise.all([
+      read<Named & { owner: Person | null }>(call, path),
+      readPages<Member>(call, `${path}/members`),
+      readPages<Named>(call, `${path}/labels`),
+    ])
+    const all = [project, ...usersOf(project.owner, members.rows), ...labels.rows]
+    return new Map(all.map(({ id, name }) => [id, name]))
+  })
+}
+
+const pageRows = 200
+const maxPages = 10
+
+/** Returns all rows of a list, because a later row may have the same name. @throws ToolError 400 above 2,000 rows */
+async function readForNames<Row>(call: Call, path: string): Promise<Row[]> {
+  const { rows, hasMore } = await readPages<Row>(call, path)
+  if (!hasMore) return rows
+  throw new ToolError(
+    400,
+    `A name cannot be looked up, because the list has more than ${rows.length} rows`,
+    'Pass the id in place of the name',
+  )
+}
+
+async function readPages<Row>(call: Call, path: string): Promise<{ rows: Row[]; hasMore: boolean }> {
+  const rows: Row[] = []
+  let cursor: string | undefined
+  for (let page = 0; page < maxPages; page++) {
+    const answer = await read<Row[]>(call, withQuery(path, { limit: pageRows, cursor }))
+    rows.push(...answer.body)
+    cursor = cursorOf(answer)
+    if (!cursor) break
+  }
+  return { rows, hasMore: cursor !== undefined }
+}
+
+const maxCandidates = 10
+/** Characters of a name in an error. */
+const maxShown = 100
+
+/** Returns the id of the only row with this name. @throws ToolError 404 or 409, which lists candidates */
+function idOf(noun: Kind, given: string, rows: NamedRow[], path = ''): string {
+  const wanted = caseless(oneForm(given))
+  const hasName = (names: string[] = []) => names.some((name) => caseless(oneForm(name)) === wanted)
+  const own = rows.filter(({ ownNames }) => hasName(ownNames))
+  const isEmail = given.includes('@') && rows.some(({ ownNames }) => ownNames)
+  const found = own.length > 0 || isEmail ? own : rows.filter(({ names }) => hasName(names))
+  if (found.length === 1) return found[0]!.id
+  const shownName = given.slice(0, maxShown)
+  const name = JSON.stringify(shownName)
+  if (found.length > 1) {
+    const message = `${path}${found.length} ${noun}s have the name ${name}`
+    throw new ToolError(409, message, 'Pass the id of a candidate', { candidates: candidatesIn(found) })
+  }
+  const similar = nearest(shownName, rows.flatMap(allNames))
+  const isSimilar = (row: NamedRow) => allNames(row).includes(similar!)
+  const [first, others] = [rows.filter(isSimilar), rows.filter((row) => !isSimilar(row))]
+  const suggestion = similar === undefined ? '' : `; did you mean ${similar}?`
+  const message = `${path}No ${noun} has the name or id ${name}${suggestion}`
+  const advice = `Pass the name or the id of a candidate${otherAdvice[noun] ?? ''}`
+  throw new ToolError(404, message, advice, { candidates: candidatesIn([...first, ...others]) })
+}
+
+const otherAdvice: Partial<Record<Kind, string>> = {
+  project: ', or list all with projects',
+  label: ', or create it with label.create',
+  user: ', or invite the user with member.invite',
+}
+
+const allNames = ({ names, ownNames = [] }: NamedRow): string[] => [...names, ...ownNames]
+
+const candidatesIn = (rows: NamedRow[]) =>
+  rows
+    .slice(0, maxCandidates)
+    .map((row) => ({ id: row.id, names: allNames(row).map((name) => name.slice(0, maxShown)) }))
