@@ -9,8 +9,8 @@ const { run, json, home, service } = await openCliScene()
 service.startWorkers()
 
 const folder = join(root, 'test/imports/files')
-const samples = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
-  (name) => /\.(csv|json|ndjson)$/.test(name) && !name.includes('.items.'),
+const samples = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
+  /\.(csv|json|ndjson)$/.test(name),
 )
 const sourceOf = (name: string) => /([a-z]+)[\w-]*\.\w+$/.exec(name)![1]!
 

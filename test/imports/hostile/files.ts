@@ -1,5 +1,5 @@
 import type { Source } from '../../../modules/imports/sources.ts'
-import { samples, textOf } from '../readers/json-samples.ts'
+import { jsonSamples, textOf } from '../readers/samples.ts'
 
 /** The columns of each CSV file. Values in brackets are fixed, so that the reader reads the row. */
 const columns: Partial<Record<Source, string>> = {
@@ -18,7 +18,7 @@ const columns: Partial<Record<Source, string>> = {
 /** Returns files of the source with the text in all values. */
 export async function filesWith(source: Source, text: string): Promise<string[]> {
   const header = columns[source]
-  const own = samples
+  const own = jsonSamples
     .filter((sample) => sample.source === source)
     .slice(0, 1)
     .map(({ file }) => textOf(file))

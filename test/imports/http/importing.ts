@@ -13,6 +13,7 @@ interface Ended {
   id: string
   state: string
   error: string | null
+  startedAt: string
   counts: Record<string, number>
   mapping: { statuses?: object; columns?: object }
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { readers, type Source } from '../../../modules/imports/sources.ts'
-import { textOf } from './json-samples.ts'
+import { textOf } from './samples.ts'
 import { reading, tasksOf } from './reading.ts'
 
 const itemsOf = async (source: Source, file: unknown): Promise<object[]> =>
