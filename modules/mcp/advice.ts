@@ -1,12 +1,11 @@
 import type { ErrorDetails, HttpError } from '../../src/responses/errors.ts'
-import { nearest } from '../../src/schema/nearest.ts'
 import { ToolError } from './tool.ts'
 import { operationFields } from './tools/operations.ts'
 
 /** The arguments of a call that the advice after an error depends on. */
 interface Sent {
   key?: string
-  operations?: { op: string; as?: string; [field: string]: unknown }[]
+  operations?: { op: string; [field: string]: unknown }[]
   ifVersion?: number
 }
 
@@ -27,7 +26,7 @@ export function errorOf({ status, message, headers, details }: HttpError, sent: 
     (missing && adviceByRow[missing]) ??
     adviceByStatus[status] ??
     (place.operations && 'Use an operation that the description of apply lists') ??
-    (isReference(place.value) ? earlierName : undefined) ??
+    ([place.value].flat().some(isReference) ? earlierName : undefined) ??
     // The service stores no errors under a key, so a corrected call may use the same key.
     `Correct the arguments, then call again${sent.key === undefined ? '' : ' with the same key'}`
   return new ToolError(status, message, advice, { ...place, ...shown })
@@ -80,7 +79,6 @@ interface Place {
   fields?: string[]
   field?: string
   value?: unknown
-  didYouMean?: string
 }
 
 const maxOpCharacters = 100
@@ -97,16 +95,9 @@ function placeOf(message: string, { operation, missing }: ErrorDetails, { operat
     ? idField(missing.toLowerCase(), given)
     : /^operations\[\d+\]: (\w+)/.exec(message)?.[1]
   if (!field || !(field in given) || !fields.includes(field)) return { operation, op, fields }
-  const earlier = operations.slice(0, operation).flatMap(({ as }) => as ?? [])
-  const values = [given[field]].flat().filter(isReference)
-  const unknown = values.find((value) => !earlier.includes(value.slice(1)))
-  const value = unknown ?? given[field]
-  const suggestion = unknown && nearest(unknown.slice(1), earlier)
-  return {
-    ...{ operation, op, field },
-    ...(JSON.stringify(value ?? null).length <= maxValueCharacters && { value }),
-    ...(suggestion && { didYouMean: `#${suggestion}` }),
-  }
+  const value = given[field]
+  const isShort = JSON.stringify(value ?? null).length <= maxValueCharacters
+  return { operation, op, field, ...(isShort && { value }) }
 }
 
 const isReference = (value: unknown): value is string => typeof value === 'string' && value.startsWith('#')

@@ -4,6 +4,7 @@ import { type ErrorStatus, HttpError, notFound } from '../../src/responses/error
 
 /** One call of a tool. */
 export interface Call {
+  userId: string
   /** Sends a request to the API with the token of the caller. @throws HttpError with the status of the response */
   send<T>(method: 'GET' | 'POST', path: string, options?: RequestOptions): Promise<ApiResponse<T>>
   /** Aborts when the client has disconnected. */
@@ -29,11 +30,11 @@ export interface ApiResponse<T = unknown> {
 export type Handle = (request: Request) => Promise<Response>
 
 /** Opens a call. Its requests have the token and the trace headers of the client's request. */
-export function openCall(handle: Handle, { headers }: Request, signal: AbortSignal): Call {
+export function openCall(handle: Handle, userId: string, { headers }: Request, signal: AbortSignal): Call {
   const names = ['authorization', 'traceparent']
   const forwarded = Object.fromEntries([...headers].filter(([name]) => names.includes(name)))
   return {
-    ...{ signal, results: new Map() },
+    ...{ userId, signal, results: new Map() },
     async send<T>(method: string, path: string, { body, content, headers }: RequestOptions = {}) {
       signal.throwIfAborted()
       // `Request` removes the segments `.` and `..` from a URL, so such an id would select another route.

@@ -51,7 +51,7 @@ export async function withIds(
   for (const [field, value] of Object.entries(fields)) {
     const kind = kindOf(field, value, op)
     if (!kind || ![value].flat().some(isName)) continue
-    const rows = await once(call, kind, () => readRows(call, kind, `/projects/${projectId}`))
+    const rows = await rowsOf(call, kind, `/projects/${projectId}`)
     const replace = (one: unknown) => (isName(one) ? idOf(kind, one, rows, `${path}${field}: `) : one)
     fields[field] = Array.isArray(value) ? value.map(replace) : replace(value)
   }
@@ -74,7 +74,7 @@ export async function withIdsInArguments(call: Call, args: { project?: string })
 
 async function projectIdOf(call: Call, project: string): Promise<string> {
   if (isIdInAnyCase(project)) return canonicalId(project)
-  return idOf('project', project, await readRows(call, 'project', '/projects'))
+  return idOf('project', project, await rowsOf(call, 'project'))
 }
 
 interface Named {
@@ -98,71 +98,58 @@ interface NamedRow {
   ownNames?: string[]
 }
 
-/** @param path of the project, or of the list of projects */
+/** @param path of the project */
+const readProject = (call: Call, path: string) =>
+  once(call, path, async () => (await read<Named & { owner: Person | null }>(call, path)).body)
+
+/** Returns the rows that may be named, at most 2,000 of a list. @param path of the project */
+const rowsOf = (call: Call, kind: Kind, path = '') =>
+  once(call, `${path} ${kind}`, () => readRows(call, kind, path))
+
 async function readRows(call: Call, kind: Kind, path: string): Promise<NamedRow[]> {
   if (kind !== 'user' && kind !== 'member') {
-    const rows = await readForNames<Named>(call, kind === 'project' ? path : `${path}/${kind}s`)
+    const rows = await readAll<Named>(call, `${path}/${kind}s`)
     return rows.map(({ id, name, key }) => ({ id, names: key === undefined ? [name] : [key, name] }))
   }
-  const { body: me } = await read<Person>(call, '/auth/me')
-  const members = await readForNames<Member>(call, `${path}/members`)
   const rowOf = (id: string, user: Person | null): NamedRow => {
     if (!user) return { id, names: [] }
-    return { id, names: [user.name], ownNames: [user.email, ...(user.id === me.id ? ['me'] : [])] }
+    return { id, names: [user.name], ownNames: user.id === call.userId ? [user.email, 'me'] : [user.email] }
   }
+  const members = await readAll<Member>(call, `${path}/members`)
   if (kind === 'member') return members.map(({ id, user }) => rowOf(id, user))
-  const { body: project } = await read<{ owner: Person | null }>(call, path)
-  return usersOf(project.owner, members).map((user) => rowOf(user.id, user))
+  const { owner } = await readProject(call, path)
+  return [owner, ...members.map(({ user }) => user)].map((user) => rowOf(user?.id ?? '', user))
 }
-
-/** Returns the owner and the members of a project, without deleted accounts. */
-const usersOf = (owner: Person | null, members: Member[]): Person[] =>
-  [owner, ...members.map(({ user }) => user)].filter((user) => user !== null)
 
 /** The names of a project, of its users and of its labels, by id. */
 export type Names = ReadonlyMap<string, string>
 
-/** The maximum number of projects whose names one call reads. The answer shows ids for tasks of further projects. */
-const maxProjects = 20
+/** The maximum number of lists that one call reads: of 20 projects. The answer shows ids for tasks of further projects. */
+const maxLists = 80
 
 export function namesOf(call: Call, projectId: string): Promise<Names> {
   const path = `/projects/${projectId}`
-  if (!call.results.has(path) && call.results.size >= maxProjects) return Promise.resolve(new Map())
-  return once(call, path, async () => {
-    const [{ body: project }, members, labels] = await Promise.all([
-      read<Named & { owner: Person | null }>(call, path),
-      readPages<Member>(call, `${path}/members`),
-      readPages<Named>(call, `${path}/labels`),
-    ])
-    const all = [project, ...usersOf(project.owner, members.rows), ...labels.rows]
-    return new Map(all.map(({ id, name }) => [id, name]))
+  if (call.results.size >= maxLists) return Promise.resolve(new Map())
+  return once(call, `${path} names`, async () => {
+    const { id, name } = await readProject(call, path)
+    const rows = await Promise.all([rowsOf(call, 'user', path), rowsOf(call, 'label', path)])
+    return new Map([[id, name], ...rows.flat().map((row) => [row.id, row.names[0] ?? ''] as const)])
   })
 }
 
 const pageRows = 200
-const maxPages = 10
+const maxRows = 2_000
 
-/** Returns all rows of a list, because a later row may have the same name. @throws ToolError 400 above 2,000 rows */
-async function readForNames<Row>(call: Call, path: string): Promise<Row[]> {
-  const { rows, hasMore } = await readPages<Row>(call, path)
-  if (!hasMore) return rows
-  throw new ToolError(
-    400,
-    `A name cannot be looked up, because the list has more than ${rows.length} rows`,
-    'Pass the id in place of the name',
-  )
-}
-
-async function readPages<Row>(call: Call, path: string): Promise<{ rows: Row[]; hasMore: boolean }> {
+/** Returns the rows of a list, at most 2,000. */
+async function readAll<Row>(call: Call, path: string): Promise<Row[]> {
   const rows: Row[] = []
   let cursor: string | undefined
-  for (let page = 0; page < maxPages; page++) {
-    const answer = await read<Row[]>(call, withQuery(path, { limit: pageRows, cursor }))
-    rows.push(...answer.body)
-    cursor = cursorOf(answer)
-    if (!cursor) break
-  }
-  return { rows, hasMore: cursor !== undefined }
+  do {
+    const page = await read<Row[]>(call, withQuery(path, { limit: pageRows, cursor }))
+    rows.push(...page.body)
+    cursor = cursorOf(page)
+  } while (cursor && rows.length < maxRows)
+  return rows
 }
 
 const maxCandidates = 10
@@ -171,6 +158,11 @@ const maxShown = 100
 
 /** Returns the id of the only row with this name. @throws ToolError 404 or 409, which lists candidates */
 function idOf(noun: Kind, given: string, rows: NamedRow[], path = ''): string {
+  if (rows.length >= maxRows) {
+    // A row that was not read may have the same name.
+    const message = `${path}A name cannot be looked up, because the list has ${maxRows} rows or more`
+    throw new ToolError(400, message, 'Pass the id in place of the name')
+  }
   const wanted = caseless(oneForm(given))
   const hasName = (names: string[] = []) => names.some((name) => caseless(oneForm(name)) === wanted)
   const own = rows.filter(({ ownNames }) => hasName(ownNames))
@@ -202,5 +194,6 @@ const allNames = ({ names, ownNames = [] }: NamedRow): string[] => [...names, ..
 
 const candidatesIn = (rows: NamedRow[]) =>
   rows
+    .filter(({ names }) => names.length > 0)
     .slice(0, maxCandidates)
     .map((row) => ({ id: row.id, names: allNames(row).map((name) => name.slice(0, maxShown)) }))

@@ -47,7 +47,7 @@ export function mcpRoutes(
     // The first request loads the package of the protocol.
     const { serve } = await import('./server.ts')
     return serve({
-      ...{ request, body, log },
+      ...{ request, body, log, userId: caller.userId },
       scope: caller.token?.scope === 'read' ? 'read' : 'write',
       // Each request of a tool needs a permit of the account, so the message must not hold a permit meanwhile.
       async handle(toolRequest) {

@@ -63,6 +63,7 @@ interface Message {
   request: Request
   /** The parsed body of the request. */
   body: unknown
+  userId: string
   /** The scope of the caller's token. */
   scope: Tool['scope']
   /** Sends a request of a tool to the service. */
@@ -105,13 +106,13 @@ async function runTool(
   tool: Tool,
   args: object,
   signal: AbortSignal,
-  { request, handle, acquire, log }: Message,
+  { request, userId, handle, acquire, log }: Message,
 ) {
   let release: (() => void) | undefined
   try {
     release = acquire()
     requireArguments(tool, args)
-    const call = openCall(handle, request, signal)
+    const call = openCall(handle, userId, request, signal)
     return resultOf(await tool.run((await withIdsInArguments(call, args)) as never, call))
   } catch (error) {
     const isKnown = error instanceof ToolError || error instanceof HttpError

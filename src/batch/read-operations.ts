@@ -78,8 +78,10 @@ function requireNamesDefined({ idFields }: OperationType, operation: Operation, 
   if (operation.as !== undefined && names.has(operation.as))
     throw badRequest('"as" must be a name that no earlier operation has')
   const isLost = (id: unknown) => isReference(id) && !names.has(id.slice(1))
-  const lost = idFields.find((key) => [operation[key]].flat().some(isLost))
-  if (lost) throw badRequest(`${lost} must be an id, or the #name of an earlier operation`)
+  for (const key of idFields) {
+    const lost = [operation[key]].flat().find(isLost)
+    if (isReference(lost)) throw unknownReference(key, lost, [...names.keys()])
+  }
 }
 
 /** Sets the operation's project to the batch's project. @throws HttpError 400 if the operation names another project */
@@ -95,6 +97,12 @@ function setProject(
   if (!isNamed && said !== projectId) throw wrongProject(projectKey)
   if (command.target.kind === 'project') operation[projectKey] = projectId
   else delete operation[projectKey]
+}
+
+function unknownReference(key: string, reference: string, known: string[]) {
+  const meant = reference.length <= 100 ? nearest(reference.slice(1), known) : undefined
+  const suggestion = meant === undefined ? '' : `; did you mean #${meant}?`
+  return badRequest(`${key} must be an id, or the #name of an earlier operation${suggestion}`)
 }
 
 function unknownOp(op: unknown, known: string[]) {

@@ -85,7 +85,7 @@ test('the error of an unknown #name contains the nearest name of an earlier oper
     operation: 1,
     field: 'taskId',
     value: '#fram',
-    didYouMean: '#frame',
+    error: 'did you mean #frame?',
     do: 'earlier',
   })
 })

@@ -1134,7 +1134,6 @@ export interface components {
         [key: string]: unknown
       }
     }
-    /** @description A response of JSON-RPC 2.0 */
     McpReply: {
       /** @constant */
       jsonrpc: '2.0'

@@ -1,7 +1,7 @@
-import { headerOf, namedFields } from '../../tasks/schema.ts'
+import { namedFields } from '../../tasks/schema.ts'
 import type { Names } from '../names.ts'
 import { shortened } from './pages.ts'
-import { withoutEmpty } from './tasks.ts'
+import { withNames, withoutEmpty } from './tasks.ts'
 
 const maxCharacters = 200
 
@@ -49,15 +49,8 @@ export function shownEvent(event: Event, names: Names): object {
 }
 
 function shownFields(fields: object, names: Names): Record<string, unknown> {
-  const nameOf = (id: string | null) => id && (names.get(id) ?? id)
-  const shown: Record<string, unknown> = {}
-  for (const [name, value] of Object.entries(fields)) {
-    if (omitted.includes(name)) continue
-    const named = namedFields.find(([field]) => field === name)
-    if (named) shown[headerOf(...named)] = Array.isArray(value) ? value.map(nameOf) : nameOf(value)
-    else shown[name] = shortValue(value)
-  }
-  return shown
+  const kept = Object.entries(fields).filter(([name]) => !omitted.includes(name))
+  return withNames(Object.fromEntries(kept), names, shortValue)
 }
 
 /** Cuts a long text. A long array becomes its length: `task.moved_in` contains all subtasks and comments of a task. */

@@ -45,10 +45,12 @@ export function shortened(text: string, maxCharacters = maxTextCharacters): stri
   return part === text ? text : `${part}…`
 }
 
-type Row = { id: string } & Record<string, unknown>
+interface Item {
+  id: string
+}
 
 /** Returns the row with the first part of a long text, and for each further part a row with only the id and the part. */
-export function inParts(row: Row, field: string): object[] {
+export function inParts(row: Item & Record<string, unknown>, field: string): object[] {
   const text = row[field]
   if (typeof text !== 'string') return [row]
   const first = partOf(text, 0, maxTextCharacters)
@@ -89,49 +91,42 @@ export async function withSections(
     return { ...answer, next: writePosition({ part: 0, skip: skip + 1 }) }
   const fits = openFits(answer)
   for (let part = Math.max(1, start.part); part <= sections.length; part++) {
-    const section = sections[part - 1] as Section<{ id: string }>
-    const { rows, rest } = await readSection(call, section, fits, part === start.part ? start : {})
+    const section = sections[part - 1] as Section<Item>
+    const rows: object[] = []
     answer[section.name] = rows
-    if (rest) return { ...answer, next: writePosition({ part, ...rest }) }
+    for await (const { row, place } of rowsFrom(call, section, part === start.part ? start : {})) {
+      if (!row || !fits(row)) return { ...answer, next: writePosition({ part, ...place }) }
+      rows.push(row)
+    }
   }
   return answer
 }
 
 type Place = Omit<Position, 'part'>
 
-/** Returns the rows from `start` on that fit into the answer. `rest` is the place of the first row that does not fit. */
-async function readSection(
+/** Returns each row of a section with its place. If the section has further rows, the last place has no row. */
+async function* rowsFrom(
   call: Call,
-  { path, show, max = Infinity, isExcerpt, onPage }: Section<{ id: string }>,
-  fits: (row: object) => boolean,
-  start: Place,
-): Promise<{ rows: object[]; rest?: Place }> {
-  const rows: object[] = []
-  let { cursor, after, skip = 0 } = start
+  { path, show, max = Infinity, isExcerpt, onPage }: Section<Item>,
+  { cursor, after, skip = 0 }: Place,
+): AsyncGenerator<{ row?: object; place: Place }> {
   let count = 0
-  for (let pages = 0; pages < maxPages; pages++) {
-    const url = withQuery(path, { limit: Math.min(max, pageRows), cursor })
-    const page = await read<{ id: string }[]>(call, url)
+  for (let pages = 0; pages < maxPages && count < max; pages++) {
+    const page = await read<Item[]>(call, withQuery(path, { limit: Math.min(max, pageRows), cursor }))
     onPage?.(page.headers)
     // If the item `after` has left the page meanwhile, the page begins again, so that no item is lost.
     for (const item of page.body.slice(1 + page.body.findIndex(({ id }) => id === after))) {
-      if (count === max) return { rows, rest: { cursor, after } }
-      for (const row of (await show(item)).slice(skip)) {
-        if (!fits(row)) return { rows, rest: { cursor, after, skip } }
-        rows.push(row)
-        skip++
-      }
+      if (count++ === max) return yield { place: { cursor, after } }
+      const rows = await show(item)
+      for (; skip < rows.length; skip++) yield { row: rows[skip]!, place: { cursor, after, skip } }
       after = item.id
       skip = 0
-      count++
     }
-    const link = cursorOf(page)
-    if (link === undefined || isExcerpt) return { rows }
-    cursor = link
+    cursor = cursorOf(page)
+    if (cursor === undefined || isExcerpt) return
     after = undefined
-    if (count === max) break
   }
-  return { rows, rest: { cursor } }
+  yield { place: { cursor } }
 }
 
 const Position = Type.Object({

@@ -18,50 +18,57 @@ export interface Task {
   [field: string]: unknown
 }
 
-/** The fields that answers show by their own names: `namesIn` returns the others. */
 const fieldsIn = (detail: Detail) =>
-  taskFields.flatMap((one) => (one[1].lists === detail && !namedFields.includes(one) ? [one[0]] : []))
+  taskFields.flatMap(([name, { lists }]) => (lists === detail ? [name] : []))
 const inLines = ['number', ...fieldsIn('lines')]
 const inPreview = [...inLines, ...fieldsIn('preview'), 'fields', 'updatedAt']
 
 /** The maximum number of characters of all custom fields of a task, each of which may have 20,000 characters. */
 const maxFieldCharacters = 3_000
 
-/** Returns a task with short values of custom fields, and with the names of its people and labels. */
-export function withNames(task: Task, names: Names): Task {
+/** Returns all fields of a task, also the names of people and labels. Values of custom fields are cut. */
+export function allFields(task: Task, names: Names): Task {
   const values = Object.entries(task.fields)
   const max = Math.floor(maxFieldCharacters / values.length)
   const short = (value: unknown) => (typeof value === 'string' ? shortened(value, max) : value)
   const fields = Object.fromEntries(values.map(([key, value]) => [key, short(value)]))
-  return { ...task, ...namesIn(task, names), fields }
+  return { ...task, ...withNames(task, names), fields }
 }
 
-/** Returns a task as lists show it. Only `full` adds ids of people and labels, and empty fields. */
+/** Returns a task as lists show it. Only `full` contains ids of people and labels, and empty fields. */
 export function shownTask(given: Task, detail: Detail, names: Names): object {
-  const task = withNames(given, names)
+  const task = allFields(given, names)
   const { id, title, claim } = task
   const description = task.description ?? ''
   if (detail === 'full') return { ...task, description: task.description && shortened(description) }
   const isPreview = detail === 'preview'
+  const shown = (isPreview ? inPreview : inLines).map((name) => [name, task[name]])
   return withoutEmpty({
     id,
     title: isPreview ? title : shortened(title, titleCharacters),
-    ...Object.fromEntries((isPreview ? inPreview : inLines).map((name) => [name, task[name]])),
-    ...namesIn(task, names),
+    ...withNames(Object.fromEntries(shown), names),
     claimedBy: claim && (claim.by.name ?? 'a deleted account'),
     ...(isPreview && { description: shortened(description, previewCharacters) }),
   })
 }
 
-/** Returns the names of people and labels in a task, or in a part of a task. */
-export const namesIn = (fields: Record<string, unknown>, names: Names): Record<string, unknown> =>
-  Object.fromEntries(
-    namedFields.flatMap(([field, uses]) => {
-      const value = fields[field]
-      const shown = [value ?? []].flat().map((id) => names.get(id as string) ?? id)
-      return shown.length === 0 ? [] : [[headerOf(field, uses), Array.isArray(value) ? shown : shown[0]]]
-    }),
-  )
+/**
+ * Returns the fields of a task or of another row, with the names of people and labels in place of their ids.
+ * @param shown returns the shown value of each other field
+ */
+export function withNames(
+  fields: object,
+  names: Names,
+  shown = (value: unknown): unknown => value,
+): Record<string, unknown> {
+  const nameOf = (id: string | null) => id && (names.get(id) ?? id)
+  const entries = Object.entries(fields).map(([name, value]): [string, unknown] => {
+    const named = namedFields.find(([field]) => field === name)
+    if (!named) return [name, shown(value)]
+    return [headerOf(...named), Array.isArray(value) ? value.map(nameOf) : nameOf(value)]
+  })
+  return Object.fromEntries(entries)
+}
 
 /** Returns the fields that are not null and not empty. */
 export function withoutEmpty(fields: object): object {

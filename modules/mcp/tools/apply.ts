@@ -4,7 +4,7 @@ import { HttpError } from '../../../src/responses/errors.ts'
 import { maxSeq } from '../../events/parameters.ts'
 import type { Event } from '../answers/events.ts'
 import { openFits } from '../answers/pages.ts'
-import { type ApiResponse, type Call, isReplayed, read, withQuery, write } from '../call.ts'
+import { type Call, isReplayed, read, withQuery, write } from '../call.ts'
 import { withIds } from '../names.ts'
 import { tool, ToolError } from '../tool.ts'
 import { ChangeKey, Count, DryRun, NextNumber, ProjectName } from './arguments.ts'
@@ -45,13 +45,9 @@ export const apply = tool({
   },
   async run({ project, operations, key, dryRun, next, ...conditions }, call) {
     const content = { ...conditions, operations }
+    const path = withQuery(`/projects/${project}/batch`, { dryRun })
     const send = (own: object) =>
-      change<Batch>(call, `/projects/${project}/batch`, {
-        body: { ...content, ...own },
-        content,
-        key,
-        dryRun,
-      })
+      write<Batch>(call, path, { body: { ...content, ...own }, content, key: keyOf(key, dryRun) })
     const answer = await withIdsInOperations(call, project, operations).then(
       (resolved) => send({ operations: resolved }),
       (error: unknown) => earlierAnswer(send, error),
@@ -62,16 +58,8 @@ export const apply = tool({
   },
 })
 
-interface Change {
-  body: object
-  content: object
-  key: string
-  dryRun?: boolean
-}
-
-/** Makes a change, or only checks it. A dry run has no key, so that the real call can use the key. */
-const change = <T>(call: Call, path: string, { key, dryRun, ...options }: Change): Promise<ApiResponse<T>> =>
-  write<T>(call, withQuery(path, { dryRun }), { ...options, key: dryRun ? undefined : key })
+/** A dry run has no key, so that the real call can use the key. */
+const keyOf = (key: string, dryRun?: boolean) => (dryRun ? undefined : key)
 
 async function withIdsInOperations(call: Call, project: string, operations: Operation[]): Promise<object[]> {
   const resolved: object[] = []
@@ -137,9 +125,10 @@ export const undo = tool({
     dryRun: DryRun,
   },
   async run({ project, batch, key, dryRun }, call) {
-    const path = `/projects/${project}`
-    const request = { body: await selectionOf(call, path, batch), content: { batch }, key, dryRun }
-    const answer = await change<{ version: number; changes: Event[] }>(call, `${path}/undo`, request)
+    const body = await selectionOf(call, project, batch)
+    const path = withQuery(`/projects/${project}/undo`, { dryRun })
+    const options = { body, content: { batch }, key: keyOf(key, dryRun) }
+    const answer = await write<{ version: number; changes: Event[] }>(call, path, options)
     const { version, changes } = answer.body
     const rows = changes.slice(0, maxRows).map(({ type, entityId }) => ({ type, id: entityId }))
     const first = changes[0]!.seq
@@ -150,8 +139,9 @@ export const undo = tool({
 })
 
 /** Returns the body of an undo: a single change has no batch, only a seq. @throws ToolError 409 for one change of a batch */
-async function selectionOf(call: Call, path: string, batch: number): Promise<object> {
-  const { body } = await read<Event[]>(call, `${path}/events?after=${batch - 1}&limit=1`).catch((error) => {
+async function selectionOf(call: Call, project: string, batch: number): Promise<object> {
+  const path = `/projects/${project}/events?after=${batch - 1}&limit=1`
+  const { body } = await read<Event[]>(call, path).catch((error: unknown) => {
     // The event does not exist yet, or has expired. The undo itself returns the error.
     if (error instanceof HttpError && [400, 410].includes(error.status)) return { body: [] }
     throw error

@@ -2,11 +2,9 @@ import { Type } from '@sinclair/typebox'
 import { maxSeq, maxWaitSeconds } from '../../events/parameters.ts'
 import { type Event, hasNames, shownEvent } from '../answers/events.ts'
 import { Next, openFits, withSections } from '../answers/pages.ts'
-import type { Task } from '../answers/tasks.ts'
-import { type Call, cursorOf, read, withQuery } from '../call.ts'
+import { cursorOf, read, withQuery } from '../call.ts'
 import { namesOf } from '../names.ts'
 import { tool, ToolError } from '../tool.ts'
-import { HttpError } from '../../../src/responses/errors.ts'
 import { Count, EventTypes, NextNumber, ProjectName, Range, TaskId, taskPath, UserName } from './arguments.ts'
 
 const pageEvents = 100
@@ -62,15 +60,16 @@ export const history = tool({
   async run({ project: given, id, actor, types, next }, call) {
     if (id === undefined && given === undefined)
       throw new ToolError(400, 'project or id is required', 'Pass a project, or the id of a task')
-    if (id !== undefined && (actor ?? types)) throw filtersNeedProject()
-    const project = given ?? (await projectOfTask(call, id!))
+    if (id !== undefined && (actor ?? types)) {
+      const message = 'actor and types cannot be used together with id'
+      throw new ToolError(400, message, 'Leave out id, or leave out actor and types')
+    }
+    const path = id === undefined ? `/projects/${given}/history` : `${taskPath(id)}/history`
+    const project = given ?? (await read<Event[]>(call, `${path}?limit=1`)).body[0]?.projectId
     const names = project === undefined ? new Map() : await namesOf(call, project)
     const section = {
       name: 'history',
-      path:
-        id === undefined
-          ? withQuery(`/projects/${project}/history`, { actor, type: types })
-          : `${taskPath(id)}/history`,
+      path: withQuery(path, { actor, type: types }),
       show(event: Event) {
         const isOther = event.projectId !== undefined && event.projectId !== project
         if (isOther && given !== undefined) return []
@@ -80,20 +79,3 @@ export const history = tool({
     return withSections(call, { head: [{ project }], sections: [section], next })
   },
 })
-
-const filtersNeedProject = () =>
-  new ToolError(
-    400,
-    'actor and types cannot be used together with id',
-    'Leave out id, or leave out actor and types',
-  )
-
-/** Returns undefined for a deleted task, which still has a history. */
-async function projectOfTask(call: Call, id: string): Promise<string | undefined> {
-  try {
-    return (await read<Task>(call, taskPath(id))).body.projectId
-  } catch (error) {
-    if (error instanceof HttpError && error.status === 404) return undefined
-    throw error
-  }
-}

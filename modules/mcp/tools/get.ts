@@ -4,7 +4,7 @@ import { model } from '../../../src/model/model.ts'
 import { otherNames } from '../../exports/cells.ts'
 import { type Event, shownEvent } from '../answers/events.ts'
 import { inParts, Next, type Section, withSections } from '../answers/pages.ts'
-import { type Task, withNames, withoutEmpty } from '../answers/tasks.ts'
+import { allFields, type Task, withoutEmpty } from '../answers/tasks.ts'
 import { read } from '../call.ts'
 import { namesOf } from '../names.ts'
 import { tool } from '../tool.ts'
@@ -45,7 +45,7 @@ export const get = tool({
     const { body: task, headers } = await read<Task>(call, path)
     const names = await namesOf(call, task.projectId)
     const [etag, version] = [headers.get('etag'), Number(headers.get('docket-version'))]
-    const head = inParts({ ...withNames(task, names), etag, version }, 'description').map(withoutEmpty)
+    const head = inParts({ ...allFields(task, names), etag, version }, 'description').map(withoutEmpty)
     const history: Section<Event> = {
       ...{ name: 'history', path: `${path}/history`, max: recentEvents, isExcerpt: true },
       show: (event) => [shownEvent(event, names)],

@@ -31,11 +31,11 @@ interface Member {
   user: Person | null
   role: string
 }
-interface Field {
-  key: string
-  type: string
-  options?: string[] | null
-}
+
+const section = (name: string, path: string, fields: string[]): Section<Record<string, unknown>> => ({
+  ...{ name, path: `${path}/${name}` },
+  show: (row) => [withoutEmpty(Object.fromEntries(fields.map((field) => [field, row[field]])))],
+})
 
 const inProject = (path: string): Section[] => [
   {
@@ -43,12 +43,8 @@ const inProject = (path: string): Section[] => [
     path: `${path}/members`,
     show: ({ user, role }: Member) => [{ name: user?.name ?? null, email: user?.email, role }],
   },
-  { name: 'labels', path: `${path}/labels`, show: ({ name }: { name: string }) => [{ name }] },
-  {
-    name: 'fields',
-    path: `${path}/fields`,
-    show: ({ key, type, options }: Field) => [withoutEmpty({ key, type, options })],
-  },
+  section('labels', path, ['name']),
+  section('fields', path, ['key', 'type', 'options']),
 ]
 
 export const projects = tool({
