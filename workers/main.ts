@@ -2,9 +2,8 @@ import type { Job } from 'bullmq'
 import { isId, nilId } from '../src/id-format.ts'
 import { importQueueName, mailQueueName, queueName, queuePrefix } from '../src/jobs/queue.ts'
 import { disconnect, openBlocking } from '../src/redis/connections.ts'
-import { repeatedly } from '../src/repeatedly.ts'
 import type { Services } from '../src/services.ts'
-import { within } from '../src/within.ts'
+import { repeatedly, within } from '../src/waits.ts'
 import { purgeProject, purgeTask, unassignMember, closeAccount } from './cascade.ts'
 import {
   expireApiTokens,

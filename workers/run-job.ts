@@ -12,7 +12,7 @@ import type { Log } from '../src/logger.ts'
 import type { Sql } from '../src/postgres/database.ts'
 import { errorCode } from '../src/postgres/errors.ts'
 import { disconnect, type RedisClient } from '../src/redis/connections.ts'
-import { within } from '../src/within.ts'
+import { within } from '../src/waits.ts'
 import { reasonOf } from './reason.ts'
 import { type Throttle, SliceEnded } from './throttle.ts'
 

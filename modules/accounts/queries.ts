@@ -1,7 +1,7 @@
 import type { IdempotencyRecord } from '../../src/commit/idempotency.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { newId } from '../../src/ids.ts'
-import { writeExactlyOnce, retryOnce } from '../../src/postgres/retries.ts'
+import { writeExactlyOnce, retryOnce } from '../../src/postgres/errors.ts'
 import type { Claims } from '../../src/identity/tokens.ts'
 import { insertJob, type OutboxJob } from '../../src/jobs/queue.ts'
 import type { OwnUser } from './user.ts'

@@ -12,9 +12,7 @@ import { badRequest, conflict, idTaken } from '../../src/responses/errors.ts'
 import { preconditionFailed, requireMatch } from '../../src/responses/if-match.ts'
 import { label } from '../labels/entity.ts'
 import { place, placeErrors, placeOfMovedTask, precededBy, requireNoSpot } from '../order/place.ts'
-import { remindAtPassed, timesOf } from './times.ts'
-import { blockerErrors, tooManyBlockers } from './blockers.ts'
-import { tooManyDependents } from './dependents.ts'
+import { blockerErrors, tooManyBlockers, tooManyDependents } from './blockers.ts'
 import { task } from './entity.ts'
 import { externalIds, externalIdTaken } from './external-ids.ts'
 import { fieldsOf, newTask, notAssignable, type Editable, requireAssignable } from './fields.ts'
@@ -28,6 +26,7 @@ import {
   RecordTimes,
   userFields,
 } from './schema.ts'
+import { remindAtPassed, timesOf } from './times.ts'
 
 export const createTask = command('task.create', {
   about:

@@ -10,7 +10,7 @@ import { created, deleted, diff, type EventDraft, updated } from '../../src/mode
 import { editReferences, movedReferences } from '../../src/model/references.ts'
 import { conflict } from '../../src/responses/errors.ts'
 import { timesOf } from './times.ts'
-import { releaseDependents } from './dependents.ts'
+import { releaseDependents } from './blockers.ts'
 import { fieldsOf, requireAssignable } from './fields.ts'
 import { type TaskChange, userFields } from './schema.ts'
 

@@ -1,7 +1,7 @@
 import type { IdempotencyRecord } from '../../src/commit/idempotency.ts'
 import type { Scope } from '../../src/identity/rights.ts'
 import type { Claims } from '../../src/identity/tokens.ts'
-import { writeExactlyOnce } from '../../src/postgres/retries.ts'
+import { writeExactlyOnce } from '../../src/postgres/errors.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { invalidToken } from '../../src/responses/errors.ts'
 import { insertRecord } from '../accounts/queries.ts'

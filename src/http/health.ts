@@ -3,7 +3,7 @@ import { countApplied } from '../../drizzle/apply.ts'
 import { knownMigrations } from '../../drizzle/migrate.ts'
 import { json } from '../responses/reply.ts'
 import { commonResponse } from '../openapi/document.ts'
-import { within } from '../within.ts'
+import { within } from '../waits.ts'
 import { requireShortUrl } from './guards.ts'
 import type { Database } from '../postgres/database.ts'
 

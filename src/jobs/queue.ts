@@ -6,7 +6,7 @@ import type { Log } from '../logger.ts'
 import { type Family, gauge } from '../metrics/family.ts'
 import type { Sql } from '../postgres/database.ts'
 import { isCluster, hashTag, disconnect, openRedis } from '../redis/connections.ts'
-import { within } from '../within.ts'
+import { within } from '../waits.ts'
 
 export const queueName = 'work'
 /** A queue of its own, so that a slow mail server delays no other job. */

@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis'
 import type { Config } from '../config.ts'
 import { newLeaseCounts } from '../metrics/counts.ts'
 import { hashTag, type RedisClient } from '../redis/connections.ts'
-import { within } from '../within.ts'
+import { within } from '../waits.ts'
 
 // A lease is a key with the holder's process id and a time to live. A list in a second key queues waiting processes.
 // Each process subscribes to its own channel: "want <project>" asks for the lease, "take <project>" hands it over.

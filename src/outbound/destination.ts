@@ -3,7 +3,7 @@ import { Resolver } from 'node:dns/promises'
 import { readFile } from 'node:fs/promises'
 import { isIP } from 'node:net'
 import { hostnameOf } from '../hosts.ts'
-import { within } from '../within.ts'
+import { within } from '../waits.ts'
 
 const maxUrlCharacters = 2_048
 const maxAddresses = 4

@@ -1,6 +1,6 @@
 import { maxAheadMs, nowMs, setClock } from '../ids.ts'
 import type { Log } from '../logger.ts'
-import { repeatedly } from '../repeatedly.ts'
+import { repeatedly } from '../waits.ts'
 import type { Sql } from './database.ts'
 
 export async function databaseTime(sql: Sql): Promise<number> {

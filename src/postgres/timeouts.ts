@@ -2,8 +2,14 @@ import type { Socket } from 'node:net'
 import { Stream } from 'node:stream'
 import type { Sql, TransactionSql } from 'postgres'
 import { newQueryCounts } from '../metrics/counts.ts'
-import { connectionError, errorCode, isStatementTimeout, isTransient, markUnknownOutcome } from './errors.ts'
-import { retryDelay } from './retries.ts'
+import {
+  connectionError,
+  errorCode,
+  isStatementTimeout,
+  isTransient,
+  markUnknownOutcome,
+  retryDelay,
+} from './errors.ts'
 import type { StatementLimit } from './statement-limit.ts'
 import { sendAlone, withoutHoles } from './workarounds.ts'
 

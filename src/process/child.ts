@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import process from 'node:process'
 import type { Family } from '../metrics/family.ts'
-import { within } from '../within.ts'
+import { within } from '../waits.ts'
 import {
   childArgument,
   type MetricsMessage,

@@ -5,7 +5,7 @@ import type { Log } from '../logger.ts'
 import type { Server } from '../postgres/connect.ts'
 import { openDatabase, type Sql } from '../postgres/database.ts'
 import { primaryServer } from '../postgres/primary.ts'
-import { within } from '../within.ts'
+import { within } from '../waits.ts'
 import { explain, requireUsable, toConfigError } from './database-errors.ts'
 import type { Shutdown } from './shutdown.ts'
 

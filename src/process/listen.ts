@@ -4,7 +4,7 @@ import { sentPathRoutes } from '../http/sent-paths.ts'
 import { dropNewConnections } from '../local/closing-port.ts'
 import type { Log } from '../logger.ts'
 import type { Services } from '../services.ts'
-import { within } from '../within.ts'
+import { within } from '../waits.ts'
 import { portError } from './port.ts'
 import type { Shutdown } from './shutdown.ts'
 

@@ -4,7 +4,7 @@ import { countFamilies } from '../metrics/families.ts'
 import { type Family, labelledBy, gauge } from '../metrics/family.ts'
 import { lagFamilies } from '../metrics/lag-families.ts'
 import type { Services } from '../services.ts'
-import { within } from '../within.ts'
+import { within } from '../waits.ts'
 import { listenAt } from './port.ts'
 import type { Shutdown } from './shutdown.ts'
 

@@ -1,7 +1,7 @@
 import process from 'node:process'
 import { isatty } from 'node:tty'
 import type { Log } from '../logger.ts'
-import { within } from '../within.ts'
+import { within } from '../waits.ts'
 
 interface Closer {
   name: string

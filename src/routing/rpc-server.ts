@@ -6,8 +6,7 @@ import type { Duplex } from 'node:stream'
 import { WebSocketServer, type WebSocket } from 'ws'
 import type { Log } from '../logger.ts'
 import { type HttpError, unavailable, writeTimedOut } from '../responses/errors.ts'
-import { throttle } from '../throttle.ts'
-import { within } from '../within.ts'
+import { throttle, within } from '../waits.ts'
 import { ownAddress, ownMachine } from './own-address.ts'
 import {
   Batch,

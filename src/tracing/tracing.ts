@@ -1,4 +1,4 @@
-import { within } from '../within.ts'
+import { within } from '../waits.ts'
 
 const sendEveryMs = 1_000
 const shutdownMs = 1_000

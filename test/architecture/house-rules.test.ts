@@ -47,11 +47,11 @@ test('no comment begins with a TODO or FIXME marker', () => {
   expect(paths(notes)).toEqual([])
 })
 
-test('waits use node:timers/promises, and waits with a timeout use within.ts', () => {
-  // This file has its own timer because every commit uses the file; within.ts explains the cost.
+test('waits use node:timers/promises, and waits with a timeout use waits.ts', () => {
+  // This file has its own timer because every commit uses the file; waits.ts explains the cost.
   const exempt = ['src/commit/commit.ts']
   const waits = withCode(product(), /setTimeout\(\s*resolve\b|Promise\.race\(\[[^\]]*(setTimeout|sleep)\(/)
-  expect(waits.filter((path) => !exempt.includes(path))).toEqual(['src/within.ts'])
+  expect(waits.filter((path) => !exempt.includes(path))).toEqual(['src/waits.ts'])
 })
 
 test('no test is skipped or marked as the only one', () => {

@@ -17,8 +17,8 @@ const composition = ['src/app.ts', 'src/main.ts']
 /** The layers from bottom to top. A layer may import from itself and from earlier layers in this list. */
 const places = [
   ...words(`
-    drizzle package.json src/hosts.ts src/setting-values.ts src/tls.ts src/server-urls.ts src/proxies.ts src/config.ts src/id-format.ts
-    src/ids.ts src/logger.ts src/within.ts src/repeatedly.ts src/throttle.ts src/metrics src/tracing`),
+    drizzle package.json src/hosts.ts src/setting-values.ts src/tls.ts src/proxies.ts src/config.ts src/id-format.ts
+    src/ids.ts src/logger.ts src/waits.ts src/metrics src/tracing`),
   ...words(`
     src/responses src/schema src/redis src/postgres src/jobs src/admission src/identity src/outbound
     src/reads src/subscriptions`),

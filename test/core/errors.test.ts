@@ -1,13 +1,18 @@
 import { expect, test } from 'bun:test'
-import postgres from 'postgres'
-import { isTransient, markUnknownOutcome, connectionError, toHttpError } from '../../src/postgres/errors.ts'
-import { writeExactlyOnce } from '../../src/postgres/retries.ts'
 import '../../modules/modules.ts'
+import postgres from 'postgres'
 import { openChooseStatement, openCommit } from '../../src/commit/commit.ts'
 import type { CommitUnit } from '../../src/commit/unit.ts'
-import { newId } from '../../src/ids.ts'
 import { nilId } from '../../src/id-format.ts'
+import { newId } from '../../src/ids.ts'
 import { newCommitCounts } from '../../src/metrics/counts.ts'
+import {
+  isTransient,
+  markUnknownOutcome,
+  connectionError,
+  toHttpError,
+  writeExactlyOnce,
+} from '../../src/postgres/errors.ts'
 
 const postgresError = (code: string, severity = 'ERROR') =>
   Object.assign(Object.create(postgres.PostgresError.prototype), { code, severity }) as Error

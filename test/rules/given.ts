@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { dependents } from '../../modules/tasks/dependents.ts'
+import { dependents } from '../../modules/tasks/blockers.ts'
 import type { EventDraft } from '../../src/model/events.ts'
 import type { Decision } from '../../src/log/rule.ts'
 import { fold, emptyContents } from '../support/fold.ts'

@@ -1,6 +1,5 @@
 import { expect, test } from 'bun:test'
-import { DeliveryQueues } from '../../workers/webhooks/dispatcher.ts'
-import { afterFailure } from '../../workers/webhooks/deliver.ts'
+import { DeliveryQueues, afterFailure } from '../../workers/webhooks/dispatcher.ts'
 
 const ids = (from: number, count: number) => Array.from({ length: count }, (_, n) => `hook-${from + n}`)
 const waitAll = (queues: DeliveryQueues, all: string[]) => all.forEach((id) => queues.add(id))

@@ -1,6 +1,6 @@
 import { type Family, gauge } from '../../src/metrics/family.ts'
 import type { Sql } from '../../src/postgres/database.ts'
-import { repeatedly } from '../../src/repeatedly.ts'
+import { repeatedly } from '../../src/waits.ts'
 import type { Services } from '../../src/services.ts'
 import { forEachPage, type Throttle } from '../throttle.ts'
 import { kinds, Recorder, findTasks, firstTask, type Kind, oldestAge } from './recorder.ts'

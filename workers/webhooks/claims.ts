@@ -2,10 +2,10 @@ import type { webhooks } from '../../drizzle/schema/webhooks.ts'
 import type { Receiver } from '../../modules/webhooks/send.ts'
 import type { EventType } from '../../src/model/entities.ts'
 import { inOrder } from '../../src/postgres/row-order.ts'
-import { type DeliveryRow, deliveryColumns } from '../../modules/webhooks/deliveries.ts'
+import { type DeliveryRow, deliveryColumns } from '../../modules/webhooks/reads.ts'
 import { batched } from '../../src/postgres/batch.ts'
 import type { Sql } from '../../src/postgres/database.ts'
-import { retryOnce } from '../../src/postgres/retries.ts'
+import { retryOnce } from '../../src/postgres/errors.ts'
 
 type Stored = typeof webhooks.$inferSelect
 type Columns = keyof Receiver | 'revision' | 'maxEvents' | 'cursor' | 'failures'

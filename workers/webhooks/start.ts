@@ -1,7 +1,7 @@
 import { nilId } from '../../src/id-format.ts'
 import { batched } from '../../src/postgres/batch.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
-import { repeatedly } from '../../src/repeatedly.ts'
+import { repeatedly } from '../../src/waits.ts'
 import type { Services } from '../../src/services.ts'
 import { isDue } from './claims.ts'
 import { Dispatcher } from './dispatcher.ts'

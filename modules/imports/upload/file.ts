@@ -1,8 +1,7 @@
 import { tooLarge } from '../../../src/http/json-body.ts'
 import { copyRows } from '../../../src/postgres/copy.ts'
 import type { Sql } from '../../../src/postgres/database.ts'
-import { errorCode } from '../../../src/postgres/errors.ts'
-import { retryOnce } from '../../../src/postgres/retries.ts'
+import { errorCode, retryOnce } from '../../../src/postgres/errors.ts'
 import { badRequest, HttpError } from '../../../src/responses/errors.ts'
 
 /** A file must arrive within this time. */
