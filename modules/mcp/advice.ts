@@ -23,7 +23,7 @@ export function errorOf({ status, message, headers, details }: HttpError, sent: 
   const place = placeOf(message, details, sent)
   const advice =
     (code && adviceByCode[code]?.(details, sent)) ??
-    (missing && adviceByRow[missing]) ??
+    (missing && adviceByRow[missing.split(' ', 1)[0]!]) ??
     adviceByStatus[status] ??
     (place.operations && 'Use an operation that the description of apply lists') ??
     ([place.value].flat().some(isReference) ? earlierName : undefined) ??

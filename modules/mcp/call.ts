@@ -2,24 +2,7 @@ import { errorDetailsOf } from '../../src/http/errors.ts'
 import { fingerprintBy } from '../../src/http/idempotency.ts'
 import { type ErrorStatus, HttpError, notFound } from '../../src/responses/errors.ts'
 
-/** One call of a tool. */
-export interface Call {
-  userId: string
-  /** Sends a request to the API with the token of the caller. @throws HttpError with the status of the response */
-  send<T>(method: 'GET' | 'POST', path: string, options?: RequestOptions): Promise<ApiResponse<T>>
-  /** Aborts when the client has disconnected. */
-  signal: AbortSignal
-  /** The results of `once`. */
-  results: Map<string, Promise<unknown>>
-}
-
-interface RequestOptions {
-  /** Sent as JSON. */
-  body?: unknown
-  /** A retry with the same key must repeat this content. By default the body. */
-  content?: unknown
-  headers?: Record<string, string>
-}
+export type Handle = (request: Request) => Promise<Response>
 
 export interface ApiResponse<T = unknown> {
   headers: Headers
@@ -27,30 +10,63 @@ export interface ApiResponse<T = unknown> {
   body: T
 }
 
-export type Handle = (request: Request) => Promise<Response>
+interface Post {
+  /** Sent as JSON. */
+  body?: unknown
+  /** A retry with the same key must repeat this content. By default the body. */
+  content?: unknown
+  /** The Idempotency-Key: a retry with the same key gets the first response. */
+  key?: string
+  headers?: Record<string, string>
+}
 
-/** Opens a call. Its requests have the token and the trace headers of the client's request. */
-export function openCall(handle: Handle, userId: string, { headers }: Request, signal: AbortSignal): Call {
-  const names = ['authorization', 'traceparent']
-  const forwarded = Object.fromEntries([...headers].filter(([name]) => names.includes(name)))
-  return {
-    ...{ userId, signal, results: new Map() },
-    async send<T>(method: string, path: string, { body, content, headers }: RequestOptions = {}) {
-      signal.throwIfAborted()
-      // `Request` removes the segments `.` and `..` from a URL, so such an id would select another route.
-      if (/\/\.{1,2}(?=[/?]|$)/.test(path)) throw notFound('Row')
-      const text = body === undefined ? undefined : JSON.stringify(body)
-      const ofBody = text !== undefined && {
-        'content-type': 'application/json',
-        'content-length': String(Buffer.byteLength(text)),
-      }
-      const request = new Request(`http://docket/api/v1${path}`, {
-        ...{ method, body: text, signal },
-        headers: { ...forwarded, ...ofBody, ...headers },
-      })
-      if (content !== undefined) fingerprintBy(request, content)
-      return readResponse<T>(request, await handle(request))
-    },
+/** One call of a tool, which sends requests to the API. A response with an error is thrown as an HttpError. */
+export class Call {
+  /** The results of `once`. */
+  readonly results = new Map<string, Promise<unknown>>()
+
+  /** @param headers of the client's request @param signal aborts when the client has disconnected */
+  constructor(
+    readonly userId: string,
+    private readonly handle: Handle,
+    private readonly headers: Headers,
+    private readonly signal: AbortSignal,
+  ) {}
+
+  get<T>(path: string): Promise<ApiResponse<T>> {
+    return this.send<T>('GET', path, {})
+  }
+
+  post<T>(path: string, options: Post): Promise<ApiResponse<T>> {
+    return this.send<T>('POST', path, options)
+  }
+
+  private async send<T>(method: string, path: string, { body, content, key, headers }: Post) {
+    this.signal.throwIfAborted()
+    // `Request` removes the segments `.` and `..` from a URL, so such an id would select another route.
+    if (/\/\.{1,2}(?=[/?]|$)/.test(path)) throw notFound('Row')
+    const text = body === undefined ? undefined : JSON.stringify(body)
+    const all = {
+      authorization: this.headers.get('authorization'),
+      traceparent: this.headers.get('traceparent'),
+      'content-type': text === undefined ? null : 'application/json',
+      'content-length': text === undefined ? null : String(Buffer.byteLength(text)),
+      // Without quotes, the header would lose spaces at the ends of the key.
+      'idempotency-key': key === undefined ? null : `"${key.replace(/["\\]/g, '\\$&')}"`,
+      ...headers,
+    }
+    const given = Object.entries(all).flatMap(([name, value]) => (value === null ? [] : [[name, value]]))
+    const init = { method, body: text, signal: this.signal, headers: Object.fromEntries(given) }
+    const request = new Request(`http://docket/api/v1${path}`, init)
+    if (content !== undefined) fingerprintBy(request, content)
+    return readResponse<T>(request, await this.handle(request))
+  }
+
+  /** Returns the result of the first `load` with this name in the call. */
+  once<T>(name: string, load: () => Promise<T>): Promise<T> {
+    const result = this.results.get(name) ?? load()
+    this.results.set(name, result)
+    return result as Promise<T>
   }
 }
 
@@ -61,21 +77,6 @@ async function readResponse<T>(request: Request, response: Response): Promise<Ap
   if (status < 400) return { headers, body }
   const details = errorDetailsOf(request)
   throw new HttpError(status as ErrorStatus, body.message, Object.fromEntries(headers), details)
-}
-
-/** Returns the response to a GET. @throws HttpError with the status of the response */
-export const read = <T>(call: Call, path: string): Promise<ApiResponse<T>> => call.send<T>('GET', path)
-
-interface Write extends RequestOptions {
-  /** The Idempotency-Key: a retry with the same key gets the first response. */
-  key?: string
-}
-
-/** Sends a POST. @throws HttpError with the status of the response */
-export function write<T>(call: Call, path: string, { key, ...options }: Write): Promise<ApiResponse<T>> {
-  // Without quotes, the header would lose spaces at the ends of the key.
-  const keyed = key !== undefined && { 'idempotency-key': `"${key.replace(/["\\]/g, '\\$&')}"` }
-  return call.send<T>('POST', path, { ...options, headers: { ...options.headers, ...keyed } })
 }
 
 export const isReplayed = ({ headers }: ApiResponse): { replayed?: true } =>
@@ -91,10 +92,3 @@ export function withQuery(path: string, parameters: object): string {
 /** Returns the cursor of the next page, or the seq of a page of events; undefined on the last page. */
 export const cursorOf = ({ headers }: ApiResponse): string | undefined =>
   /[?&](?:cursor|after)=([^&>]*)[^>]*>; rel="next"/.exec(headers.get('link') ?? '')?.[1]
-
-/** Returns the result of the first `load` with this name in the call. */
-export function once<T>({ results }: Call, name: string, load: () => Promise<T>): Promise<T> {
-  const result = results.get(name) ?? load()
-  results.set(name, result)
-  return result as Promise<T>
-}

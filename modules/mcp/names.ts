@@ -2,34 +2,23 @@ import { canonicalId, isIdInAnyCase } from '../../src/id-format.ts'
 import { editNames } from '../../src/model/fields.ts'
 import { nearest } from '../../src/schema/nearest.ts'
 import { caseless, oneForm } from '../../src/schema/text.ts'
-import { namedFields } from '../tasks/schema.ts'
-import { type Call, cursorOf, once, read, withQuery } from './call.ts'
+import { namedFields, userFields } from '../tasks/schema.ts'
+import { type Call, cursorOf, withQuery } from './call.ts'
 import { ToolError } from './tool.ts'
 
 type Kind = 'project' | 'user' | 'member' | 'label' | 'field' | 'view'
 
-/** The fields that may contain a name in place of an id. */
-const kindOfField = new Map<string, Kind>([
-  ...([
-    ['actor', 'user'],
-    ['claimedBy', 'user'],
-    ['memberId', 'member'],
-  ] as const),
-  ...([
-    ['labels', 'label'],
-    ['anyLabel', 'label'],
-  ] as const),
-  ...namedFields.flatMap(([name, { reference }]): [string, Kind][] =>
-    reference ? [name, ...editNames(name)].map((one) => [one, 'label']) : [[name, 'user']],
-  ),
-])
-/** In operations on these kinds, `id` may be a name too. */
-const kindsWithNames: string[] = ['label', 'field', 'view'] satisfies Kind[]
+/** The fields that may contain names of users or of labels in place of ids. */
+const users = ['actor', 'claimedBy', ...userFields]
+const labelFields = namedFields.flatMap(([name]) => (userFields.includes(name) ? [] : [name]))
+const labels = ['labels', 'anyLabel', ...labelFields, ...labelFields.flatMap(editNames)]
 
 function kindOf(field: string, value: unknown, op: string): Kind | undefined {
   const noun = op.slice(0, op.indexOf('.'))
-  if (field === 'id' && kindsWithNames.includes(noun)) return noun as Kind
-  return field === 'claimedBy' && value === 'none' ? undefined : kindOfField.get(field)
+  if (field === 'id' && ['label', 'field', 'view'].includes(noun)) return noun as Kind
+  if (field === 'memberId') return 'member'
+  if (users.includes(field)) return field === 'claimedBy' && value === 'none' ? undefined : 'user'
+  return labels.includes(field) ? 'label' : undefined
 }
 
 /** Returns false for an id and for the `#name` of an earlier operation. */
@@ -61,7 +50,9 @@ export async function withIds(
 /** Returns the arguments of a tool with ids in place of names. @throws ToolError 400, 404, 409 */
 export async function withIdsInArguments(call: Call, args: { project?: string }): Promise<object> {
   if (args.project !== undefined) {
-    const project = await projectIdOf(call, args.project)
+    const project = isIdInAnyCase(args.project)
+      ? canonicalId(args.project)
+      : idOf('project', args.project, await rowsOf(call, 'project'))
     return withIds(call, project, { ...args, project })
   }
   // `me` has the same meaning in all projects.
@@ -70,11 +61,6 @@ export async function withIdsInArguments(call: Call, args: { project?: string })
   if (!Object.entries(args).some(needsProject)) return args
   const advice = 'Pass project too, or ids in place of names'
   throw new ToolError(400, 'Names of users and labels need a project', advice)
-}
-
-async function projectIdOf(call: Call, project: string): Promise<string> {
-  if (isIdInAnyCase(project)) return canonicalId(project)
-  return idOf('project', project, await rowsOf(call, 'project'))
 }
 
 interface Named {
@@ -100,11 +86,11 @@ interface NamedRow {
 
 /** @param path of the project */
 const readProject = (call: Call, path: string) =>
-  once(call, path, async () => (await read<Named & { owner: Person | null }>(call, path)).body)
+  call.once(path, async () => (await call.get<Named & { owner: Person | null }>(path)).body)
 
 /** Returns the rows that may be named, at most 2,000 of a list. @param path of the project */
 const rowsOf = (call: Call, kind: Kind, path = '') =>
-  once(call, `${path} ${kind}`, () => readRows(call, kind, path))
+  call.once(`${path} ${kind}`, () => readRows(call, kind, path))
 
 async function readRows(call: Call, kind: Kind, path: string): Promise<NamedRow[]> {
   if (kind !== 'user' && kind !== 'member') {
@@ -130,7 +116,7 @@ const maxLists = 80
 export function namesOf(call: Call, projectId: string): Promise<Names> {
   const path = `/projects/${projectId}`
   if (call.results.size >= maxLists) return Promise.resolve(new Map())
-  return once(call, `${path} names`, async () => {
+  return call.once(`${path} names`, async () => {
     const { id, name } = await readProject(call, path)
     const rows = await Promise.all([rowsOf(call, 'user', path), rowsOf(call, 'label', path)])
     return new Map([[id, name], ...rows.flat().map((row) => [row.id, row.names[0] ?? ''] as const)])
@@ -145,7 +131,7 @@ async function readAll<Row>(call: Call, path: string): Promise<Row[]> {
   const rows: Row[] = []
   let cursor: string | undefined
   do {
-    const page = await read<Row[]>(call, withQuery(path, { limit: pageRows, cursor }))
+    const page = await call.get<Row[]>(withQuery(path, { limit: pageRows, cursor }))
     rows.push(...page.body)
     cursor = cursorOf(page)
   } while (cursor && rows.length < maxRows)
@@ -176,12 +162,13 @@ function idOf(noun: Kind, given: string, rows: NamedRow[], path = ''): string {
     throw new ToolError(409, message, 'Pass the id of a candidate', { candidates: candidatesIn(found) })
   }
   const similar = nearest(shownName, rows.flatMap(allNames))
-  const isSimilar = (row: NamedRow) => allNames(row).includes(similar!)
-  const [first, others] = [rows.filter(isSimilar), rows.filter((row) => !isSimilar(row))]
   const suggestion = similar === undefined ? '' : `; did you mean ${similar}?`
   const message = `${path}No ${noun} has the name or id ${name}${suggestion}`
   const advice = `Pass the name or the id of a candidate${otherAdvice[noun] ?? ''}`
-  throw new ToolError(404, message, advice, { candidates: candidatesIn([...first, ...others]) })
+  const mostSimilar = rows.filter((row) => allNames(row).includes(similar!))
+  throw new ToolError(404, message, advice, {
+    candidates: candidatesIn([...new Set([...mostSimilar, ...rows])]),
+  })
 }
 
 const otherAdvice: Partial<Record<Kind, string>> = {

@@ -6,15 +6,14 @@ import type { Log } from '../../src/logger.ts'
 import { HttpError, internalError, unknownName } from '../../src/responses/errors.ts'
 import { validationError } from '../../src/schema/validation.ts'
 import { errorOf } from './advice.ts'
-import { type Handle, openCall } from './call.ts'
+import { type Handle, Call } from './call.ts'
 import { withIdsInArguments } from './names.ts'
 import { type Tool, ToolError } from './tool.ts'
 import { apply, undo } from './tools/apply.ts'
 import { changes, history } from './tools/changes.ts'
 import { claimNext, extendOrRelease } from './tools/claims.ts'
 import { find } from './tools/find.ts'
-import { get } from './tools/get.ts'
-import { projects } from './tools/projects.ts'
+import { get, projects } from './tools/reads.ts'
 
 const identity = { name: 'docket', version: packageJson.version }
 const instructions =
@@ -112,7 +111,7 @@ async function runTool(
   try {
     release = acquire()
     requireArguments(tool, args)
-    const call = openCall(handle, userId, request, signal)
+    const call = new Call(userId, handle, request.headers, signal)
     return resultOf(await tool.run((await withIdsInArguments(call, args)) as never, call))
   } catch (error) {
     const isKnown = error instanceof ToolError || error instanceof HttpError

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
-import { type Call, cursorOf, read, withQuery } from '../call.ts'
+import { type Call, cursorOf, withQuery } from '../call.ts'
 import { ToolError } from '../tool.ts'
 
 /** The maximum number of characters of an answer. */
@@ -112,7 +112,7 @@ async function* rowsFrom(
 ): AsyncGenerator<{ row?: object; place: Place }> {
   let count = 0
   for (let pages = 0; pages < maxPages && count < max; pages++) {
-    const page = await read<Item[]>(call, withQuery(path, { limit: Math.min(max, pageRows), cursor }))
+    const page = await call.get<Item[]>(withQuery(path, { limit: Math.min(max, pageRows), cursor }))
     onPage?.(page.headers)
     // If the item `after` has left the page meanwhile, the page begins again, so that no item is lost.
     for (const item of page.body.slice(1 + page.body.findIndex(({ id }) => id === after))) {

@@ -2,9 +2,9 @@ import { Type } from '@sinclair/typebox'
 import { maxOperations } from '../../../src/batch/operation-schema.ts'
 import { HttpError } from '../../../src/responses/errors.ts'
 import { maxSeq } from '../../events/parameters.ts'
-import type { Event } from '../answers/events.ts'
+import type { Event } from '../answers/rows.ts'
 import { openFits } from '../answers/pages.ts'
-import { type Call, isReplayed, read, withQuery, write } from '../call.ts'
+import { type Call, isReplayed, withQuery } from '../call.ts'
 import { withIds } from '../names.ts'
 import { tool, ToolError } from '../tool.ts'
 import { ChangeKey, Count, DryRun, NextNumber, ProjectName } from './arguments.ts'
@@ -47,7 +47,7 @@ export const apply = tool({
     const content = { ...conditions, operations }
     const path = withQuery(`/projects/${project}/batch`, { dryRun })
     const send = (own: object) =>
-      write<Batch>(call, path, { body: { ...content, ...own }, content, key: keyOf(key, dryRun) })
+      call.post<Batch>(path, { body: { ...content, ...own }, content, key: keyOf(key, dryRun) })
     const answer = await withIdsInOperations(call, project, operations).then(
       (resolved) => send({ operations: resolved }),
       (error: unknown) => earlierAnswer(send, error),
@@ -128,7 +128,7 @@ export const undo = tool({
     const body = await selectionOf(call, project, batch)
     const path = withQuery(`/projects/${project}/undo`, { dryRun })
     const options = { body, content: { batch }, key: keyOf(key, dryRun) }
-    const answer = await write<{ version: number; changes: Event[] }>(call, path, options)
+    const answer = await call.post<{ version: number; changes: Event[] }>(path, options)
     const { version, changes } = answer.body
     const rows = changes.slice(0, maxRows).map(({ type, entityId }) => ({ type, id: entityId }))
     const first = changes[0]!.seq
@@ -141,7 +141,7 @@ export const undo = tool({
 /** Returns the body of an undo: a single change has no batch, only a seq. @throws ToolError 409 for one change of a batch */
 async function selectionOf(call: Call, project: string, batch: number): Promise<object> {
   const path = `/projects/${project}/events?after=${batch - 1}&limit=1`
-  const { body } = await read<Event[]>(call, path).catch((error: unknown) => {
+  const { body } = await call.get<Event[]>(path).catch((error: unknown) => {
     // The event does not exist yet, or has expired. The undo itself returns the error.
     if (error instanceof HttpError && [400, 410].includes(error.status)) return { body: [] }
     throw error

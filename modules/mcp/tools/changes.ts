@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox'
 import { maxSeq, maxWaitSeconds } from '../../events/parameters.ts'
-import { type Event, hasNames, shownEvent } from '../answers/events.ts'
+import { type Event, hasNames, shownEvent } from '../answers/rows.ts'
 import { Next, openFits, withSections } from '../answers/pages.ts'
-import { cursorOf, read, withQuery } from '../call.ts'
+import { cursorOf, withQuery } from '../call.ts'
 import { namesOf } from '../names.ts'
 import { tool, ToolError } from '../tool.ts'
 import { Count, EventTypes, NextNumber, ProjectName, Range, TaskId, taskPath, UserName } from './arguments.ts'
@@ -28,7 +28,7 @@ export const changes = tool({
   async run({ project, wait, types, next, ...given }, call) {
     const start = Number(next ?? given.after ?? 0)
     const path = withQuery(`/projects/${project}/events`, { after: start, wait, types, limit: pageEvents })
-    const page = await read<Event[]>(call, path)
+    const page = await call.get<Event[]>(path)
     const names = page.body.some(hasNames) ? await namesOf(call, project) : new Map()
     const fits = openFits()
     const rows = page.body.map((event) => shownEvent(event, names))
@@ -65,7 +65,7 @@ export const history = tool({
       throw new ToolError(400, message, 'Leave out id, or leave out actor and types')
     }
     const path = id === undefined ? `/projects/${given}/history` : `${taskPath(id)}/history`
-    const project = given ?? (await read<Event[]>(call, `${path}?limit=1`)).body[0]?.projectId
+    const project = given ?? (await call.get<Event[]>(`${path}?limit=1`)).body[0]?.projectId
     const names = project === undefined ? new Map() : await namesOf(call, project)
     const section = {
       name: 'history',

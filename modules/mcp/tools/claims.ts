@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox'
 import { maxSeq } from '../../events/parameters.ts'
 import { ClaimNextBody, maxWaitSeconds } from '../../work-queue/schema.ts'
-import { shownTask, type Task, withoutEmpty } from '../answers/tasks.ts'
-import { isReplayed, read, write } from '../call.ts'
+import { shownTask, type Task, withoutEmpty } from '../answers/rows.ts'
+import { isReplayed } from '../call.ts'
 import { namesOf } from '../names.ts'
 import { tool, ToolError } from '../tool.ts'
 import { Count, LabelNames, ProjectName, Range, RepeatKey, TaskId, taskPath, UserName } from './arguments.ts'
@@ -29,7 +29,7 @@ export const claimNext = tool({
   },
   async run({ project, key, wait, ...filter }, call) {
     const body = { ...filter, wait: wait || undefined }
-    const answer = await write<Task | undefined>(call, `/projects/${project}/claim-next`, { body, key })
+    const answer = await call.post<Task | undefined>(`/projects/${project}/claim-next`, { body, key })
     if (!answer.body) return { task: null, do: 'No task is ready. Call again with wait: 25, or stop' }
     // An error would hide the claim, so the answer then shows ids in place of names.
     const names = await namesOf(call, project).catch(() => new Map())
@@ -55,13 +55,13 @@ export const extendOrRelease = tool({
     let { seq } = given
     if (leaseSeconds && seq === undefined) {
       // Without the seq, the request could begin a new claim after another worker had the task.
-      const { body } = await read<Task>(call, path)
+      const { body } = await call.get<Task>(path)
       if (!body.claim) throw claimEnded()
       seq = body.claim.seq
     }
     const headers = seq === undefined ? undefined : { 'docket-if-claim': `${id} ${seq}` }
     const [action, body] = leaseSeconds ? ['claim', { leaseSeconds }] : ['release']
-    const answer = await write<Task>(call, `${path}/${action}`, { body, key, headers })
+    const answer = await call.post<Task>(`${path}/${action}`, { body, key, headers })
     return { id, claim: leaseSeconds ? answer.body.claim : null }
   },
 })
