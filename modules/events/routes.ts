@@ -1,11 +1,31 @@
+import { type Static, Type } from '@sinclair/typebox'
 import { Elysia } from 'elysia'
+import type { Query, ReadRequest } from '../../src/commands/query.ts'
 import type { RouteBuilders } from '../../src/http/route-builders.ts'
+import { canonicalId, isIdInAnyCase, nilId } from '../../src/id-format.ts'
 import type { Module } from '../../src/module.ts'
+import { nextLink } from '../../src/reads/pages.ts'
+import { unavailable } from '../../src/responses/errors.ts'
+import {
+  streamStart,
+  type Chunks,
+  encode,
+  heartbeat,
+  heartbeatMs,
+} from '../../src/responses/server-sent-events.ts'
+import { checked, Input } from '../../src/schema/input.ts'
+import { sampleId } from '../../src/schema/response.ts'
 import type { Services } from '../../src/services.ts'
-import { followProjects } from './follow-projects.ts'
+import type {
+  ListedVersion,
+  MoreProjects,
+  ProjectsSubscription,
+} from '../../src/subscriptions/visible-projects.ts'
+import { manyEventsView, streamedVersions } from './feed-schema.ts'
 import { projectHistory } from './project-history.ts'
 import { readManyEvents } from './read-many.ts'
 import { listEvents } from './reads.ts'
+import { openStreamResponse } from './stream.ts'
 import { taskHistory } from './task-history.ts'
 
 export const events: Module = {
@@ -26,3 +46,71 @@ export const feedRoutes = ({ callerGuard, readGuard, queryRoute }: RouteBuilders
         .use(readGuard)
         .post(...queryRoute('/read', readManyEvents(services), 'Read the events of many projects')),
     )
+
+const about =
+  'Sends server-sent events with the data `{projectId, version}`: first one for every project that the caller may see, then one for each project that gets a new version or becomes visible. The version is null for a project that the caller can no longer see. A stream lists about 1,000 projects, in the order of their ids. If the caller has more projects, an event of type `more` has the data `{told, last}`: the number of listed projects, and the id of the last one. `afterProject={last}` opens a stream of the next projects; if there are more projects at the start, the Link header leads to it. The stream sends states, not a history: a client that reconnects gets the state of every project again, and a slow client gets only the newest state of each project.'
+
+const ProjectsQuery = Input({
+  afterProject: Type.Optional(
+    checked<string>(isIdInAnyCase, {
+      type: 'string',
+      format: 'uuid',
+      description: 'The id of a project: the stream lists the projects after this id',
+      examples: [sampleId],
+    }),
+  ),
+})
+
+function followProjects(services: Services): Query {
+  const { subscriptions } = services
+  const stream = openStreamResponse(services)
+  return {
+    about,
+    input: ProjectsQuery,
+    operation: { id: 'followProjects', tag: 'Events' },
+    view: manyEventsView,
+    eventStream: streamedVersions,
+    isStreamOnly: true,
+    read: (reading) =>
+      stream(reading, async (signal) => {
+        const { userId, token } = reading.caller
+        const { afterProject = nilId } = reading.query as Static<typeof ProjectsQuery>
+        const scope = { userId, afterProject: canonicalId(afterProject), projects: token?.projects ?? null }
+        const subscription = await subscriptions.subscribeToAll(scope, signal)
+        const { more } = subscription
+        return {
+          headers: more && { link: nextLink(reading.request.url, 'afterProject', more.last) },
+          chunks: streamProjects(services, reading, subscription, signal),
+        }
+      }),
+  }
+}
+
+async function* streamProjects(
+  { authenticate, subscriptions }: Services,
+  { request }: ReadRequest,
+  projects: ProjectsSubscription,
+  signal: AbortSignal,
+): Chunks {
+  yield streamStart()
+  let sentAt = performance.now()
+  while (!signal.aborted) {
+    if (subscriptions.hasEnded()) throw unavailable('The server is shutting down; connect again')
+    if (projects.isOverfull) throw unavailable('The stream has too many projects; connect again')
+    const leftMs = sentAt + heartbeatMs - performance.now()
+    if (leftMs > 0) await projects.waitForChanges(leftMs)
+    await authenticate.caller(request)
+    const { versions, more } = projects.takeChanges()
+    const text = versions.map(messageOf).join('') + (more ? moreMessage(more) : '')
+    if (!text && performance.now() < sentAt + heartbeatMs) continue
+    yield text ? encode(text) : heartbeat()
+    sentAt = performance.now()
+  }
+}
+
+/**
+ * A message with a version has no `event`, so that an EventSource calls `onmessage`. No message has an `id`, because a
+ * stream cannot be resumed.
+ */
+const messageOf = (state: ListedVersion): string => `data: ${JSON.stringify(state)}\n\n`
+const moreMessage = (more: MoreProjects): string => `event: more\ndata: ${JSON.stringify(more)}\n\n`
