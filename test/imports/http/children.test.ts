@@ -11,7 +11,9 @@ test('a sub-task that becomes a task names its parent, and the parent names it',
     'Cast the frame,MILL-2,2,Sub-task,1,In two parts',
     'Melt brass,MILL-3,3,Sub-task,1,',
   )
-  const { tasks } = await importFile('jira', jira)
+  const { tasks, messages } = await importFile('jira', jira)
+  const reason = 'because it has sub-items, comments or a description'
+  expect(messages.join('\n')).toContain(`The sub-item of "Build the mill" became a task, ${reason}`)
   expect(tasks).toMatchObject([
     {
       description:

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { ImportedItem } from '../../../modules/imports/items.ts'
+import { upTo } from '../../races/pair.ts'
 import { cases } from '../../support/depth.ts'
 import { openRunScene } from './scene.ts'
 
@@ -85,4 +86,15 @@ test('a dry run has the report of the later import, and changes nothing', async 
     }),
     { numRuns: cases(6) },
   )
+})
+
+test('a dry run with more labels than a project can have has the report of the later import', async () => {
+  const { owner, projectId } = await newProject()
+  const tasks = upTo(600).map((n): ImportedItem => {
+    return { kind: 'task', row: n, key: `${n}`, title: 'Task', labels: [`label ${n}`] }
+  })
+  const { id: _, ...dry } = await importItems(owner, projectId, tasks, { dryRun: true })
+  const { id: __, ...real } = await importItems(owner, projectId, tasks)
+  expect(real.lines.filter(({ message }) => message.includes('at most 500 labels'))).toHaveLength(100)
+  expect(dry).toEqual(real)
 })

@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib'
 import { expect, test } from 'bun:test'
 import type { ImportedItem } from '../../../modules/imports/items.ts'
 import { upTo } from '../../races/pair.ts'
@@ -6,59 +7,6 @@ import { comment, task } from './items.ts'
 import { fileOf, openRunScene, tasksOf } from './scene.ts'
 
 const { newProject, importItems, queue, work, resultOf } = await openRunScene()
-
-test('imports tasks with their labels, subtasks and comments', async () => {
-  const { owner, projectId } = await newProject()
-  const result = await importItems(owner, projectId, [
-    { kind: 'label', row: 1, name: 'bug', color: '#ff0000' },
-    task('1', {
-      ...{ list: 'Doing', labels: ['bug', 'Urgent'], priority: 'HIGH', description: 'In brass' },
-      ...{ createdAt: '2020-01-02T03:04:05Z', author: { name: 'Ada' }, dueDate: '2030-01-01' },
-    }),
-    task('2', { list: 'Ideas' }),
-    { kind: 'subtask', row: 3, task: '1', title: 'Measure', completed: true },
-    { kind: 'subtask', row: 4, task: '1', title: 'Cut', completed: false },
-    {
-      kind: 'comment',
-      row: 5,
-      task: '1',
-      key: 'c1',
-      text: 'Oil it',
-      author: { name: 'Bob' },
-      createdAt: '2021-01-01',
-    },
-  ])
-  expect(result).toMatchObject({
-    ...{ state: 'done', error: null, lines: [] },
-    counts: { read: 2, created: 2, updated: 0, unchanged: 0, rejected: 0 },
-    mapping: { statuses: { Doing: 'IN_PROGRESS', Ideas: null } },
-  })
-  const [first, second] = await tasksOf(owner, projectId)
-  const labels = (await owner.get(`/projects/${projectId}/labels`)).body
-  expect(labels.map(({ name }) => name).sort()).toEqual(['Ideas', 'Urgent', 'bug'])
-  expect(first).toMatchObject({
-    ...{
-      title: 'Task 1',
-      status: 'IN_PROGRESS',
-      priority: 'HIGH',
-      description: 'In brass',
-      externalId: 'planka:1',
-    },
-    ...{ createdAt: '2020-01-02T03:04:05.000Z', importedAuthor: 'Ada', dueDate: '2030-01-01T00:00:00.000Z' },
-  })
-  expect(second).toMatchObject({
-    status: 'TODO',
-    labelIds: [labels.find(({ name }) => name === 'Ideas')!.id],
-  })
-  const subtasks = (await owner.get(`/tasks/${first!.id}/subtasks`)).body
-  expect(subtasks.map(({ title, completed }) => [title, completed])).toEqual([
-    ['Measure', true],
-    ['Cut', false],
-  ])
-  expect((await owner.get(`/tasks/${first!.id}/comments`)).body).toMatchObject([
-    { text: 'Oil it', importedAuthor: 'Bob', authorId: owner.id, createdAt: '2021-01-01T00:00:00.000Z' },
-  ])
-})
 
 test('sorts imported tasks by their time of creation, and gives them the order of the file in the project', async () => {
   const { owner, projectId } = await newProject()
@@ -130,43 +78,6 @@ test('finds people, statuses, labels and options in another Unicode form', async
   expect((await owner.get(`/projects/${projectId}/labels`)).body).toHaveLength(1)
 })
 
-test('names the fields of a sub-item that becomes a subtask', async () => {
-  const { owner, projectId } = await newProject()
-  const { lines } = await importItems(owner, projectId, [
-    { kind: 'field', row: 1, key: 'losung', name: 'Lösung', type: 'text' },
-    task('1'),
-    task('DOIT-2', { row: 3, parent: '1', fields: { losung: 'Fertig' } }),
-    task('3', { parent: '9' }),
-  ])
-  expect(lines.map(({ message }) => message).sort()).toEqual([
-    "At the foot of the task's description: Key: DOIT-2; Lösung: Fertig",
-    'The parent "9" is not in the file. At the foot of the description: Parent: 9',
-  ])
-  expect((await tasksOf(owner, projectId))[0]).toMatchObject({
-    description: 'Subtask "Task DOIT-2": Key: DOIT-2; Lösung: Fertig',
-  })
-})
-
-test('a sub-item with a description becomes a task', async () => {
-  const { owner, projectId } = await newProject()
-  const { lines } = await importItems(owner, projectId, [
-    task('1'),
-    task('2', { parent: '1', description: 'before the brass arrives' }),
-    task('3', { parent: '1', description: ' \n' }),
-  ])
-  expect(lines.map(({ externalId, message }) => [externalId, message])).toEqual([
-    [
-      'planka:2',
-      'The sub-item of "Task 1" became a task, because it has sub-items, comments or a description',
-    ],
-  ])
-  const tasks = await tasksOf(owner, projectId)
-  expect(tasks.map(({ title, description }) => [title, description])).toEqual([
-    ['Task 1', 'Sub-item: 2 Task 2'],
-    ['Task 2', 'before the brass arrives\n\n---\nParent: 1'],
-  ])
-})
-
 const unchanged = (read: number) => ({ read, created: 0, updated: 0, unchanged: read, rejected: 0 })
 
 test('adds a parent and blockers that are not in the file to the foot of the description', async () => {
@@ -206,19 +117,6 @@ test('adds blockers above the limit to the foot of the description', async () =>
   expect((await importItems(owner, projectId, file)).counts).toEqual(unchanged(53))
 })
 
-test('links a blocker that only the project has', async () => {
-  const { owner, projectId } = await newProject()
-  const file = [task('1', { blockedBy: ['2'] })]
-  await importItems(owner, projectId, file)
-  expect(await tasksOf(owner, projectId)).toMatchObject([{ description: 'Blocked by: 2', blockedByIds: [] }])
-  await importItems(owner, projectId, [task('2')])
-  const { lines: planned } = await importItems(owner, projectId, file, { dryRun: true })
-  const { lines } = await importItems(owner, projectId, file)
-  expect([planned, lines]).toEqual([[], []])
-  const [one, two] = await tasksOf(owner, projectId)
-  expect(one).toMatchObject({ blockedByIds: [two!.id] })
-})
-
 test('adds as many lines of sub-items to a description as it has space for', async () => {
   const { owner, projectId } = await newProject()
   const parts = upTo(4_000).map((n) => task(`${n + 10}`, { parent: '1', labels: ['brass'] }))
@@ -239,4 +137,16 @@ test('keeps the highest number that a task can have, without a statement for eac
   const number = 1_000_000_000
   expect(await importItems(owner, projectId, [task('1', { number })])).toMatchObject({ state: 'done' })
   expect(await tasksOf(owner, projectId)).toMatchObject([{ number }])
+})
+
+test.each<[string, string | Uint8Array, RegExp]>([
+  ['a broken archive', gzipSync('x'.repeat(5_000)).subarray(0, 20), /gzip archive is broken/],
+  ['an unexpected error of the reader', '{"kind":', /^The file cannot be read: /],
+])('%s ends the import as failed, and changes nothing', async (_, file, error) => {
+  const { owner, projectId } = await newProject()
+  const id = await queue(owner, projectId, file)
+  await work(id)
+  const result = await resultOf(id)
+  expect([result.state, result.counts.created]).toEqual(['failed', 0])
+  expect(result.error).toMatch(error)
 })

@@ -2,6 +2,7 @@ import type { ImportedItem } from '../../../modules/imports/items.ts'
 import type { Mapping } from '../../../modules/imports/mapping.ts'
 import type { Reader } from '../../../modules/imports/readers/reader.ts'
 import type { ImportRow } from '../../../modules/imports/rows.ts'
+import type { Services } from '../../../src/services.ts'
 import type { Caller } from '../../../src/identity/rights.ts'
 import { newId } from '../../../src/ids.ts'
 import { SliceEnded, type Throttle } from '../../../workers/throttle.ts'
@@ -40,6 +41,9 @@ export interface Line {
 /** Neither pauses nor ends a slice. */
 export const fast: Throttle = { batchRows: 500, pauseMs: 0, pauses: () => 0 }
 
+/** Ends the slice after each batch, as a stopping worker does. */
+export const perBatch: Throttle = { batchRows: 500, pauseMs: 0, isOver: () => true, isStopping: () => false }
+
 export async function openRunScene(batchRows = 200) {
   const { service, client, sql } = await openScene()
   const { services } = service
@@ -63,7 +67,34 @@ export async function openRunScene(batchRows = 200) {
     return id
   }
 
-  const execute = openRunImport(services, { readers: { planka: lineReader }, batchRows })
+  const readers = { planka: lineReader }
+  const execute = openRunImport(services, { readers, batchRows })
+
+  /** Returns a worker that calls `onCommit` after each commit of a batch, before it records the outcomes. */
+  function workerWith(onCommit: (n: number) => Promise<unknown>) {
+    let commits = 0
+    const runHere: Services['runHere'] = async (request) => {
+      const reply = await services.runHere(request)
+      await onCommit(++commits)
+      return reply
+    }
+    const own = { ...services, runHere }
+    return { run: openRunImport(own, { readers, batchRows }), undo: openUndoImport(own) }
+  }
+
+  /** Counts the rows of a project. */
+  async function rowsOf(projectId: string) {
+    const [row] = await sql<Record<string, number>[]>`
+      with t as materialized (select id, blocked_by_ids from tasks where project_id = ${projectId})
+      select count(*)::int4 as tasks, count(blocked_by_ids)::int4 as links,
+        (select count(*)::int4 from subtasks s join t on t.id = s.task_id) as subtasks,
+        (select count(*)::int4 from comments c join t on t.id = c.task_id) as comments,
+        (select count(*)::int4 from labels where project_id = ${projectId}) as labels,
+        (select count(*)::int4 from task_fields where project_id = ${projectId}) as fields,
+        (select count(description)::int4 from projects where id = ${projectId}) as descriptions
+      from t`
+    return { ...row! }
+  }
 
   /** Runs a queued import, as a worker does. `throttle` may end slices, after which the import continues. */
   async function work(importId: string, throttle: Throttle = fast, run = execute): Promise<number> {
@@ -95,10 +126,15 @@ export async function openRunScene(batchRows = 200) {
   const executeUndo = openUndoImport(services)
 
   /** Undoes an import, as a worker does. */
-  async function undo(owner: Person, id: string, throttle?: Throttle, run = executeUndo) {
+  async function undo(
+    owner: Person,
+    id: string,
+    throttle?: Throttle,
+    run = executeUndo,
+    caller: Caller = { userId: owner.id },
+  ) {
     await sql`update imports set undo_state = 'queued' where id = ${id}`
-    const caller = JSON.stringify({ userId: owner.id })
-    await work(id, throttle, (data, slice) => run({ ...data, caller }, slice))
+    await work(id, throttle, (data, slice) => run({ ...data, caller: JSON.stringify(caller) }, slice))
     const [row] = await sql<{ undoState: string; undone: number; kept: number }[]>`
       select undo_state, undone, kept from imports where id = ${id}`
     const { lines } = await resultOf(id)
@@ -106,7 +142,20 @@ export async function openRunScene(batchRows = 200) {
   }
 
   return {
-    ...{ service, services, client, sql, queue, work, resultOf, execute, undo },
+    ...{
+      service,
+      services,
+      client,
+      sql,
+      queue,
+      work,
+      resultOf,
+      execute,
+      undo,
+      executeUndo,
+      workerWith,
+      rowsOf,
+    },
     async newProject() {
       const owner = await register(client)
       return { owner, projectId: (await make(owner, '/projects', { name: 'P' })).id }

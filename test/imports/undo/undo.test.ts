@@ -98,20 +98,6 @@ test('restores the tasks that a second import changed, after which the first imp
   expect(await tasksOf(owner, projectId)).toEqual([])
 })
 
-test('continues after each batch, and skips events that are already undone', async () => {
-  const { owner, projectId } = await newProject()
-  const { id } = await importItems(owner, projectId, items)
-  const [batch] = await sql<
-    { seq: number }[]
-  >`select max(seq)::float8 as seq from import_batches where import_id = ${id}`
-  expect((await owner.post(`/projects/${projectId}/undo`, { batch: batch!.seq })).status).toBe(200)
-  let slices = 0
-  const perBatch = { batchRows: 1, pauseMs: 0, isOver: () => ++slices > 0 }
-  expect(await undo(owner, id, perBatch)).toMatchObject({ undoState: 'done', undone: 3, kept: 0 })
-  expect(slices).toBeGreaterThan(1)
-  expect(await tasksOf(owner, projectId)).toEqual([])
-})
-
 test('a second undo replaces the counts and the lines of the first undo', async () => {
   const { owner, projectId } = await newProject()
   const first = await importItems(owner, projectId, items)
