@@ -1,11 +1,10 @@
 import { expect, test } from 'bun:test'
 import { invite, make } from '../support/client.ts'
 import { openScene } from '../support/scene.ts'
-import { connect } from './mcp-client.ts'
-import { maxAnswerCharacters } from './token-count.ts'
+import { connect, maxAnswerCharacters } from './mcp-client.ts'
 
 const { service, ada, bea } = await openScene(['Ada', 'Bea'])
-const { call } = await connect(service, ada.token)
+const { call, pagesOf } = await connect(service, ada.token)
 const engine = await make(ada, '/projects', { name: 'Engine' })
 await invite(ada, engine.id, bea)
 const brass = await make(ada, `/projects/${engine.id}/labels`, { name: 'Brass' })
@@ -18,7 +17,6 @@ const wheels = await make(ada, '/tasks', { projectId: engine.id, title: 'Oil the
 interface Answer {
   tasks: Record<string, unknown>[]
   version?: number
-  next?: string
 }
 const find = async (args: object) => (await call<Answer>('find', args)).body
 const titles = async (args: object) => (await find(args)).tasks.map(({ title }) => title)
@@ -137,15 +135,9 @@ for (const [sort, fields] of [
       }
     })
     expect((await ada.post(`/projects/${id}/batch`, { operations })).status).toBe(200)
-    const found: string[] = []
-    let next: string | undefined
-    do {
-      const { text, body } = await call<Answer>('find', { project: id, fields, sort, next, text: ' ' })
-      expect(text.length).toBeLessThanOrEqual(maxAnswerCharacters)
-      expect(body.tasks.length).toBeGreaterThan(0)
-      found.push(...body.tasks.map(({ title }) => String(title)))
-      next = body.next
-    } while (next)
+    const pages = await pagesOf<Answer>('find', { project: id, fields, sort, text: ' ' })
+    for (const { tasks } of pages) expect(tasks.length).toBeGreaterThan(0)
+    const found = pages.flatMap(({ tasks }) => tasks.map(({ title }) => String(title)))
     const expected = operations.map(({ title }) => title.trim())
     expect(sort === '-dueDate' ? found.reverse() : found).toEqual(expected)
   })
@@ -161,13 +153,8 @@ test('words select tasks by titles, descriptions, subtasks and comments, and pag
     expect([text, await titles({ project, text })]).toEqual([text, ['Cast']])
   expect(await titles({ project, text: 'cast -iron' })).toEqual([])
   expect(await titles({ project, text: '"number 14"' })).toEqual(['Number 14'])
-  const found: unknown[] = []
-  let next: string | undefined
-  do {
-    const page = await find({ project, text: 'number 14', limit: 4, next })
-    found.push(...page.tasks.map(({ number }) => number))
-    next = page.next
-  } while (next)
+  const pages = await pagesOf<Answer>('find', { project, text: 'number 14', limit: 4 })
+  const found = pages.flatMap(({ tasks }) => tasks.map(({ number }) => number))
   expect(found).toEqual([15, ...Array.from({ length: 10 }, (_, n) => 141 + n)])
 })
 

@@ -1,6 +1,9 @@
+import { expect } from 'bun:test'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import type { TestService } from '../support/service.ts'
 
+/** The maximum number of characters of an answer. */
+export const maxAnswerCharacters = 20_000
 export const modes = ['auto', 'legacy', { pin: '2026-07-28' }] as const
 type Mode = (typeof modes)[number]
 
@@ -20,5 +23,16 @@ export async function connect({ fetch }: Pick<TestService, 'fetch'>, token = '',
     const text = content.map((one) => (one.type === 'text' ? one.text : '')).join()
     return { isError, text, body: JSON.parse(text) as T }
   }
-  return { client, call, close: () => client.close() }
+  /** Returns the answers of all pages, each of which has at most the allowed characters. */
+  async function pagesOf<T>(name: string, args: object): Promise<(T & { next?: string })[]> {
+    const pages: (T & { next?: string })[] = []
+    do {
+      const given = { ...args, next: pages.at(-1)?.next }
+      const { text, body, isError } = await call<T & { next?: string }>(name, given)
+      expect([isError, text.length <= maxAnswerCharacters]).toEqual([false, true])
+      pages.push(body)
+    } while (pages.at(-1)!.next)
+    return pages
+  }
+  return { client, call, pagesOf, close: () => client.close() }
 }

@@ -2,10 +2,9 @@ import { expect, test } from 'bun:test'
 import { invite, make } from '../support/client.ts'
 import { openScene } from '../support/scene.ts'
 import { connect } from './mcp-client.ts'
-import { maxAnswerCharacters } from './token-count.ts'
 
 const { service, ada, bea } = await openScene(['Ada', 'Bea'])
-const { call } = await connect(service, ada.token)
+const { call, pagesOf } = await connect(service, ada.token)
 const engine = await make(ada, '/projects', { name: 'Engine', description: 'All of it' })
 const member = await invite(ada, engine.id, bea, 'EDITOR')
 const label = await make(ada, `/projects/${engine.id}/labels`, { name: 'Brass' })
@@ -16,20 +15,9 @@ const subtask = await make(ada, `/tasks/${task.id}/subtasks`, { title: 'Measure'
 const comment = await make(bea, `/tasks/${task.id}/comments`, { text: 'In brass' })
 
 interface Pages {
-  next?: string
   [list: string]: unknown
 }
 
-/** Returns the answers of all pages, each of which has at most the allowed characters. */
-async function pagesOf(name: string, args: object): Promise<Pages[]> {
-  const pages: Pages[] = []
-  do {
-    const { text, body, isError } = await call<Pages>(name, { ...args, next: pages.at(-1)?.next })
-    expect([isError, text.length <= maxAnswerCharacters]).toEqual([false, true])
-    pages.push(body)
-  } while (pages.at(-1)!.next)
-  return pages
-}
 const listed = (pages: Pages[], list: string) => pages.flatMap((page) => (page[list] ?? []) as Pages[])
 
 test('projects lists projects, and shows one with its members, labels and fields', async () => {
@@ -67,7 +55,7 @@ test('get shows all of a long description and of long comments, over several ans
   ]
   const long = await make(ada, '/tasks', { projectId: engine.id, title: 'T', description: texts[0]!.trim() })
   for (const text of texts) await make(ada, `/tasks/${long.id}/comments`, { text: text.trim() })
-  const pages = await pagesOf('get', { id: long.id })
+  const pages = await pagesOf<Pages>('get', { id: long.id })
   expect(pages.map(({ description = '' }) => description).join('')).toBe(texts[0]!.trim())
   const byId = Map.groupBy(listed(pages, 'comments'), ({ id }) => id)
   const whole = [...byId.values()].map((parts) => parts.map(({ text }) => text).join(''))
@@ -111,7 +99,7 @@ test('history shows the events of a deleted task, and the project of events in o
     ['task.created', engine.id],
   ])
   await ada.delete(`/tasks/${moved.id}`)
-  const inBoat = await pagesOf('history', { id: moved.id, project: 'Boat' })
+  const inBoat = await pagesOf<Pages>('history', { id: moved.id, project: 'Boat' })
   expect(types(inBoat)).toEqual([
     ['task.deleted', undefined],
     ['task.moved_in', undefined],
@@ -122,7 +110,7 @@ test('pages of history contain every event once, newest first', async () => {
   const { id } = await make(ada, '/projects', { name: 'Log' })
   const operations = Array.from({ length: 400 }, (_, n) => ({ op: 'task.create', title: `图纸 ${n}` }))
   await ada.post(`/projects/${id}/batch`, { operations })
-  const seqs = listed(await pagesOf('history', { project: id }), 'history').map(({ seq }) => seq)
+  const seqs = listed(await pagesOf<Pages>('history', { project: id }), 'history').map(({ seq }) => seq)
   expect(seqs).toEqual(Array.from({ length: 401 }, (_, n) => 401 - n))
 })
 
@@ -130,7 +118,7 @@ test('changes lists each event once, and waits for the next event', async () => 
   const { id } = await make(ada, '/projects', { name: 'Feed' })
   const operations = Array.from({ length: 300 }, (_, n) => ({ op: 'task.create', title: `Task ${n}` }))
   await ada.post(`/projects/${id}/batch`, { operations })
-  const pages = await pagesOf('changes', { project: 'Feed', after: 1 })
+  const pages = await pagesOf<Pages>('changes', { project: 'Feed', after: 1 })
   const seqs = listed(pages, 'changes').map(({ seq }) => seq)
   expect(seqs).toEqual(Array.from({ length: 300 }, (_, n) => n + 2))
   const { after } = pages.at(-1)!

@@ -1,11 +1,10 @@
 import { expect, test } from 'bun:test'
 import { invite, make, versionOf } from '../support/client.ts'
 import { openScene } from '../support/scene.ts'
-import { connect } from './mcp-client.ts'
-import { maxAnswerCharacters } from './token-count.ts'
+import { connect, maxAnswerCharacters } from './mcp-client.ts'
 
 const { service, ada, bea } = await openScene(['Ada', 'Bea'])
-const { call } = await connect(service, ada.token)
+const { call, pagesOf } = await connect(service, ada.token)
 const asBea = await connect(service, bea.token)
 const { call: callAgain } = await connect(service, ada.token)
 
@@ -83,18 +82,9 @@ test('applies and undoes 500 operations, and returns the ids in pages', async ()
   const { id } = await newProject()
   const operations = Array.from({ length: 500 }, (_, n) => ({ op: 'task.create', title: `Tooth ${n}` }))
   const args = { project: id, key: newKey(), operations }
-  const ids = new Set<string>()
-  let next: string | undefined
-  do {
-    const { body, text } = await call<{ rows: { id: string }[]; next?: string; batch: number }>('apply', {
-      ...args,
-      next,
-    })
-    for (const row of body.rows) ids.add(row.id)
-    next = body.next
-    expect(text.length).toBeLessThanOrEqual(maxAnswerCharacters)
-    expect(body.batch).toBe(3)
-  } while (next)
+  const pages = await pagesOf<{ rows: { id: string }[]; batch: number }>('apply', args)
+  const ids = new Set(pages.flatMap(({ rows }) => rows.map(({ id }) => id)))
+  for (const { batch } of pages) expect(batch).toBe(3)
   expect([ids.size, await versionOf(ada, id)]).toEqual([500, 502])
   const undone = await call('undo', { project: id, key: newKey(), batch: 3 })
   expect(undone.body).toMatchObject({ version: 1002, batch: 503, events: 500 })
