@@ -63,7 +63,7 @@ export const fields = {
     defaultValue: 'MEDIUM' as const,
     lists: 'lines',
     filter: { index: 'sorted' },
-    otherHeaders: 'importance,urgency,priority name',
+    otherHeaders: 'importance,urgency,priority name,prio',
   }),
   dueDate: taskField({
     kind: kinds.instant,

@@ -9,12 +9,12 @@ import { byWord, cut, nameIn } from './texts.ts'
 type Status = NonNullable<TaskItem['status']>
 
 /** The usual names in English, Spanish, German, French, Portuguese and Polish, without white space. */
-const known = byWord<Status>({
+const knownStatus = byWord<Status>({
   TODO: `todo,tobedone,backlog,open,new,notstarted,unstarted,planned,queued,ready,readyfordevelopment,selectedfordevelopment,reopened,unconfirmed,confirmed,acknowledged,submitted,triage,triaged,unscheduled,needsaction,porhacer,tareasporhacer,pendiente,zuerledigen,offen,
     geplant,àfaire,afaire,ouvert,afazer,tarefaspendentes,itenspendentes,pendente,dozrobienia,otwarte`,
   IN_PROGRESS: `doing,inprogress,progress,wip,workinprogress,indevelopment,indev,started,active,ongoing,underway,working,workingonit,assigned,indeterminate,
     review,inreview,codereview,underreview,readyforreview,testing,intesting,intest,inqa,qa,readyfortesting,readyforqa,encurso,enprogreso,enrevisión,inarbeit,
-    inbearbeitung,inprüfung,encours,enrevue,emandamento,emprogresso,emrevisão,wtoku,wtrakcie`,
+    inbearbeitung,läuft,inprüfung,encours,enrevue,emandamento,emprogresso,emrevisão,wtoku,wtrakcie`,
   DONE: `done,closed,complete,completed,finished,resolved,archive,archived,released,shipped,deployed,accepted,verified,fixed,listo,hecho,finalizado,finalizada,terminado,cerrado,
     fertig,erledigt,abgeschlossen,geschlossen,terminé,terminée,fini,fermé,concluído,concluída,itensconcluídos,feito,fechado,gotowe,zrobione,ukończone,
     zakończone`,
@@ -26,10 +26,19 @@ const lettersOf = (list: string): string =>
     .replace(/^\P{L}+/u, '')
     .replace(/[^\p{L}\p{N}]+/gu, '')
 
+const isDropped = byWord({
+  dropped: `cancelled,canceled,cancel,wontfix,wontdo,duplicate,duplicated,rejected,declined,abandoned,obsolete,invalid,removed,dropped,
+    discarded,cancelado,cancelada,rechazado,rechazada,descartado,descartada,abgebrochen,verworfen,abgelehnt,storniert,annulé,
+    annulée,abandonné,rejeté,rejetée,rejeitado,rejeitada,anulowane,anulowano,odrzucone,odrzucono`,
+})
+
+/** Returns the status of tasks in a list that becomes a label. */
+export const statusOfLabel = (list: string): Status => (isDropped(lettersOf(list)) ? 'DONE' : 'TODO')
+
 /** Returns the status of a list's tasks; null if the list becomes a label. */
 export function statusOf(list: string, { statuses }: Mapping): Status | null {
   const given = valueFor(statuses, list)
-  return given === undefined ? (known.get(lettersOf(list)) ?? null) : given
+  return given === undefined ? (knownStatus(lettersOf(list)) ?? null) : given
 }
 
 /** The owner or a member of the project. */

@@ -10,7 +10,7 @@ import type { ChildItem, ImportedPerson, SubtaskItem, TaskItem } from '../items.
 import type { Mapping } from '../mapping.ts'
 import type { Source } from '../sources.ts'
 import { type FieldSpec, valuesOf } from './fields.ts'
-import { maxLabelName, type People, statusOf, textOfPerson } from './names.ts'
+import { maxLabelName, type People, statusOf, statusOfLabel, textOfPerson } from './names.ts'
 import type { Notes } from './notes.ts'
 import { cut, isBlank, nameIn } from './texts.ts'
 
@@ -70,7 +70,7 @@ class Conversion {
     const list = item.list && !isBlank(item.list) ? item.list : undefined
     const listStatus = list === undefined ? undefined : statusOf(list, this.context.mapping)
     const labels = listStatus === null ? [list!, ...(item.labels ?? [])] : item.labels
-    const status = item.status ?? (listStatus === null ? 'TODO' : listStatus)
+    const status = item.status ?? (listStatus === null ? statusOfLabel(list!) : listStatus)
     const given: Values = { ...item, labels, status }
     const values: Values = { title: this.name('title', item.title, CreateTask.properties.title) }
     for (const [name, field] of taskFields) {
@@ -238,7 +238,7 @@ export function subtaskOf(
 ): { subtask: SubtaskItem; line?: string } {
   const { row, key, parent = '', title, createdAt, orderMs, messages = [] } = item
   const listStatus = item.list ? statusOf(item.list, mapping) : undefined
-  const status = item.status ?? listStatus
+  const status = item.status ?? (listStatus === null ? statusOfLabel(item.list!) : listStatus)
   const values = taskFields.flatMap(([name, field]): [string, unknown][] => {
     const header = headerOf(name, field)
     const isShown = name !== 'status' && name !== 'externalId' && name !== 'description'

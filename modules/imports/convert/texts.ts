@@ -45,10 +45,16 @@ export function nameIn(text: string, max: number): string | undefined {
   return isBlank(name) ? undefined : name
 }
 
-/** Returns a map from each word to the name of its list. @param lists words, separated by commas */
-export const byWord = <Name extends string>(lists: Record<Name, string>): ReadonlyMap<string, Name> =>
-  new Map(
+/** Returns a text in lower case without accents, because people omit accents. */
+export const withoutAccents = (text: string): string =>
+  text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
+
+/** Returns a function from a word, with or without accents, to the name of its list. @param lists words, separated by commas */
+export function byWord<Name extends string>(lists: Record<Name, string>) {
+  const names = new Map(
     (Object.entries(lists) as [Name, string][]).flatMap(([name, words]) =>
-      words.split(',').map((word) => [word.trim(), name] as const),
+      words.split(',').map((word) => [withoutAccents(word.trim()), name] as const),
     ),
   )
+  return (word: string): Name | undefined => names.get(withoutAccents(word))
+}

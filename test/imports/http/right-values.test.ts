@@ -18,6 +18,14 @@ test.each(['UTC', 'Europe/Berlin', 'America/New_York', 'Pacific/Kiritimati'])(
   },
 )
 
+test('milliseconds at midnight in the given time zone are a date', async () => {
+  const file = csv('Title,Due date,Created', 'Draw,1767222000000,1767222000000', 'Oil,1767222001000,')
+  const { tasks } = await importFile('csv', file, { mapping: { timeZone: 'Europe/Berlin' } })
+  const [draw, oil] = tasks
+  expect(draw).toMatchObject({ dueDate: '2026-01-01T00:00:00.000Z', createdAt: '2025-12-31T23:00:00.000Z' })
+  expect(oil!.dueDate).toBe('2025-12-31T23:00:01.000Z')
+})
+
 interface Case {
   source?: string
   file: string | object
@@ -103,10 +111,15 @@ const cases: Record<string, Case> = {
   'Trello, exported as CSV': {
     file: csv(
       'Card ID,Card Name,Card Description,Labels,Members,Due Date,List Name,Due Complete',
-      'c,Draw,In ink,bug,Ada,2026-11-20T10:00:00.000Z,Doing,true',
+      'c,Draw,In ink,"bug (red),(sky),cut (two)",Ada,2026-11-20T10:00:00.000Z,Doing,true',
     ),
     tasks: [
-      { externalId: 'csv:c', status: 'DONE', labels: ['bug'], description: 'In ink\n\n---\nAssignee: Ada' },
+      {
+        externalId: 'csv:c',
+        status: 'DONE',
+        labels: expect.arrayContaining(['bug', 'sky', 'cut (two)']),
+        description: 'In ink\n\n---\nAssignee: Ada',
+      },
     ],
   },
   GitLab: {
@@ -205,6 +218,114 @@ const cases: Record<string, Case> = {
     ),
     tasks: [{ description: 'Blocked by: Melt\nBlocking: Ship\nParent: Elsewhere' }, { title: 'Draw' }],
     messages: ['Blocked tasks are not in the file'],
+  },
+  'Redmine in French, with headers without accents': {
+    file: csv(
+      '#;Tâche parente;Statut;Priorité;Sujet;Auteur;Assigné à;Echéance;% réalisé;Créé',
+      '7;;Rejeté;Bas;Fondre;Ada;Eve;20/11/2026;50;01/11/2026 10:00',
+      '8;;Nouveau;Immédiat;Couler;Ada;;1er décembre 2026 à 14h30;0;',
+    ),
+    tasks: [
+      {
+        ...{ status: 'DONE', labels: ['Rejeté'], priority: 'LOW', importedAuthor: 'Ada' },
+        ...{ dueDate: '2026-11-20T00:00:00.000Z', createdAt: '2026-11-01T10:00:00.000Z' },
+      },
+      { priority: 'HIGH', dueDate: '2026-12-01T14:30:00.000Z' },
+    ],
+  },
+  'tasks that were dropped, and keep the label': {
+    file: csv('Title,Status', "Draw,Won't fix", 'Oil,Cancelled', 'Cut,On hold'),
+    tasks: [
+      { status: 'DONE', labels: ["Won't fix"] },
+      { status: 'DONE', labels: ['Cancelled'] },
+      { status: 'TODO', labels: ['On hold'] },
+    ],
+  },
+  'the progress from the list if the status is only open or closed': {
+    file: csv('Title,Status,Column', 'Draw,Open,Work in progress', 'Oil,Closed,Work in progress'),
+    tasks: [{ status: 'IN_PROGRESS' }, { status: 'DONE' }],
+  },
+  'Notion with ids, in which tasks refer to titles': {
+    file: csv(
+      'Name,ID,Parent item,Blocked by',
+      '"Draw, in ink",T-1,,',
+      'Cut,T-2,"Draw, in ink (https://www.notion.so/Draw-1)",',
+      'Oil,T-3,,"Draw, in ink (https://www.notion.so/Draw-1), Gone (https://www.notion.so/Gone-2)"',
+      'Ship,T-4,,T-1 T-3',
+    ),
+    tasks: [
+      { externalId: 'csv:T-1', subtasks: [{ title: 'Cut' }] },
+      {
+        blockedByIds: [expect.anything()],
+        description: expect.stringContaining('Blocked by: Gone (https://www.notion.so/Gone-2)'),
+      },
+      { blockedByIds: [expect.anything(), expect.anything()] },
+    ],
+  },
+  'Azure DevOps, whose columns of titles show the level': {
+    file: csv(
+      'ID,Work Item Type,Title 1,Title 2,Assigned To,State,Priority',
+      '1,Feature,Draw,,Jim <jim@example.com>,Active,1',
+      '2,Task,,Cut,,Removed,4',
+      '3,Feature,Oil,,,New,2',
+    ),
+    tasks: [
+      {
+        ...{ title: 'Draw', status: 'IN_PROGRESS', priority: 'HIGH' },
+        subtasks: [{ title: 'Cut', completed: true }],
+      },
+      { title: 'Oil', status: 'TODO', priority: 'MEDIUM' },
+    ],
+  },
+  'Microsoft Planner in German, below lines about the plan': {
+    file: csv(
+      'Planname;Werkstatt',
+      'Plan-ID;x',
+      'Aufgaben-ID;Aufgabenname;Bucketname;Status;Priorität;Zugewiesen an;Erstellt von;Abgeschlossen am;Prüflistenelemente;Bezeichnungen',
+      'p;Ink;Halle;In Bearbeitung;Wichtig;Ada;Eve;;one;Rot',
+      'q;Fold;Halle;;Niedrig;;Eve;15.11.2026;;',
+    ),
+    tasks: [
+      {
+        ...{
+          externalId: 'csv:p',
+          title: 'Ink',
+          status: 'IN_PROGRESS',
+          priority: 'HIGH',
+          importedAuthor: 'Eve',
+        },
+        ...{ labels: expect.arrayContaining(['Rot', 'Halle']), subtasks: [{ title: 'one' }] },
+      },
+      { status: 'DONE', priority: 'LOW' },
+    ],
+  },
+  'Microsoft Project': {
+    file: csv('ID,Name,Predecessors,Resource Names', '1,Draw,,Ada (ada@example.com)', '2,Cut,1FS+2 days,'),
+    tasks: [
+      { description: 'Assignee: Ada <ada@example.com>' },
+      { blockedByIds: [expect.anything()], description: null },
+    ],
+  },
+  'an abandoned task of TickTick': {
+    source: 'ticktick',
+    file: csv('List Name,Title,Status,taskId', 'Inbox,Draw,-1,a'),
+    tasks: [{ status: 'DONE', labels: expect.arrayContaining(['Abandoned', 'Inbox']) }],
+  },
+  'the order of day and month from the date of a change': {
+    file: csv('Title,Due,Updated', 'Draw,11/3/2026,11/21/2026 10:00'),
+    tasks: [{ dueDate: '2026-11-03T00:00:00.000Z' }],
+  },
+  'words and marks of spreadsheets': {
+    file: csv('Tarea;Prio;Estado;Completada', 'Pintar;alta;läuft;☐', 'Lavar;--;;Sí', 'Cortar;;;✅'),
+    tasks: [
+      { priority: 'HIGH', status: 'IN_PROGRESS', description: null },
+      { status: 'DONE', priority: 'MEDIUM', description: null },
+      { status: 'DONE', fields: {} },
+    ],
+  },
+  'dates that name no day': {
+    file: csv('Title,Due', 'Draw,every monday', 'Oil,1.12.'),
+    messages: ['it has no day, month and year', 'it has no year'],
   },
   'a time in an unknown time zone': {
     file: csv('Title,Due', 'Draw,2026-11-20 13:00 (XYZ)'),

@@ -117,7 +117,7 @@ test('the mapping takes precedence over the categories of Jira and the dates of 
   expect(ofJira).toContainEqual(['Build the mill', 'IN_PROGRESS'])
   expect(ofJira).not.toContainEqual([expect.anything(), 'DONE'])
   const canceled = (await statusesOf('linear', {})).filter(([, status]) => status === 'DONE').length
-  const mapped = await statusesOf('linear', { columns: { Canceled: null } })
+  const mapped = await statusesOf('linear', { statuses: { Canceled: 'TODO' } })
   expect(mapped.filter(([, status]) => status === 'DONE')).toHaveLength(canceled - 1)
 })
 

@@ -5,6 +5,7 @@ import type { Draft } from '../csv/cells.ts'
 import { csvReader, type CsvFormat } from '../csv/csv-reader.ts'
 import { childPrefix, declared, notImported, plain } from '../csv/headers.ts'
 import type { Row } from '../csv/rows.ts'
+import { trelloColors } from '../boards/colors.ts'
 
 const importedAuthor = plain('importedAuthor')
 
@@ -39,15 +40,46 @@ function finishOwn({ task }: Draft, row: Row, empty: object): void {
 const clickUp: CsvFormat = {
   priorities: { '1': 'HIGH', '2': 'HIGH', '3': 'MEDIUM', '4': 'LOW' },
   decode(text) {
-    if (/^\s*null\s*$/.test(text)) return ''
+    if (/^\s*(null|\[\]|\{\})\s*$/.test(text)) return ''
     return /^\s*\[\s*\{/.test(text) ? text : text.replaceAll('\\r\\n', '\n').replaceAll('\\n', '\n')
   },
+}
+
+/** The premium export of Trello writes `Brass (red)`, and ` (red)` for a label without a name. */
+const trello: CsvFormat = {
+  finish({ task }) {
+    task.labels &&= task.labels.map((label) => {
+      const [, name, color] = /^(.*?)\s*\((\w+)\)$/.exec(label) ?? []
+      return color && Object.hasOwn(trelloColors, color) ? name || color : label
+    })
+  },
+}
+
+/** In the results of a query for a tree, the columns `Title 1`, `Title 2` … show the level of a work item. */
+function azureDevOps(headers: string[]): CsvFormat {
+  const levels = headers.filter((header) => /^title \d+$/.test(header))
+  const ancestors: string[] = []
+  return {
+    columns: { ...Object.fromEntries(levels.map((level) => [level, null])), [levels[0] ?? 'title']: 'title' },
+    priorities: { '1': 'HIGH', '2': 'MEDIUM', '3': 'LOW', '4': 'LOW' },
+    ...(levels.length > 0 && {
+      finish({ task }, row) {
+        const level = levels.findIndex((name) => row.text(name) !== '')
+        if (level < 0) return
+        task.title = row.text(levels[level]!)
+        if (level > 0) task.parent ??= ancestors[level - 1]
+        ancestors.splice(level, Infinity, task.key)
+      },
+    }),
+  }
 }
 
 /** Reads any CSV file. Files with the columns of our own export need no mapping. */
 export const readCsv = csvReader(({ dates }, headers) => {
   const known = new Set(headers)
   if (csvColumns.every((name) => known.has(plain(name)))) return own(known)
+  if (known.has('card id') && known.has('list name')) return trello
+  if (known.has('work item type')) return azureDevOps(headers)
   // Microsoft Planner writes the columns Task ID and Task Name too, and buckets.
   if (!known.has('task id') || !known.has('task name') || known.has('bucket name')) return {}
   // Comments have dates such as 3/14/2024.

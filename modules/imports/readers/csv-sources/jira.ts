@@ -32,7 +32,7 @@ class JiraFormat implements CsvFormat {
       custom field development`),
     ...{ 'parent id': 'parent', 'parent key': 'parent', principal: 'parent', parent: 'parent' },
     ...{ 'inward issue link blocks': 'blockedBy', attachment: 'notes', 'log work': 'notes' },
-    ...{ 'custom field epic link': 'field.epic', resolved: 'field.resolved' },
+    ...{ 'custom field epic link': 'field.epic', resolved: 'field.resolved', done: 'field.resolved' },
   }
   /** The keys of issues by their ids. */
   private readonly keys = new KeyMap<string>()

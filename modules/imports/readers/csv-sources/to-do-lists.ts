@@ -142,6 +142,7 @@ export const readTickTick = csvReader(({ dates }) => {
       const status = row.text('status')
       if (status !== '') draft.isCompleted = status !== '0'
       if (row.text('kind') === 'NOTE') task.labels = [...(task.labels ?? []), 'Note']
+      if (status === '-1') task.labels = [...(task.labels ?? []), 'Abandoned']
       if (row.text('is check list') === 'Y') finishChecklist(draft)
       // The time of an all-day task is midnight in its time zone.
       const zone = dates.zoneOf(row.text('timezone') || 'UTC')

@@ -9,7 +9,7 @@ import {
   readComments,
   readPerson,
 } from '../../../exports/cells.ts'
-import { DigestKeys } from '../../convert/keys.ts'
+import { DigestKeys, shortKey } from '../../convert/keys.ts'
 import { statusOf } from '../../convert/names.ts'
 import { parseObject } from '../../parse-object.ts'
 import type { ChildItem, CommentItem, ImportedItem, SubtaskItem, TaskItem } from '../../items.ts'
@@ -21,22 +21,44 @@ import type { Row } from './rows.ts'
 import type { ReadColumn } from './columns.ts'
 import * as values from './values.ts'
 
-/** The titles of a file without ids, in which tasks refer to others by their titles. */
-export class Titles {
-  private readonly known = new KeyMap<true>()
+/** Bounds the memory for titles in a file with ids, which rarely refers to titles. */
+const maxTitlesWithIds = 100_000
 
-  add(title: string): void {
-    this.known.set(values.oneLine(title), true)
+/** The titles of a file in which tasks may refer to others by their titles. */
+export class Titles {
+  private readonly known = new KeyMap<string>()
+
+  constructor(private readonly hasIds: boolean) {}
+
+  add(given: string, id: string): void {
+    const title = values.oneLine(given)
+    if (this.known.has(title) || (this.hasIds && this.known.size >= maxTitlesWithIds)) return
+    this.known.set(title, shortKey(values.oneLine(id)))
   }
 
   /** Returns the key of the first task with the title, else the text. Notion writes `Draw (https://…)`. */
   keyOf(reference: string): string {
     const text = values.oneLine(reference)
-    const end = text.endsWith(')') ? text.lastIndexOf(' (') : -1
-    const title = /:\/\/|\.md|\.csv/.test(text.slice(end)) && end > 0 ? text.slice(0, end) : text
-    return this.known.has(title) ? new DigestKeys().next(title) : text
+    const title = pageLink.test(text) ? text.slice(0, text.lastIndexOf(' (')) : text
+    const id = this.known.get(title)
+    return id === undefined ? text : id || new DigestKeys().next(title)
+  }
+
+  /** Returns the keys in a part of a list. */
+  keysOf(reference: string): string[] {
+    const key = this.keyOf(reference)
+    return this.hasIds && key === reference ? idsIn(reference) : [key]
   }
 }
+
+/** Ids may be separated by spaces. Words without digits are a title. */
+function idsIn(text: string): string[] {
+  const parts = values.listOf(text, /\s/)
+  return parts.every((part) => /\d/.test(part)) ? parts : [text]
+}
+
+/** The end of a reference to a page of Notion. */
+const pageLink = /\S \([^()]*(:\/\/|\.md|\.csv)[^()]*\)$/
 
 /** The task of a row that is being read. */
 export interface Draft {
@@ -67,7 +89,6 @@ export interface CellOptions {
   isOwn?: boolean
   /** Returns the text of a cell, such as a cell with `\n` in place of line ends. */
   decode?(text: string): string
-  /** For a file without ids. */
   titles?: Titles
 }
 interface Cell extends CellOptions {
@@ -86,10 +107,11 @@ const date: CellReader = (draft, { text, column: { target, header }, dates, zone
   else if (starts.length > 0) addNote(draft, header, text)
 }
 
-const person: CellReader = ({ task }, { text, column: { target } }) => {
+const person: CellReader = ({ task }, { text, isOwn, column: { target } }) => {
   const part = target as 'author'
   const email = task[part]?.email
-  task[part] = { name: '', ...readPerson(values.oneLine(text)), ...(email && { email }) }
+  const given = isOwn ? text : text.replace(/\s*\(([^()\s@]+@[^()\s@]+)\)\s*$/, ' <$1>')
+  task[part] = { name: '', ...readPerson(values.oneLine(given)), ...(email && { email }) }
 }
 const email =
   (part: 'assignee' | 'author'): CellReader =>
@@ -100,8 +122,13 @@ const email =
 
 const list: CellReader = ({ task }, { text, column: { target }, isOwn, titles }) => {
   const isOfTasks = declared.get(target)?.reference?.to === 'task'
-  const found = (!isOwn && values.bracketedList(text)) || values.listOf(text, isOwn ? /\n/ : /[,;\n]/)
-  const keys = (one: string) => (titles ? titles.keyOf(one) : values.listOf(one, /\s/))
+  const separator = isOwn ? /\n/ : isOfTasks && pageLink.test(text.trim()) ? /(?<=\)),|\n/ : /[,;\n]/
+  const found = (!isOwn && values.bracketedList(text)) || values.listOf(text, separator)
+  // Microsoft Project writes `2FS+1 day`.
+  const keys = (given: string) => {
+    const one = given.replace(/^(\d+)FS\b.*/, '$1')
+    return titles?.keysOf(one) ?? idsIn(one)
+  }
   ;(task[target as 'labels'] ??= []).push(...(isOfTasks ? found.flatMap(keys) : found))
 }
 
@@ -258,5 +285,9 @@ function finishStatus({ task, section, isCompleted }: Draft, mapping: Mapping): 
   else if (section) (task.labels ??= []).push(section)
   const { list } = task
   const isMapped = list !== undefined && statusOf(list, mapping) !== statusOf(list, {})
-  if (isCompleted && !isMapped) task.status = 'DONE'
+  if (isMapped) return
+  // In systems that only have open and closed tasks, the list shows the progress.
+  const isOnlyOpen = !task.status && /^open(ed)?$/i.test(list ?? '')
+  if (isOnlyOpen && section && statusOf(section, mapping) === 'IN_PROGRESS') task.status = 'IN_PROGRESS'
+  if (isCompleted) task.status = 'DONE'
 }

@@ -123,8 +123,11 @@ export function headerMessages({ columns: given = {} }: Mapping, columns: Column
 
 type FieldType = Exclude<FieldItem['type'], 'choice'>
 
-const hasDates = ({ target }: Column) =>
-  ['createdAt', 'completed'].includes(target ?? '') || declared.get(target ?? '')?.kind?.is === 'instant'
+/** True for columns whose values show the order of day and month. */
+const hasDates = ({ target, plain }: Column) =>
+  /\b(date|start|started|updated|modified|changed)\b/.test(plain) ||
+  ['createdAt', 'completed'].includes(target ?? '') ||
+  declared.get(target ?? '')?.kind?.is === 'instant'
 const shapes = {
   number: (text: string) => /^-?(0|[1-9]\d{0,14})(\.\d{1,6})?$/.test(text) || isShortest(text),
   boolean: (text: string) => /^(true|false)$/i.test(text),

@@ -51,11 +51,13 @@ export const csvReader = (formatOf: (context: FileContext, headers: string[]) =>
     const [title, id, ...references] = ['title', 'id', 'parent', 'blockedBy'].map((target) =>
       columns.find((column) => column.target === target),
     )
-    const titles = id || !references.some(Boolean) ? undefined : new Titles()
+    // A format with ids and `finish` reads its references.
+    const hasTitles = references.some(Boolean) && !(id && format.finish)
+    const titles = hasTitles ? new Titles(id !== undefined) : undefined
     for await (const _ of readRows(open, header, row)) {
       if (row.repeatsHeader) continue
       survey.scan(row)
-      titles?.add(row.at(title!.index))
+      titles?.add(row.at(title!.index), id ? row.at(id.index) : '')
       format.scan?.(row)
     }
     const dateFormat = survey.decideOrder(dates)

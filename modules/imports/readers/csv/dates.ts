@@ -1,11 +1,11 @@
 import { DateTime, IANAZone } from 'luxon'
+import { withoutAccents } from '../../convert/texts.ts'
 
 /** `day` for 21/11/2026, `month` for 11/21/2026. */
 export type First = 'day' | 'month'
 
 const languages = ['en', 'es', 'de', 'fr', 'pt', 'it', 'nl', 'pl', 'cs', 'da', 'nb', 'sv']
 const minMonthCharacters = 3
-const withoutAccents = (text: string) => text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
 
 /** The names of months alone, after a day, and in short. */
 const nameFormats = [{ month: 'long' }, { month: 'long', day: 'numeric' }, { month: 'short' }] as const
@@ -77,7 +77,7 @@ const maxCharacters = 80
 /** A weekday may be before the numbers. */
 const numbers = /^(?:\p{L}{2,10}\.?,? )?(\d{1,4})([-/.]) ?(\d{1,2})\2 ?(\d{1,4})$/u
 const dayFirst =
-  /^(?:\p{L}{2,10},? )?(\d{1,2})(?:st|nd|rd|th)?[ /.-]+(?:de )?(\p{L}{3,10})\.?,?[ /.-]+(?:de )?(\d{2,4})$/iu
+  /^(?:\p{L}{2,10},? )?(\d{1,2})(?:st|nd|rd|th|er|º)?[ /.-]+(?:de )?(\p{L}{3,10})\.?,?[ /.-]+(?:de )?(\d{2,4})$/iu
 const monthFirst = /^(?:\p{L}{2,10},? )?(\p{L}{3,10})\.?[ -](\d{1,2})(?:st|nd|rd|th)?,?[ -](\d{4})$/iu
 
 /** Whether day or month is first. `certain`: a number above 12 shows it. `usual`: the separator also shows it. */
@@ -174,7 +174,11 @@ export class Dates {
 
   private guess(text: string, isDue: boolean, given?: string): string | undefined {
     // Milliseconds since 1970, as ClickUp writes them, or seconds.
-    if (/^[1-9]\d{9}(\d{3})?$/.test(text)) return new Date(Number(text.padEnd(13, '0'))).toISOString()
+    if (/^[1-9]\d{9}(\d{3})?$/.test(text)) {
+      const instant = DateTime.fromMillis(Number(text.padEnd(13, '0')), { zone: this.zoneOf(given) })
+      const isMidnight = isDue && instant.equals(instant.startOf('day'))
+      return isMidnight ? instant.toISODate()! : new Date(instant.toMillis()).toISOString()
+    }
     const clock = clockIn(text)
     const day = dayOf(text.slice(0, clock?.index), this.first)
     if (!day || !clock || (isDue && clock.ms === 0)) return day?.toISODate() ?? undefined

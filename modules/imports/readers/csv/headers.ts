@@ -30,7 +30,7 @@ const usualHeaders: Record<string, string> = {
   authorEmail: 'author email,reporter email,creator email',
   assigneeEmail: 'assignee email,assigned to email,owner email',
   createdAt: `created at,created,created time,created on,created date,creation date,creation time,date created,date added,
-    opened at,opened on,date opened,submitted on,date submitted,reported on,date reported`,
+    opened,opened at,opened on,date opened,submitted on,date submitted,reported on,date reported`,
   completed: `completed at,completed,completed on,completed time,done,is completed,completed date,date completed,closed at,
     closed,closed on,date closed,is closed,finished at,finished on,finished date,completion date,resolved,resolved at,
     resolved on,accepted at,complete,due complete,percent complete,percentage complete,percent done,percent completed`,
@@ -39,7 +39,7 @@ const usualHeaders: Record<string, string> = {
   subtasks: 'subtasks,sub tasks,checklist,checklists,checklist items',
   notes: '',
   id: `issue key,key,id,identifier,task id,issue id,card id,work item id,ticket id,story id,bug id,issue iid,issue number,
-    ticket number,task number,ref,#`,
+    ticket number,task number,item id,item id auto generated,ref,#`,
 }
 export const targets = Object.keys(usualHeaders)
 /** Before the name of an entity: the target of a column with children that only their declaration names. */
@@ -101,9 +101,10 @@ export const fieldName = (header: string): string => {
  * Jira writes headers in the language of the user. These are the headers in Spanish, German, French, Portuguese and
  * Polish of the columns that the import reads, as `plain` returns them. Versions of Jira use different words.
  */
-const englishNames = byWord({
+const knownHeader = byWord({
   summary: `resumen,zusammenfassung,résumé,resumo,podsumowanie,temat,tytuł,título,titel,titre,thema,betreff,aufgabe,sujet,
-    tâche,asunto,tarea,assunto,tarefa,zadanie`,
+    tâche,asunto,tarea,assunto,tarefa,zadanie,aufgabenname,nom de la tâche,nombre de la tarea,nombre de tarea,nome da tarefa,
+    nazwa zadania`,
   'issue key': `clave de incidencia,clave de la incidencia,clave,vorgangsschlüssel,schlüssel,clé de ticket,clé du ticket,
     clé de la demande,clé de demande,clé,chave da item,chave do item,chave da pendência,chave do ticket,chave,
     klucz zgłoszenia,klucz`,
@@ -120,9 +121,9 @@ const englishNames = byWord({
     attribué à,assigné à,responsável,atribuído a,osoba przypisana,przypisana osoba,przypisano do,przypisany,wykonawca`,
   'assignee id': `id de la persona asignada,id der zugewiesenen person,id de la personne assignée,id du responsable,
     id do responsável,id osoby przypisanej,id przypisanej osoby`,
-  reporter: `informador,informante,autor,berichterstatter,melder,rapporteur,relator,osoba zgłaszająca,zgłaszający`,
+  reporter: `informador,informante,autor,berichterstatter,melder,rapporteur,relator,auteur,osoba zgłaszająca,zgłaszający`,
   'reporter id': `id del informador,id des autors,id du rapporteur,id do relator,id osoby zgłaszającej,id zgłaszającego`,
-  creator: 'creador,ersteller,créateur,criador,twórca',
+  creator: `creador,ersteller,créateur,criador,twórca,erstellt von,créé par,creado por,criado por,utworzone przez`,
   'creator id': 'id del creador,id des erstellers,id du créateur,id do criador,id twórcy',
   created: `creada,creado,fecha de creación,erstellt,erstellt am,angelegt,erstelldatum,création,créé,créée,créé e,date de création,criado,criada,
     criado a,data de criação,utworzono,data utworzenia`,
@@ -131,14 +132,20 @@ const englishNames = byWord({
   'due date': `fecha de vencimiento,fecha límite,vencimiento,fälligkeitsdatum,fällig,fälligkeit,fällig am,date d échéance,
     échéance,date limite,data limite,data de vencimento,data de entrega,prazo,termin,termin wykonania,termin realizacji,
     data wykonania,data ukończenia,abgabedatum`,
-  done: `erledigt,fertig,abgeschlossen,réalisé,terminé,terminée,hecho,realizado,completado,terminado,concluído,concluída,
+  done: `erledigt,fertig,abgeschlossen,réalisé,terminé,terminée,hecho,realizado,completado,terminado,hecha,realizada,completada,terminada,concluído,concluída,
     zrobione,ukończone`,
-  closed: 'geschlossen,fermé,cerrado,cerrada,fechado,fechada,zamknięto',
+  closed: `geschlossen,fermé,cerrado,cerrada,fechado,fechada,zamknięto,abgeschlossen am,erledigt am,geschlossen am,terminé le,
+    fermé le`,
+  resolved: 'gelöst,résolu,résolue,resuelto,resuelta,resolvido,resolvida,resolvido a,rozwiązano',
+  'task id': 'aufgaben id,id de la tâche,id de la tarea,id da tarefa',
+  'bucket name': 'bucketname',
+  'checklist items': 'prüflistenelemente,checklistenelemente',
   'blocked by': 'blockiert durch,blockiert von,bloqué par,bloqueado por,bloqueada por,zablokowane przez',
   subtasks: 'unteraufgaben,teilaufgaben,sous tâches,subtareas,subtarefas,podzadania',
   list: 'liste,lista,spalte,abschnitt,colonne,columna,sección,coluna,seção,kolumna,sekcja',
   description: 'descripción,beschreibung,descrição,opis',
-  labels: 'etiquetas,stichwörter,stichworte,étiquettes,etiquettes,categorias,rótulos,etykiety',
+  labels:
+    'etiquetas,stichwörter,stichworte,étiquettes,etiquettes,categorias,rótulos,etykiety,bezeichnungen,schlagwörter',
   comment: `comentario,comentarios,kommentar,kommentare,commentaire,commentaires,comentário,comentários,komentarz,komentarze`,
   attachment: `archivo adjunto,archivos adjuntos,adjunto,anhang,anhänge,pièce jointe,pièces jointes,anexo,anexos,załącznik,
     załączniki`,
@@ -169,5 +176,5 @@ export function englishName(header: string): string {
   }
   if (blocks.test(name) && outward.test(name)) return 'outward issue link blocks'
   if (blocks.test(name) && inward.test(name)) return 'inward issue link blocks'
-  return englishNames.get(name) ?? name.replace(customField, 'custom field ')
+  return knownHeader(name) ?? name.replace(customField, 'custom field ')
 }

@@ -157,14 +157,18 @@ const lineOf = (error: unknown): number =>
 
 async function headerWith(open: Open, delimiter: string, isTitle: (name: string) => boolean) {
   let first: Header | undefined
+  let mostAbove = 0
   let skip = 0
   for await (const record of readRecords(open, delimiter, maxColumns * maxNameCharacters)) {
     const names = record.map((cell) => cell.trim().slice(0, maxNameCharacters))
     const filled = names.filter((name) => name !== '').length
     const header = { delimiter, skip: ++skip, names }
-    if (filled > 0 && names.some(isTitle)) return header
-    if (filled > 1 || skip > maxLinesAbove) return first ?? header
-    if (filled === 1) first ??= header
+    if (filled > 0 && names.some(isTitle) && (mostAbove < 2 || filled > 2)) return header
+    if (filled > 2 || skip > maxLinesAbove) return first ?? header
+    if (filled > mostAbove) {
+      first = header
+      mostAbove = filled
+    }
   }
   return first
 }

@@ -8,15 +8,16 @@ import { clockIn, type Dates } from './dates.ts'
 type Priority = NonNullable<TaskItem['priority']>
 
 /** In English, Spanish, German, French, Portuguese and Polish. */
-const priorities = byWord<Priority>({
+const knownPriority = byWord<Priority>({
   HIGH: `high,highest,urgent,important,critical,blocker,very high,immediate,show-stopper,showstopper,p0,p1,alta,más alta,muy alta,crítica,urgente,hoch,
     höchste,sehr hoch,kritisch,dringend,haute,la plus haute,très haute,élevée,très élevée,la plus élevée,critique,mais alta,
-    altíssima,muito alta,wysoki,wysoka,najwyższy,najwyższa,krytyczny,pilny`,
-  MEDIUM: 'medium,normal,moderate,major,p2,media,mittel,moyenne,normale,média,médio,średni,średnia,normalny',
+    altíssima,muito alta,alto,haut,immédiat,sofort,inmediata,imediata,wichtig,importante,impedimento,bloquant,wysoki,wysoka,najwyższy,najwyższa,krytyczny,pilny`,
+  MEDIUM:
+    'medium,normal,moderate,major,p2,media,mittel,moyenne,normale,média,médio,moyen,średni,średnia,normalny',
   LOW: `low,lowest,minor,trivial,very low,p3,p4,p5,baja,más baja,muy baja,niedrig,niedrigste,gering,basse,la plus basse,très basse,
-    faible,la plus faible,baixa,mais baixa,baixíssima,muito baixa,niski,niska,najniższy,najniższa`,
+    faible,la plus faible,bas,bajo,baixo,baixa,mais baixa,baixíssima,muito baixa,niski,niska,najniższy,najniższa`,
 })
-const noPriority = 'none,no priority,not set,unset,0'.split(',')
+const noPriority = 'none,no priority,not set,unset,0,-,--,---'.split(',')
 
 /** The priorities that a system writes as numbers. */
 export type Priorities = Record<string, Priority | undefined>
@@ -27,8 +28,8 @@ export function priorityOf(text: string, own: Priorities = {}): Priority | undef
   const word = caseless(text)
   if (noPriority.includes(word)) return undefined
   // Such as `1 - Critical` and `P2 (Medium)`.
-  const inText = new Set(word.split(/[^\p{L}\p{N}]+/u).flatMap((part) => priorities.get(part) ?? []))
-  return priorities.get(word) ?? (inText.size === 1 ? [...inText][0]! : null)
+  const inText = new Set(word.split(/[^\p{L}\p{N}]+/u).flatMap((part) => knownPriority(part) ?? []))
+  return knownPriority(word) ?? (inText.size === 1 ? [...inText][0]! : null)
 }
 
 export const listOf = (text: string, separator = /[,;\n]/): string[] =>
@@ -59,15 +60,15 @@ export function subtasksOf(text: string): { title: string; completed: boolean }[
 type Answer = 'yes' | 'no' | 'other'
 
 /** In English, German, French, Spanish, Portuguese, Italian, Dutch and Polish, as spreadsheets write them too. */
-const answers = byWord<Exclude<Answer, 'other'>>({
-  no: 'no,n,false,off,open,incomplete,-,[],[ ],nein,falsch,non,faux,falso,não,nee,onwaar,nie',
-  yes: 'yes,y,true,on,x,[x],done,complete,completed,✓,✔,☑,ja,wahr,oui,vrai,sí,si,verdadero,sim,verdadeiro,sì,vero,waar,tak',
+const knownAnswer = byWord<Exclude<Answer, 'other'>>({
+  no: 'no,n,false,off,open,incomplete,-,[],[ ],☐,❌,nein,falsch,non,faux,falso,não,nee,onwaar,nie',
+  yes: 'yes,y,true,on,x,[x],done,complete,completed,✓,✔,☑,✅,ja,wahr,oui,vrai,sí,si,verdadero,sim,verdadeiro,sì,vero,waar,tak',
 })
 
 /** Returns whether a task is completed. In a column of percentages, only 100 means yes. Elsewhere, 1 and 100 % mean yes. */
 export function answerOf(text: string, header: string): Answer {
   const [, digits, percent] = /^([+-]?\d+(?:[.,]\d+)?)\s*(%?)$/.exec(text) ?? []
-  if (digits === undefined) return answers.get(caseless(text)) ?? 'other'
+  if (digits === undefined) return knownAnswer(text) ?? 'other'
   const number = Number(digits.replace(',', '.'))
   const whole = percent || /%|\bpercent/i.test(header) ? 100 : 1
   return number === whole ? 'yes' : number === 0 ? 'no' : 'other'
@@ -103,8 +104,10 @@ export const unreadDate = (text: string, date = text): string =>
 function adviceFor(date: string): string {
   // Spreadsheets store a date as the number of its day.
   if (/^\d{5}([.,]\d+)?$/.test(date)) return 'format the column of the spreadsheet as dates'
-  if (/^(\p{L}{3,10}\.? \d{1,2}|\d{1,2}\.? \p{L}{3,10})$/u.test(date)) return 'it has no year'
+  if (/^(\p{L}{3,10}\.? \d{1,2}|\d{1,2}\.? \p{L}{3,10}|\d{1,2}[./]\d{1,2}\.?)$/u.test(date))
+    return 'it has no year'
   if (date.length < 100 && clockIn(date)?.zone === null) return 'its time zone is not known'
+  if (!/\d.*\d.*\d/s.test(date)) return 'it has no day, month and year'
   return 'send mapping.dateFormat, such as DD/MM/YYYY'
 }
 
