@@ -1,11 +1,14 @@
 import { readdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { gunzipSync } from 'node:zlib'
 import { expect, test } from 'bun:test'
 import { unpackTar } from 'modern-tar'
+import { createApp } from '../../src/app.ts'
 import { eventually } from '../races/pair.ts'
-import { type Client, invite, make, makeToken } from '../support/client.ts'
+import { type Client, invite, make, makeToken, register } from '../support/client.ts'
 import { openScene } from '../support/scene.ts'
+import { forFile } from '../support/service.ts'
 import { cases } from '../support/depth.ts'
 import { expectTransactions, exported, linesOf, withoutTime } from './scene.ts'
 
@@ -74,3 +77,26 @@ test('a disconnect leaves no file and no transaction', async () => {
   await expectTransactions(sql, 0)
   expect((await requestOf(ada)).status).toBe(200)
 })
+
+test('an account export may send nothing for longer than the idle timeout while it stores a project', async () => {
+  const app = createApp(service.services).listen({ hostname: '127.0.0.1', port: 0, idleTimeout: 1 })
+  await forFile({ stop: () => app.server!.stop(true) })
+  const { database } = service.services
+  const { exports } = database
+  const begin = async (how: string, work: (sql: object) => Promise<unknown>) => {
+    // Bun closes an idle connection within 4 seconds.
+    await sleep(6_000)
+    return exports.begin(how, work)
+  }
+  const get = (pool: typeof exports, name: string) => (name === 'begin' ? begin : Reflect.get(pool, name))
+  Object.assign(database, { exports: new Proxy(exports, { get: get as never }) })
+  const owner = await register(client)
+  await make(owner, '/projects', { name: 'Large' })
+  const headers = { authorization: `Bearer ${owner.token}` }
+  const response = await fetch(`http://127.0.0.1:${app.server!.port}/api/v1/export`, { headers })
+  const { status } = response
+  expect({ status, bytes: (await response.arrayBuffer()).byteLength > 100 }).toEqual({
+    status: 200,
+    bytes: true,
+  })
+}, 20_000)

@@ -13,7 +13,7 @@ import { make, register } from '../support/client.ts'
 import { holdTransaction } from '../support/database.ts'
 import { openScene } from '../support/scene.ts'
 import { forFile } from '../support/service.ts'
-import { expectTransactions, exported, withoutTime } from './scene.ts'
+import { expectTransactions, exported, linesOf, withoutTime } from './scene.ts'
 
 const { service, ada, sql } = await openScene(['Ada'])
 const app = createApp(service.services).listen({ hostname: '127.0.0.1', port: 0 })
@@ -162,7 +162,10 @@ test('the file is the same with and without gzip', async () => {
   )
   expect(plain.headers.get('content-encoding')).toBeNull()
   expect(zipped?.status).toBe(429)
-  const text = withoutTime(await plain.text())
+  const whole = await plain.text()
+  const [text, lines] = [withoutTime(whole), linesOf(whole)]
+  expect(lines.at(-1)).toEqual({ kind: 'end', lines: lines.length })
+  expect(lines.filter(({ kind }) => kind === 'task')).toHaveLength(1_500)
   const again = await fetch(address, { headers: { ...headers, 'accept-encoding': 'gzip' } })
   expect([again.headers.get('content-encoding'), again.headers.get('vary')]).toEqual([
     'gzip',

@@ -56,6 +56,18 @@ test('reads the parts of a task, and several columns for completed tasks', async
   ] as never)
 })
 
+test('reads people, comments and subtasks in cells that were written by hand', async () => {
+  const cells = ['a', '<ada@example.com>', '"In brass, please."', '[x] Draw\u2028Oil', '"Draw\n[X] Oil\n\n"']
+  const { items } = await read(`Title,Owner,Comments,Subtasks,Checklist\n${cells}\n`)
+  expect(items.map(({ row: _, ...item }) => item)).toMatchObject([
+    { kind: 'task', title: 'a', assignee: { name: 'ada@example.com', email: 'ada@example.com' } },
+    { title: 'Draw\u2028Oil', completed: true },
+    { title: 'Draw', completed: false },
+    { title: 'Oil', completed: true },
+    { kind: 'comment', text: 'In brass, please.' },
+  ])
+})
+
 test.each<[what: string, file: string, tasks: object[]]>([
   [
     'rows with missing or further cells',
