@@ -29,19 +29,13 @@ const isName = (value: unknown): value is string =>
  * Replaces names in an operation or in other arguments by ids. Users and members may have their email, their name or `me`,
  * custom fields their name or key. @throws ToolError 404, 409
  */
-export async function withIds(
-  call: Call,
-  projectId: string,
-  given: object,
-  op = '',
-  path = '',
-): Promise<object> {
+export async function withIds(call: Call, projectId: string, given: object, place = { op: '', path: '' }) {
   const fields: Record<string, unknown> = { ...given }
   for (const [field, value] of Object.entries(fields)) {
-    const kind = kindOf(field, value, op)
+    const kind = kindOf(field, value, place.op)
     if (!kind || ![value].flat().some(isName)) continue
     const rows = await rowsOf(call, kind, `/projects/${projectId}`)
-    const replace = (one: unknown) => (isName(one) ? idOf(kind, one, rows, `${path}${field}: `) : one)
+    const replace = (one: unknown) => (isName(one) ? idOf(kind, one, rows, `${place.path}${field}: `) : one)
     fields[field] = Array.isArray(value) ? value.map(replace) : replace(value)
   }
   return fields

@@ -17,7 +17,7 @@ const pageRows = 100
  * Returns a function that returns true if a further row fits into the answer. The first row always fits.
  * @param head the other fields of the answer
  */
-export function openFits(head: object = {}): (row: object) => boolean {
+function openFits(head: object = {}): (row: object) => boolean {
   let left = maxAnswerCharacters - reservedCharacters - JSON.stringify(head).length
   let isFirst = true
   return (row) => {
@@ -26,6 +26,13 @@ export function openFits(head: object = {}): (row: object) => boolean {
     isFirst = false
     return fits
   }
+}
+
+/** Returns the rows from `start` on that fit into one answer. */
+export function fittingFrom<Row extends object>(rows: Row[], start = 0): Row[] {
+  const fits = openFits()
+  const end = rows.findIndex((row, n) => n >= start && !fits(row))
+  return rows.slice(start, end < 0 ? rows.length : end)
 }
 
 /** Returns the text from `start` on, cut so that it has at most `max` characters as JSON. */

@@ -3,7 +3,7 @@ import { maxOperations } from '../../../src/batch/operation-schema.ts'
 import { HttpError } from '../../../src/responses/errors.ts'
 import { maxSeq } from '../../events/parameters.ts'
 import type { Event } from '../answers/rows.ts'
-import { openFits } from '../answers/pages.ts'
+import { fittingFrom } from '../answers/pages.ts'
 import { type Call, isReplayed, withQuery } from '../call.ts'
 import { withIds } from '../names.ts'
 import { tool, ToolError } from '../tool.ts'
@@ -64,7 +64,7 @@ const keyOf = (key: string, dryRun?: boolean) => (dryRun ? undefined : key)
 async function withIdsInOperations(call: Call, project: string, operations: Operation[]): Promise<object[]> {
   const resolved: object[] = []
   for (const [n, one] of operations.entries())
-    resolved.push(await withIds(call, project, withTextFlags(one), one.op, `operations[${n}].`))
+    resolved.push(await withIds(call, project, withTextFlags(one), { op: one.op, path: `operations[${n}].` }))
   return resolved
 }
 
@@ -94,15 +94,14 @@ function pageOfRows(operations: Operation[], results: Result[], start: number): 
     const { as, ...fields } = operations[operation]!
     return as === undefined && Object.values(fields).includes(id) ? [] : [{ operation, as, id, number }]
   })
-  const fits = openFits()
-  const cut = all.findIndex((row, n) => n >= start && !fits(row))
-  const page = all.slice(start, cut < 0 ? all.length : cut)
+  const page = fittingFrom(all, start)
   const ids = page.flatMap(({ as, id }) => (as === undefined ? [] : [[as, id] as const]))
   const rows = page.filter(({ as }) => as === undefined)
+  const end = start + page.length
   return {
     ...(ids.length > 0 && { ids: Object.fromEntries(ids) }),
     ...(rows.length > 0 && { rows }),
-    ...(cut >= 0 && { next: String(cut) }),
+    ...(end < all.length && { next: String(end) }),
   }
 }
 

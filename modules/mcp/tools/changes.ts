@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { maxSeq, maxWaitSeconds } from '../../events/parameters.ts'
 import { type Event, hasNames, shownEvent } from '../answers/rows.ts'
-import { Next, openFits, withSections } from '../answers/pages.ts'
+import { fittingFrom, Next, withSections } from '../answers/pages.ts'
 import { cursorOf, withQuery } from '../call.ts'
 import { namesOf } from '../names.ts'
 import { tool, ToolError } from '../tool.ts'
@@ -30,18 +30,13 @@ export const changes = tool({
     const path = withQuery(`/projects/${project}/events`, { after: start, wait, types, limit: pageEvents })
     const page = await call.get<Event[]>(path)
     const names = page.body.some(hasNames) ? await namesOf(call, project) : new Map()
-    const fits = openFits()
     const rows = page.body.map((event) => shownEvent(event, names))
-    const end = rows.findIndex((row) => !fits(row))
+    const shown = fittingFrom(rows)
+    const isCut = shown.length < rows.length
     const cursor = cursorOf(page)
     const last = cursor ?? (types && page.headers.get('docket-version')) ?? page.body.at(-1)?.seq ?? start
-    const after = end < 0 ? Number(last) : page.body[end - 1]!.seq
-    const hasMore = end >= 0 || cursor !== undefined
-    return {
-      changes: rows.slice(0, end < 0 ? rows.length : end),
-      after,
-      ...(hasMore && { next: `${after}` }),
-    }
+    const after = isCut ? page.body[shown.length - 1]!.seq : Number(last)
+    return { changes: shown, after, ...((isCut || cursor) && { next: String(after) }) }
   },
 })
 
