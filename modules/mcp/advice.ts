@@ -88,8 +88,9 @@ function placeOf(message: string, { operation, missing }: ErrorDetails, { operat
   const given = operation === undefined ? undefined : operations[operation]
   if (!given) return {}
   const op = given.op.slice(0, maxOpCharacters)
-  const fields = operationFields.get(op)?.map(({ name }) => name)
-  if (!fields) return { operation, op, operations: [...operationFields.keys()] }
+  const schemas = operationFields.get(op)
+  if (!schemas) return { operation, op, operations: [...operationFields.keys()] }
+  const fields = Object.keys(schemas)
   // Messages about a field begin with its path: `operations[0]: labelIds.2 must be`.
   const field = missing
     ? idField(missing.toLowerCase(), given)

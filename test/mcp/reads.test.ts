@@ -138,7 +138,9 @@ test('errors contain advice for the next step', async () => {
   for (const [name, args, error] of [
     ['get', { id: member.id }, { status: 404, error: 'Task not found' }],
     ...['.', '..', `${task.id}/../..`, '%2e', `${task.id}?limit=1`].flatMap((id) =>
-      ['get', 'history'].map((tool) => [tool, { id }, { status: 404, error: 'Task not found' }] as const),
+      ['get', 'history', 'extend_or_release'].map(
+        (tool) => [tool, { id }, { status: 404, error: 'Task not found' }] as const,
+      ),
     ),
     ['get', { id: '' }, { status: 400, error: 'id must be the id of a task' }],
     ['find', { labels: ['Brass'] }, { status: 400, do: 'Pass project too, or ids in place of names' }],
