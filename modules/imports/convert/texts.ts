@@ -49,12 +49,20 @@ export function nameIn(text: string, max: number): string | undefined {
 export const withoutAccents = (text: string): string =>
   text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
 
-/** Returns a function from a word, with or without accents, to the name of its list. @param lists words, separated by commas */
-export function byWord<Name extends string>(lists: Record<Name, string>) {
+/** Removes the ending of a longer word, such as `cerradas`, `terminée` and `offene`. */
+const withoutEnding = (word: string): string => (word.length < 6 ? word : word.replace(/[aeos]+$/, ''))
+
+/**
+ * Returns a function from a word, with or without accents, to the name of its list.
+ * @param lists words, separated by commas
+ * @param isInflected true if words may have other endings, such as those of the feminine and the plural
+ */
+export function byWord<Name extends string>(lists: Record<Name, string>, isInflected = false) {
+  const formOf = (word: string) => (isInflected ? withoutEnding(withoutAccents(word)) : withoutAccents(word))
   const names = new Map(
     (Object.entries(lists) as [Name, string][]).flatMap(([name, words]) =>
-      words.split(',').map((word) => [withoutAccents(word.trim()), name] as const),
+      words.split(',').map((word) => [formOf(word.trim()), name] as const),
     ),
   )
-  return (word: string): Name | undefined => names.get(withoutAccents(word))
+  return (word: string): Name | undefined => names.get(formOf(word))
 }

@@ -23,13 +23,17 @@ const assigned = (name: string, other?: string) => ({
 })
 
 test.each<[header: string, cells: string, expected: Expected]>([
-  ['Priority', 'Urgent|1 - Critical|Höchste|P1|élevée', { priority: 'HIGH' }],
-  ['Importance', 'P2 (Medium)|Normal', { priority: 'MEDIUM' }],
-  ['Urgency', '⬇ Low|lowest', { priority: 'LOW' }],
-  ['Priority', 'none|No priority|0', {}],
+  [
+    'Priority',
+    'Urgent|1 - Critical|Höchste|P1|élevée|Élevé|crítico|Haut|Bloquante|Wichtig',
+    { priority: 'HIGH' },
+  ],
+  ['Importance', 'P2 (Medium)|Normal|Normale|Majeure|Med', { priority: 'MEDIUM' }],
+  ['Urgency', '⬇ Low|lowest|Bas|Mineure|menor', { priority: 'LOW' }],
+  ['Priority', 'none|No priority|0|--', {}],
   ['Priority', 'extreme|constructor', unknownPriority],
-  ['Completed', 'ja|WAHR|tak|yes|TRUE|1|1.0|100%|100 %|[x]', isDone],
-  ['Done', 'nein|FALSCH|0|[ ]|off', {}],
+  ['Completed', 'ja|WAHR|tak|yes|TRUE|1|1.0|100%|100 %|[x]|checked|t', isDone],
+  ['Done', 'nein|FALSCH|0|[ ]|off|unchecked|f', {}],
   ['Closed', '2026-11-20|03/04/2026|21/Nov/26 4:05 PM', (cell) => ({ ...isDone, fields: { closed: cell } })],
   ['Done', '50%|soon|7 of 9|0.5|45000', open('Done', 'done')],
   ['% Done', '10|50|1', open('% Done', 'done')],
@@ -77,12 +81,18 @@ test.each<[header: string, cells: string, expected: Expected]>([
 })
 
 test.each([
-  ['TODO', 'needsAction,Selected for Development,To be done,Tareas por hacer,Zu erledigen,Do zrobienia'],
+  [
+    'TODO',
+    'needsAction,Selected for Development,To be done,Tareas por hacer,Zu erledigen,Do zrobienia,Neu,Nouvelle,Abierta,Não iniciada,Nicht begonnen,Nowe',
+  ],
   [
     'IN_PROGRESS',
-    'WIP,Work in progress,In development,In Review,ASSIGNED,QA,2. In progress,In Arbeit,W toku',
+    'WIP,Work in progress,In development,In Review,ASSIGNED,QA,2. In progress,In Arbeit,W toku,Peer review,En cours de revue,Fazendo',
   ],
-  ['DONE', '✅ Done,Finished,Finalizada,Fertig,Terminé(e),Gotowe'],
+  [
+    'DONE',
+    '✅ Done,Finished,Finalizada,Fertig,Terminé(e),Terminees,Gotowe,Cerrada,Résolue,Resolvidas,Gelöst,Zamknięty',
+  ],
 ])('the status is %s for %s', (status, names) => {
   for (const name of names.split(',')) expect([name, statusOf(name, {})]).toEqual([name, status as 'TODO'])
 })

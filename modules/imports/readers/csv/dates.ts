@@ -4,7 +4,24 @@ import { withoutAccents } from '../../convert/texts.ts'
 /** `day` for 21/11/2026, `month` for 11/21/2026. */
 export type First = 'day' | 'month'
 
-const languages = ['en', 'es', 'de', 'fr', 'pt', 'it', 'nl', 'pl', 'cs', 'da', 'nb', 'sv']
+const languages = [
+  'en',
+  'es',
+  'de',
+  'fr',
+  'pt',
+  'it',
+  'nl',
+  'pl',
+  'cs',
+  'da',
+  'nb',
+  'sv',
+  'ro',
+  'tr',
+  'ru',
+  'uk',
+]
 const minMonthCharacters = 3
 
 /** The names of months alone, after a day, and in short. */
@@ -54,7 +71,7 @@ function zoneNamed(text: string): string | undefined {
 }
 
 const time =
-  /(?:T|,?\s+(?:(?:at|um|à|às|a las|o)\s+)?)(\d{1,2})(?:[:h.](\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?|(?=\s*[ap]\.?\s?m))(?:\s*([ap])\.?\s?m\.?|\s*uhr)?\s*(Z\b|(?:GMT|UTC)?[+-]\d{1,2}(?::?\d{2})?|[A-Z]+\/[A-Z_/]+|[A-Z]{2,5})?(?:\s*(?:\(([^()]*(?:\([^()]*\)[^()]*)*)\)|\[[^\][]*\]))?$/i
+  /(?:T|,?\s+(?:(?:at|um|om|kl|alle|à|às|a las|o)\s+)?)(\d{1,2})(?:[:h.](\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?|(?=\s*[ap]\.?\s?m))(?:\s*([ap])\.?\s?m\.?|\s*uhr)?\s*(Z\b|(?:GMT|UTC)?[+-]\d{1,2}(?::?\d{2})?|[A-Z]+\/[A-Z_/]+|[A-Z]{2,5})?(?:\s*(?:\(([^()]*(?:\([^()]*\)[^()]*)*)\)|\[[^\][]*\]))?$/i
 
 /**
  * Returns the time at the end of a text, from `index` on, in ms of the day. Its zone is undefined if the text has none, and
@@ -75,10 +92,10 @@ export function clockIn(text: string) {
 
 const maxCharacters = 80
 /** A weekday may be before the numbers. */
-const numbers = /^(?:\p{L}{2,10}\.?,? )?(\d{1,4})([-/.]) ?(\d{1,2})\2 ?(\d{1,4})$/u
+const numbers = /^(?:\p{L}{2,10}\.?,? )?(\d{1,4})([-/.]) ?(\d{1,2})\2 ?(\d{1,4})\.?$/u
 const dayFirst =
-  /^(?:\p{L}{2,10},? )?(\d{1,2})(?:st|nd|rd|th|er|º)?[ /.-]+(?:de )?(\p{L}{3,10})\.?,?[ /.-]+(?:de )?(\d{2,4})$/iu
-const monthFirst = /^(?:\p{L}{2,10},? )?(\p{L}{3,10})\.?[ -](\d{1,2})(?:st|nd|rd|th)?,?[ -](\d{4})$/iu
+  /^(?:\p{L}{2,10}\.?,? )?(\d{1,2})(?:st|nd|rd|th|er|º)?[ /.-]+(?:de )?(\p{L}{3,10})\.?,?[ /.-]+(?:de )?(\d{2,4})$/iu
+const monthFirst = /^(?:\p{L}{2,10}\.?,? )?(\p{L}{3,10})\.?[ -](\d{1,2})(?:st|nd|rd|th)?,?[ -](\d{4})$/iu
 
 /** Whether day or month is first. `certain`: a number above 12 shows it. `usual`: the separator also shows it. */
 export function orderOf(text: string): { certain?: First; usual?: First; separator?: string } {
@@ -118,6 +135,12 @@ function namedDay(text: string): unknown[] | undefined {
 /** True for a date with or without a time, also if the order of day and month, or the time zone, is unknown. */
 export const isDate = (text: string): boolean =>
   text.length <= maxCharacters && dayOf(text.slice(0, clockIn(text)?.index), 'day') !== undefined
+
+/** Returns `20261120T143000Z` and `2026年11月20日` with the usual separators. */
+const withSeparators = (text: string): string =>
+  text
+    .replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(?=Z?$)/, '$1-$2-$3T$4:$5:$6')
+    .replace(/^(\d{4})[年년] ?(\d{1,2})[月월] ?(\d{1,2})[日일]/, '$1-$2-$3')
 
 const maxZones = 1_000
 const maxDays = 20_000
@@ -172,7 +195,8 @@ export class Dates {
     return isTime ? new Date(date.toMillis()).toISOString() : date.toISODate()
   }
 
-  private guess(text: string, isDue: boolean, given?: string): string | undefined {
+  private guess(written: string, isDue: boolean, given?: string): string | undefined {
+    const text = withSeparators(written)
     // Milliseconds since 1970, as ClickUp writes them, or seconds.
     if (/^[1-9]\d{9}(\d{3})?$/.test(text)) {
       const instant = DateTime.fromMillis(Number(text.padEnd(13, '0')), { zone: this.zoneOf(given) })

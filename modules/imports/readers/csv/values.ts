@@ -8,15 +8,18 @@ import { clockIn, type Dates } from './dates.ts'
 type Priority = NonNullable<TaskItem['priority']>
 
 /** In English, Spanish, German, French, Portuguese and Polish. */
-const knownPriority = byWord<Priority>({
-  HIGH: `high,highest,urgent,important,critical,blocker,very high,immediate,show-stopper,showstopper,p0,p1,alta,más alta,muy alta,crítica,urgente,hoch,
-    höchste,sehr hoch,kritisch,dringend,haute,la plus haute,très haute,élevée,très élevée,la plus élevée,critique,mais alta,
+const knownPriority = byWord<Priority>(
+  {
+    HIGH: `high,highest,urgent,important,critical,blocker,very high,immediate,show-stopper,showstopper,p0,p1,alta,más alta,muy alta,crítica,urgente,hoch,
+    höchste,sehr hoch,kritisch,dringend,haute,la plus haute,très haute,élevé,élevée,très élevée,la plus élevée,critique,mais alta,
     altíssima,muito alta,alto,haut,immédiat,sofort,inmediata,imediata,wichtig,importante,impedimento,bloquant,wysoki,wysoka,najwyższy,najwyższa,krytyczny,pilny`,
-  MEDIUM:
-    'medium,normal,moderate,major,p2,media,mittel,moyenne,normale,média,médio,moyen,średni,średnia,normalny',
-  LOW: `low,lowest,minor,trivial,very low,p3,p4,p5,baja,más baja,muy baja,niedrig,niedrigste,gering,basse,la plus basse,très basse,
+    MEDIUM:
+      'medium,med,mid,normal,moderate,major,majeur,mayor,p2,media,mittel,moyenne,normale,média,médio,moyen,średni,średnia,normalny',
+    LOW: `low,lowest,minor,mineur,menor,trivial,very low,p3,p4,p5,baja,más baja,muy baja,niedrig,niedrigste,gering,basse,la plus basse,très basse,
     faible,la plus faible,bas,bajo,baixo,baixa,mais baixa,baixíssima,muito baixa,niski,niska,najniższy,najniższa`,
-})
+  },
+  true,
+)
 const noPriority = 'none,no priority,not set,unset,0,-,--,---'.split(',')
 
 /** The priorities that a system writes as numbers. */
@@ -61,8 +64,8 @@ type Answer = 'yes' | 'no' | 'other'
 
 /** In English, German, French, Spanish, Portuguese, Italian, Dutch and Polish, as spreadsheets write them too. */
 const knownAnswer = byWord<Exclude<Answer, 'other'>>({
-  no: 'no,n,false,off,open,incomplete,-,[],[ ],☐,❌,nein,falsch,non,faux,falso,não,nee,onwaar,nie',
-  yes: 'yes,y,true,on,x,[x],done,complete,completed,✓,✔,☑,✅,ja,wahr,oui,vrai,sí,si,verdadero,sim,verdadeiro,sì,vero,waar,tak',
+  no: 'no,n,false,f,off,unchecked,open,incomplete,-,[],[ ],☐,❌,nein,falsch,non,faux,falso,não,nee,onwaar,nie',
+  yes: 'yes,y,true,t,on,checked,x,[x],done,complete,completed,✓,✔,☑,✅,ja,wahr,oui,vrai,sí,si,verdadero,sim,verdadeiro,sì,vero,waar,tak',
 })
 
 /** Returns whether a task is completed. In a column of percentages, only 100 means yes. Elsewhere, 1 and 100 % mean yes. */
