@@ -19,7 +19,7 @@ const url = (name: string, protocols: string[], unencoded = ''): Setting<string>
     return value
   })
 
-/** Its mail client also reads a user such as `ada@example.com` and a single `%`. */
+/** The client for mail also accepts a user such as `ada@example.com`, and a `%` that begins no escape. */
 const smtpUrl = (name: string) => url(name, ['smtp:', 'smtps:'], '@%')
 
 const databaseUrl = (name: string) =>
@@ -123,13 +123,15 @@ const documented = {
  * times and lower the limits through the environment.
  */
 const undocumented = {
-  // A parent process sets REUSE_PORT, and with many web processes the sizes of their pools. With the default sizes, six
-  // web processes fit into the 100 connections of Postgres. One of the read connections serves expensive reads.
+  // A supervisor sets REUSE_PORT for its children and, if it starts many web processes, also the sizes of their pools.
+  // With the default sizes, six web processes fit into the 100 connections of Postgres. One of the read connections
+  // serves expensive reads.
   reusePort: kind.onOff('REUSE_PORT', 'off'),
   readConnections: kind.integer('READ_CONNECTIONS', 4, 1, 100),
   backgroundConnections: kind.integer('BACKGROUND_CONNECTIONS', 4, 1, 100),
   commitSlots: kind.integer('COMMIT_SLOTS', 3, 1, 32),
-  // A statement is normally done within milliseconds: after this time, the server or a lock is the reason.
+  // A statement normally takes milliseconds. After these times, the server does not respond or a lock blocks the
+  // statement.
   redisTimeoutMs: kind.integer('REDIS_TIMEOUT_MS', 300, 10, 60_000),
   readTimeoutMs: kind.integer('READ_TIMEOUT_MS', 10_000, 100, 600_000),
   backgroundTimeoutMs: kind.integer('BACKGROUND_TIMEOUT_MS', 5_000, 100, 600_000),
@@ -141,7 +143,8 @@ const undocumented = {
   // Beyond these sizes, a group commit does not become faster, and each prepared statement needs memory of Postgres.
   commitEvents: kind.integer('COMMIT_EVENTS', 512, 1, 10_000),
   commitShapes: kind.integer('COMMIT_SHAPES', 64, 0, 1_000),
-  // A home commits so many commands in about two seconds. One project may not take all places.
+  // A home commits this many commands in about two seconds. The queue of one project is shorter than the queue of all
+  // projects together.
   mailboxCommands: kind.integer('MAILBOX_COMMANDS', 2_000, 1, 100_000),
   waitingCommands: kind.integer('WAITING_COMMANDS', 10_000, 1, 1_000_000),
   // A web process needs 512 MiB with these caches.
@@ -158,7 +161,7 @@ const undocumented = {
   signInFailureMinutes: kind.integer('SIGN_IN_FAILURE_MINUTES', 15, 1, 1_440),
   // Enough for all mails that one person needs, and too few to annoy the owner of an address.
   mailsPerHour: kind.integer('MAILS_PER_HOUR', 10, 1, 1_000_000),
-  // Each open stream needs memory. One account may not take all places.
+  // Each open stream needs memory. One account cannot open all streams of a process.
   subscribers: kind.integer('SUBSCRIBERS', 20_000, 1, 1_000_000),
   subscribersPerAccount: kind.integer('SUBSCRIBERS_PER_ACCOUNT', 10_000, 1, 1_000_000),
   // Bounds of the work that one request causes.
@@ -167,7 +170,8 @@ const undocumented = {
   projectMembers: kind.integer('PROJECT_MEMBERS', 1_000, 1, 10_000),
   projectWebhooks: kind.integer('PROJECT_WEBHOOKS', 100, 1, 1_000),
   webhookConcurrency: kind.integer('WEBHOOK_CONCURRENCY', 100, 1, 10_000),
-  // Small steps with pauses between them leave Postgres to the requests. More workers do more jobs at a time.
+  // Jobs run in small steps with pauses, so that requests come first in Postgres. For more concurrent jobs, start more
+  // workers.
   jobConcurrency: kind.integer('JOB_CONCURRENCY', 4, 1, 100),
   jobBatchRows: kind.integer('JOB_BATCH_ROWS', 500, 1, 10_000),
   jobPauseMs: kind.integer('JOB_PAUSE_MS', 5, 0, 10_000),

@@ -12,14 +12,17 @@ function partsOf(value: string) {
   return { head, hosts: hosts.split(','), rest }
 }
 
-/** Returns true for `::1` instead of `[::1]`: the address could end with a port or not. */
+/** Returns true if an IPv6 address has no brackets, as in `::1`: its last part could also be a port. */
 export const hasBareIpv6 = (value: string): boolean =>
   partsOf(value).hosts.some((host) => /^[^[]*:.*:/.test(host))
 
-/** Returns the characters that are not percent-encoded, and that a parser of URLs does not read as a part of the password. */
+/**
+ * Returns the characters of the user and password that must be percent-encoded, because a URL parser would not read
+ * them as a part of the password.
+ */
 export function unencodedIn(value: string): string[] {
   const [, afterScheme = ''] = /^[^:/?#]+:\/\/([^/].*)$/s.exec(value) ?? []
-  // A password such as `a?b=c` ends the URL before its host.
+  // In a URL with the password `a?b=c`, the URL parser finds no host.
   const hasHost = urlsIn(value).length > 0
   const [beforeParameters = ''] = hasHost ? afterScheme.split(/\?\w+=/) : [afterScheme]
   const credentials = beforeParameters.slice(0, Math.max(0, beforeParameters.lastIndexOf('@')))

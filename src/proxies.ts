@@ -4,7 +4,7 @@ import { check, ConfigError, setting } from './setting-values.ts'
 type Address = ipaddr.IPv4 | ipaddr.IPv6
 type Network = [Address, number]
 
-/** The proxies whose headers count, as `trust proxy` of Express. `off` is no hop and no network. */
+/** The proxies whose headers are trusted, as in `trust proxy` of Express. `off` means no hops and no networks. */
 export interface TrustedProxies {
   /** The number of proxies in front of this process. */
   hops: number
@@ -104,7 +104,7 @@ function withoutPort(address: string): string {
 
 const maxBasePathCharacters = 200
 
-/** Returns undefined if the path could lead to another host or out of itself, or needs an escape. */
+/** Returns undefined if the path could lead to another host, contains `..`, or has a character that needs an escape. */
 function readBasePath(text: string): string | undefined {
   const path = text.replace(/\/$/, '')
   const segments = path.split('/').slice(1)

@@ -91,7 +91,9 @@ export function openWritePath(config: Config, log: Log, domain: Domain, tracing?
     ...shared,
     actors,
     run: openRun({ ...located, route: router.route }),
-    /** Runs a command in this process: for bulk work of workers, which would delay the other requests of the home. */
+    /**
+     * Runs a command in this process: for bulk work of workers, which would delay other requests in the home process.
+     */
     runHere: openRun({ ...located, route: execute }),
     /** Joins the processes that share the writes. With `asHome` this process may be the home of projects. */
     isHome: router.isHome,

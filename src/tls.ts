@@ -5,7 +5,10 @@ import { ConfigError } from './setting-values.ts'
 
 const modes = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'] as const
 
-/** As `sslmode` in libpq: `require` verifies the certificate only with `sslrootcert`, and `verify-full` also its name. */
+/**
+ * As `sslmode` in libpq: `require` verifies the certificate only if `sslrootcert` is set; `verify-full` also verifies
+ * the host name.
+ */
 export type TlsMode = (typeof modes)[number]
 
 export interface Tls {

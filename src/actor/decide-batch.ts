@@ -84,7 +84,7 @@ function decideOne(decision: BatchDecision, command: QueuedCommand): void {
       ;(command.preload!.facts ??= []).push(error.query)
       throw error
     }
-    // A part of the command's changes is in the state and in the unit.
+    // The state and the unit already contain a part of the command's changes, so the whole group must fail.
     if (decision.isApplying) throw error
     command.isRejected = true
     command.outcome = mayStillCommit(unit, command) && error instanceof HttpError ? outcomeUnknown() : error

@@ -72,7 +72,7 @@ const openFindRows = (sql: Sql, table: PgTable) =>
     return inOrder(ids, rows, (row) => row.id)
   })
 
-/** Rows of tasks are not needed: replies show only the ids of tasks that exist in the project. */
+/** Loads only whether the referenced tasks exist in the project: replies show their ids, not their rows. */
 async function loadReferencedTasks(sql: Sql, state: State, preloads: Preload[]): Promise<void> {
   const ids = unknownTasks(state, preloads)
   if (ids.length === 0) return
@@ -151,9 +151,9 @@ async function loadChildren(sql: Sql, taskId: string): Promise<Children> {
   return Object.fromEntries(lists) as Children
 }
 
-/** Tokens loaded for a command that revokes them: one more than a command may revoke. */
+/** The maximum number of tokens loaded for a command that revokes them: one more than a command may revoke. */
 const maxTokens = 5_001
-/** Tokens loaded for a reply that lists them, or for an account that is deleted. */
+/** The maximum number of tokens loaded for a reply that lists them, or for an account that is deleted. */
 const maxListed = 100
 
 async function loadIntegrations(sql: Sql, state: State, preloads: Preload[]): Promise<void> {

@@ -136,7 +136,7 @@ async function findRecords(
   const keys = batch.flatMap((command): IdempotencyKey[] => {
     const { guard, clientIds = [] } = command
     const claims = clientIds.map(idClaim)
-    // A key made from the command's id is recorded only if the command may be committed already.
+    // The key of a command id has a record only if the command may be committed already.
     const isNew = !guard || (isCommandKey(guard) && !mayBeCommitted(states, command))
     return isNew ? claims : [...claims, guard]
   })

@@ -86,7 +86,7 @@ export async function ownIteration(account: string): Promise<void> {
   setImmediate(() => permit.release())
 }
 
-/** After so much work the account waits for its next iteration. */
+/** After work of this many milliseconds, the account waits for its next iteration. */
 const maxMs = 5
 
 /** Returns the results of several pieces of work. Between two pieces the event loop can serve other requests. */

@@ -55,7 +55,7 @@ export class Permit {
     this.queue.inProgress += slots
   }
 
-  /** Takes this number of slots in total. */
+  /** Gives the permit this number of slots in total. Waits until the slots are free. */
   grow(slots: number): Permit | Promise<Permit> {
     if (slots <= this.slots) return this
     this.release()
@@ -175,7 +175,7 @@ export class FairQueue {
 
   private readonly admitWaiting = (): void => {
     this.isScheduled = false
-    // A key that moves behind the others is visited again.
+    // `remove` may move the key behind the others. The loop then visits the key again.
     for (const line of this.waiting) {
       if (this.inProgress >= this.bounds.slots) return
       if (!this.hasRoom(line, line.waiting[0]!.slots)) continue

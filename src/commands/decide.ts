@@ -51,11 +51,14 @@ export function shownRow<R>(state: CheckedState, entity: Entity, row: R, now: st
   return hideDeletedReferences(state, entity, withoutEndedClaim(row, now))
 }
 
-/** The state after changes. A single change is a change of the answer itself, which does not refer to itself. */
+/**
+ * Returns the state after the changes. A single change is the change of the checked row itself, which does not refer to
+ * itself.
+ */
 const stateAfter = (state: ProjectState, changes: EventDraft[]): CheckedState =>
   changes.length < 2 ? state : withChanges(state, changes)
 
-/** A view of the state that includes later additions to `changes`. Costs less than a fork of the state. */
+/** Returns the state with `changes`, also with changes that are added later. Costs less than a fork of the state. */
 export function withChanges(state: ProjectState, changes: EventDraft[]): CheckedState {
   const { projectId, lastNumber } = state
   const lastOf = (entity: Entity, id: string) =>

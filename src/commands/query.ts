@@ -15,7 +15,7 @@ export interface EventStream {
 export interface Download {
   description: string
   content: Record<string, { schema: TSchema; example?: string }>
-  /** The names of its headers: see src/openapi/headers.ts. */
+  /** The names of the response headers: see src/openapi/headers.ts. */
   headers: readonly string[]
 }
 
@@ -30,7 +30,7 @@ export interface Query {
   view: View<never>
   /** The operation's id and tag in the OpenAPI document. Needed if another read has the same view. */
   operation?: { id: string; tag: string }
-  /** Default: every token with the scope. */
+  /** `signedIn`: only sign-in tokens. Default: every token with the scope. */
   callers?: 'signedIn'
   reply?: { description: string; schema?: TSchema }
   examples?: Record<string, { value: unknown }>

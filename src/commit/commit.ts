@@ -13,9 +13,9 @@ import { recordName } from './idempotency.ts'
 import { batchOf, type CommitUnit } from './unit.ts'
 
 /**
- * `committed`: durable. `conflict`: nothing is written, because a project has another version, a row is locked, or of a
- * temporary error. `unknown`: the database did not answer, so the unit may or may not be committed. An Error: the
- * database rejected this unit; nothing is written.
+ * `committed`: the unit is durable. `conflict`: nothing is written, because a project has another version, a row is
+ * locked, or Postgres reported a temporary error. `unknown`: Postgres did not answer, so the unit may or may not be
+ * committed. An Error: Postgres rejected this unit; nothing is written.
  */
 export type Outcome = 'committed' | 'conflict' | 'unknown' | Error
 
@@ -26,14 +26,16 @@ type CommitLimits = Pick<
   'commitSlots' | 'commitEvents' | 'commitShapes' | 'writeTimeoutMs' | 'databasePooler'
 >
 
-// Two concurrent commits cost 10 % more than one larger commit, so a commit waits this long for the previous commit.
+// Two concurrent commits cost 10 % more than one larger commit. So a commit waits at most this long for the previous
+// commit.
 const lingerMs = 25
 const heavyEvents = 100
 const maxLockedProjects = 10_000
 
 /**
- * Group commit: units of many projects in one statement, one round trip and one flush of the write-ahead log. Projects
- * that met a locked row commit apart, one statement at a time, until a commit succeeds: others do not wait for them.
+ * Group commit: units of many projects in one statement, one round trip and one flush of the write-ahead log. After a
+ * project met a locked row, its units are committed by separate statements, one at a time, until a commit succeeds. So
+ * other projects do not wait for the lock.
  */
 export function openCommit(
   { commits, commitsApart }: Pick<Database, 'commits' | 'commitsApart'>,
@@ -121,8 +123,9 @@ function openWriteAll(write: Write, locked: LRUCache<string, true>) {
 }
 
 /**
- * The number of times that units are written together again after another statement, or another of the units, has
- * recorded one of their keys. The repeated statement finds the record, so only the unit with this key writes nothing.
+ * The number of times that units are written together again because another statement, or another unit of the same
+ * statement, has recorded one of their keys. The repeated statement finds the record, so only the unit with this key
+ * writes nothing.
  */
 const maxRepeats = 3
 

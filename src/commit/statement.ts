@@ -10,10 +10,10 @@ import { type Batch, hasUnlogged, type CommitUnit, type RowWrite, rowWrites } fr
 
 /** The writes of a batch besides versions and events. Each shape has its own statement, without unused parts. */
 export interface Shape {
-  /** A unit writes two projects, both or neither. */
+  /** True if a unit writes two projects, both or neither. */
   spansProjects: boolean
   hasNewProjects: boolean
-  /** Units that would change a locked row write nothing. */
+  /** True if units that would change a locked row write nothing. */
   skipsLocked: boolean
   writes: string[]
   unlogged: boolean
@@ -189,7 +189,7 @@ export function commitStatement(shape: Shape): string {
 /** `is true` makes Postgres look up a row's commit unit in a hash table, and not compare the row with every unit. */
 const isCommitted = '(unit in (select unit from committed)) is true'
 
-/** Returns the number of a part's first parameter. */
+/** Returns the number of the first SQL parameter of this part. */
 function firstOf(shape: Shape, part: keyof Batch): number {
   const parts = partsOf(shape)
   return parts.slice(0, parts.indexOf(part)).reduce((sum, other) => sum + columns[other].length, 1)

@@ -23,7 +23,10 @@ export type Guards = ReturnType<typeof openGuards>
 export const openGuards = (dependencies: Dependencies) => ({
   signInGuard: openSignInGuard(dependencies),
   callerGuard: callerGuard('caller-guard', openAdmit(dependencies, budgetOf)),
-  /** For uploads, which are not read into memory: a long body takes no more slots of its account than a short body. */
+  /**
+   * For uploads, which are never in memory as a whole: a long body takes no more slots of its account than a short
+   * body.
+   */
   uploadGuard: callerGuard(
     'upload-guard',
     openAdmit(dependencies, budgetOf, () => 1),
@@ -39,7 +42,9 @@ export const openGuards = (dependencies: Dependencies) => ({
 const budgetOf = ({ method }: Request): BudgetName =>
   method === 'GET' || method === 'HEAD' ? 'reads' : 'writes'
 
-/** The `q` of a search has its own limit: 1,000 characters. So a longer one gets 400, as `q` does in a view. */
+/**
+ * The maximum length of `q` is 1,000 characters. A longer `q` gets the 400 of this limit, not the error for a long URL.
+ */
 const SEARCH = /^[^?]*\/api\/v1\/(search|tasks)\?(.*&)?q=/
 
 export function requireShortUrl({ url }: Request): void {
@@ -56,7 +61,7 @@ function requireUniqueParameters({ url }: Request): void {
   }
 }
 
-/** Most queries have no escapes, so that their names need not be decoded. */
+/** Decodes names only if the query has escapes: most queries have none. */
 const parameterNames = (query: string): Iterable<string> =>
   /[%+]/.test(query)
     ? new URLSearchParams(query).keys()

@@ -6,7 +6,7 @@ import { invalidIdempotencyKey, HttpError } from '../responses/errors.ts'
 
 export type WithIdempotency = ReturnType<typeof openWithIdempotency>
 
-/** The number of keys whose retries look for a stored reply first. */
+/** The maximum number of remembered keys. Retries with these keys look for a stored reply first. */
 const maxRepeatedKeys = 10_000
 
 /**

@@ -101,7 +101,10 @@ async function readBytes(request: Request, limitBytes: number): Promise<Uint8Arr
   return bytes.subarray(0, size)
 }
 
-/** More levels than any body needs, and far too few to overflow the stack of a recursive function. */
+/**
+ * The maximum number of nested levels: more than any valid body has, and far too few to overflow the stack of a
+ * recursive function.
+ */
 const maxLevels = 32
 /** The maximum number of keys and elements in a body. A batch of 500 operations with every field has half of this number. */
 const maxParts = 50_000

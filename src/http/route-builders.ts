@@ -101,7 +101,10 @@ function readInput<Input extends object, Row>(path: string, command: WriteDefini
   }
 }
 
-/** A process that stops ends waits early. The client must send its next request on another connection. */
+/**
+ * For a long poll that ends early because the process stops: makes the client send its next request on another
+ * connection.
+ */
 function closing(response: Response): Response {
   response.headers.set('connection', 'close')
   return response
@@ -155,9 +158,10 @@ const changedByUrl = (name: string) =>
 const notEncoded = (name: string) => badRequest(`${name} must be percent-encoded UTF-8`)
 
 /**
- * Returns a function that reads the path parameters that are not ids; undefined if there are none. The router replaces
- * malformed bytes, and ids are converted to lower case, so these parameters are read from the URL. But the URL is
- * normalized, unlike the path that the router read: its segments may be others.
+ * Returns a function that reads the path parameters that are not ids; undefined if there are none. The function reads
+ * them from the URL, because the router replaces malformed bytes, and the guard converts parameters to lower case. The
+ * URL is normalized, so a `..` may have removed segments: the function compares each value with the parameter of the
+ * router.
  */
 function readPathTexts(path: string, { input }: WriteDefinition<never>, pathParameters: [string, string][]) {
   const texts = pathParameters.filter(([, key]) => !isIdSchema(input.properties[key]!))

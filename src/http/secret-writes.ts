@@ -121,7 +121,10 @@ async function respondOnce<Input extends object>(
   return response
 }
 
-/** Returns the body with its secrets: signs the claims (the same token for a stored reply), and decrypts the others. */
+/**
+ * Returns the body with its secrets: signs the claims (the token of a stored reply is the same), and decrypts the other
+ * secrets.
+ */
 async function withSecrets({ tokens, encryption }: SecretDependencies, content: Content): Promise<string> {
   const { claims, sealed = {}, id, ...rest } = content
   const token = claims && { access_token: await tokens.sign(claims) }

@@ -4,7 +4,7 @@ type Respond = (request: Request) => Response | Promise<Response>
 /** Bun decodes each segment of the path as the client sent the path. */
 type SentRequest = Request & { params: Record<string, string> }
 
-/** No route has as many segments. */
+/** The maximum number of segments of a path that is compared. Every route has fewer segments. */
 const maxSegments = 12
 
 /**

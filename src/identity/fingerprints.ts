@@ -17,7 +17,7 @@ export function openFingerprints(secrets: string[], passwords: Passwords) {
       return keyed(digest, keys[0])
     },
 
-    /** Earlier releases hashed every body with argon2id. `guess` limits the comparisons with argon2id. */
+    /** Accepts the argon2id fingerprints of earlier releases for every body. `guess` limits how often argon2id runs. */
     async isSame(
       digest: string,
       stored: string,

@@ -3,7 +3,8 @@ import { isId } from '../id-format.ts'
 
 const issuer = 'docket'
 const audience = 'docket-api'
-// At this date, no token has expired for the library. The database's clock decides whether a token has expired.
+// For the library, no token has expired at this date. Instead, the service compares the expiry with the clock of the
+// database.
 const currentDate = new Date(0)
 const checks = { algorithms: ['HS256'], issuer, audience, currentDate }
 

@@ -100,8 +100,9 @@ export class Leases {
   }
 
   /**
-   * Resolves when this process may write the project. False if another process had the lease meanwhile. Without Redis,
-   * and after a lease that another process had for a short time, this is not known, and the result is true.
+   * Resolves when this process may write the project. Returns false if another process had the lease meanwhile: a state
+   * in memory is then out of date. Also returns true if this is unknown: without Redis, and after a short lease of
+   * another process.
    */
   async acquire(projectId: string): Promise<boolean> {
     if (this.holds(projectId)) return true

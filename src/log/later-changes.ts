@@ -66,7 +66,10 @@ function childrenRestoredTo(
   return [...rows.values()]
 }
 
-/** For tasks, one query reads whether they were deleted again or moved, so that a move changes both results. */
+/**
+ * Reads which deleted rows were deleted again later, and which tasks were moved. For a task, one query reads both, so
+ * that the two results never contradict each other.
+ */
 export async function readLaterChanges(
   sql: Sql,
   deletions: LoggedEvent[],
@@ -110,7 +113,7 @@ export async function readUnassignments(
 ): Promise<UndoInput['unassignments']> {
   if (removals.length === 0) return new Map()
   const { users = [] } = definitionOf('task')
-  // The index of the assignee has the text of this expression.
+  // The text of this expression equals the text of the index on the assignee.
   const unassigned = (name: string) => sql`
     (select seq, entity_id, '${sql.unsafe(name)}' as name from events where project_id = ${removals[0]!.projectId} and type = 'task.unassigned'
       and ${sql.unsafe(`before ->> '${name}'`)} = r.user_id and seq > r.seq order by seq desc limit ${maxUndoneRows + 1})`

@@ -153,7 +153,7 @@ function rowExists(sql: Sql, entity: Entity, to: Entity, alias: string, moment?:
     definitionOf(entity).parent === 'task'
       ? sql`(select project_id from tasks where id = ${sql(`${alias}.task_id`)})`
       : sql`${sql(`${alias}.project_id`)}`
-  // Without the offset, Postgres could read all rows of the project for each row that refers to one of them.
+  // `offset 0` keeps Postgres from reading all rows of the project for each row that refers to one of them.
   return sql`exists (select from ${sql(getTableName(definitionOf(to).table))} r
     where r.id = x.id and r.project_id = ${project} offset 0)`
 }

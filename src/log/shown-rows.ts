@@ -43,7 +43,7 @@ export function openShownRows<Row>(view: View<Row>, table: PgTable, alias: strin
   return {
     columns: (sql: Sql): SqlPart => sql.unsafe(shown),
     isPlain: (sql: Sql): SqlPart => sql.unsafe(isPlain),
-    // Without `offset 0`, Postgres would compute the values for each aggregate.
+    // `offset 0` keeps Postgres from computing the values once for each aggregate.
     join: (sql: Sql, rows: SqlPart): SqlPart => sql`
       select string_agg(shown, ${sql.unsafe(`'${separator}'`)}) as joined, count(shown)::int4 as count,
         bool_and(is_plain) as is_plain from (${rows} offset 0) r`,

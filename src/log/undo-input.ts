@@ -40,7 +40,7 @@ export interface UndoInput {
   movedAway: ReadonlySet<number>
   /** The events that cleared fields with removed members, the latest first, by the seq of the removal. */
   unassignments: ReadonlyMap<number, Unassignment[]>
-  /** In order, from the events that made room for the first placed task of `events`. */
+  /** In the order of their seqs, from the events that made room for the first placed task of `events`. */
   respacings: readonly Respacing[]
   people: ReadonlyMap<string, Person>
 }

@@ -15,7 +15,7 @@ export interface View<Row = unknown> {
   computed?: Record<string, { ifSet?: OptionalField }>
 }
 
-/** A field that is `empty` if the column is null. Other values are the column's values if `isColumn`. */
+/** A field that is `empty` if the column is null. With `isColumn`, the field otherwise equals the column. */
 interface OptionalField {
   column: string
   empty: unknown

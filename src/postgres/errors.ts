@@ -7,7 +7,7 @@ export const transientCodes = /^(08|53|57|25006|25P0[34]|4000[13]|40P01|55P03)/
 
 /** Errors of queries that Postgres did not answer: a query may have committed or not. */
 const unknownOutcomes = new WeakSet<object>()
-/** Those errors of statements on writing connections that were sent. */
+/** The same errors, if the statement was sent on a connection that may write. */
 const unknownWrites = new WeakSet<object>()
 
 /** Returns true for a temporary error: a repeated statement may succeed. */

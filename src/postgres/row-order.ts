@@ -27,8 +27,8 @@ export function readRows<V>(length: number, text: string | null, read: (fields: 
 }
 
 /**
- * Reads many keys by a cheap query, and again by a costly query the keys for which the cheap query returned null. The
- * result for a key comes from one of both queries, so it is the state at one time.
+ * Reads keys by a cheap query, and then by a costly query the keys for which the cheap query returned null. The result
+ * of a key comes from only one query, so it shows the state at one time.
  */
 export async function readInTwoSteps<K, V>(
   keys: K[],

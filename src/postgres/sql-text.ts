@@ -10,7 +10,10 @@ class TextPart {
 
 const template = (strings: readonly string[], ...args: unknown[]) => new TextPart(strings, args)
 
-/** Builds the parts of a query for `runText`. A part of `sql` costs more, because it is a promise. Knows no identifiers. */
+/**
+ * Builds the parts of a query for `runText`. A part of `sql` costs more, because it is a promise. Does not quote
+ * identifiers.
+ */
 export const sqlText = Object.assign(template, {
   unsafe: (text: string) => new TextPart([text]),
 }) as unknown as Sql

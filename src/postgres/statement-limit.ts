@@ -50,7 +50,9 @@ export class StatementLimit {
     }
   }
 
-  /** Call this when the query has ended. A repeated statement was counted before, and may be deallocated since. */
+  /**
+   * Call this when the query has ended. Ignores a query whose statement was prepared before: `watch` has counted it.
+   */
   ended(query: SentQuery): void {
     if (!query.prepare || query.prepared) return
     const prepared = this.preparedOf(query)

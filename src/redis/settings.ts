@@ -65,7 +65,7 @@ export function warnOfServerSettings(
     return problems.every((problem) => !problem || isDenied(problem))
   }
   redis.on('ready', async () => {
-    // A reply may be late at the start.
+    // Replies may be late while the process starts, so the check is repeated.
     for (let attempt = 1; attempt <= attempts && redis.status === 'ready'; attempt++) {
       if (await check()) return
       await sleep(retryMs, undefined, { ref: false })

@@ -68,7 +68,7 @@ export const compressed = (body: string | Uint8Array): Promise<Uint8Array<ArrayB
   compress(body, { level: 3 })
 
 /**
- * The response to HEAD for a body that is made while it is sent. For a response without a body, Bun would send
+ * The response to HEAD for a body that is produced while it is sent. For a response without a body, Bun would send
  * `Content-Length: 0`, which GET does not (RFC 9110, 9.3.2).
  */
 export function respondToHead(headers: Record<string, string>): Response {

@@ -16,7 +16,7 @@ export interface ListedVersion {
   version: number | null
 }
 
-/** Tells that the user has projects after `last`, the end of a page with `told` projects. */
+/** The user has more projects after `last`, which ends a page of `told` projects. */
 export interface MoreProjects {
   told: number
   last: string
@@ -55,7 +55,7 @@ export class ProjectsSubscription {
     if (!this.hasChanges()) await this.subscription.waitForNewer(this.wakes, withinMs)
   }
 
-  /** Returns each change once. `more` is returned when the page gets its end. */
+  /** Returns each change once. Returns `more` once, after the page has become full. */
   takeChanges(): { versions: ListedVersion[]; more?: MoreProjects | undefined } {
     const { versions, last } = this.projects
     const ids = [...this.changed]

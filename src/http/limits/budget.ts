@@ -12,7 +12,7 @@ export interface Policy {
 }
 
 const maxKeys = 50_000
-/** A longer timer would end at once. */
+/** The maximum delay of a timer (2^31 - 1 ms) in seconds. A timer with a longer delay fires at once. */
 const maxTimerSeconds = 2_147_483
 
 /** Counts in the memory of this process. The least recently used keys beyond 50,000 are deleted. */
