@@ -111,8 +111,10 @@ async function runTool(
   try {
     release = acquire()
     requireArguments(tool, args)
-    const call = new Call(userId, handle, request.headers, signal)
-    return resultOf(await tool.run((await withIdsInArguments(call, args)) as never, call))
+    const open = () => new Call(userId, handle, request.headers, signal)
+    // The names are read in a call of their own, so that their lists are freed while the tool waits.
+    const withIds = await withIdsInArguments(open(), args)
+    return resultOf(await tool.run(withIds as never, open()))
   } catch (error) {
     const isKnown = error instanceof ToolError || error instanceof HttpError
     if (!isKnown && !signal.aborted) log.error({ tool: tool.name, error: String(error) }, 'tool failed')
