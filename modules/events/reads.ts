@@ -21,7 +21,7 @@ import {
 } from './parameters.ts'
 import { eventView, streamedEvents } from './schema.ts'
 import { openStreamResponse } from './stream.ts'
-import { responseExample } from '../../src/openapi/example.ts'
+import { responseExample } from '../../src/openapi/operation.ts'
 import { claimSchema } from '../tasks/claim.ts'
 import { model } from '../modules.ts'
 

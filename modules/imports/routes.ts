@@ -7,9 +7,8 @@ import { admitFirst, guarded } from '../../src/http/guards.ts'
 import { tooLarge } from '../../src/http/json-body.ts'
 import type { RouteBuilders } from '../../src/http/route-builders.ts'
 import { roleNeeded } from '../../src/identity/rights.ts'
-import { responseExample } from '../../src/openapi/example.ts'
 import { headerRefs, headersOf, locationAt } from '../../src/openapi/headers.ts'
-import { operation } from '../../src/openapi/operation.ts'
+import { operation, responseExample } from '../../src/openapi/operation.ts'
 import { requireVisible } from '../../src/reads/lookups.ts'
 import {
   Cursor,

@@ -1,62 +1,31 @@
-import type { TSchema } from '@sinclair/typebox'
 import { isDeepStrictEqual } from 'node:util'
 import { type HttpError, errorBody, type ErrorStatus, reasons } from '../responses/errors.ts'
 import { nameOf, ErrorSchema } from '../schema/response.ts'
-import { requestExample } from './example.ts'
 import { headers, type HeaderName, headersOf, headerRefs } from './headers.ts'
-import {
-  type Parameter,
-  parametersOf,
-  requestHeadersKey,
-  type Responses,
-  sharedParameters,
-} from './parameters.ts'
-
-interface Operation {
-  parameters?: Parameter[]
-  requestBody?: { content: Record<string, { schema: TSchema }> }
-  responses: Responses
-  [requestHeadersKey]?: string[]
-}
+import { type Parameter, pathParameter, sharedParameters } from './parameters.ts'
 
 export interface OpenApiDocument {
   components?: object
-  paths: Record<string, Record<string, Operation>>
+  paths: Record<string, Record<string, { parameters?: Parameter[] }>>
 }
 
+/** Completes the document of the plugin, which names only the parameters of a path and has no components. */
 export function completeDocument(document: OpenApiDocument, commonErrors: HttpError[][]): object {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, one]) => ({ path, method, ...operationOf(path, one) })),
+    Object.entries(methods).map(([method, { parameters = [], ...operation }]) => {
+      const all = parameters.map((one) => (one.in === 'path' ? pathParameter(path, one.name) : one))
+      return { path, method, operation, all }
+    }),
   )
-  const parameters = sharedParameters(operations.flatMap((one) => one.parameters))
+  const { named: parameters, refer } = sharedParameters(operations.flatMap(({ all }) => all))
   const paths: Record<string, Record<string, object>> = {}
-  for (const { path, method, ...one } of operations) {
-    const references = one.parameters.map(parameters.refer)
-    paths[path] = { ...paths[path], [method]: { ...one, parameters: references } }
-  }
+  for (const { path, method, operation, all } of operations)
+    paths[path] = { ...paths[path], [method]: { ...operation, parameters: all.map(refer) } }
   const responses = commonResponses(commonErrors)
-  const components = { ...document.components, responses, headers, parameters: parameters.named }
+  const components = { ...document.components, responses, headers, parameters }
   const { schemas, document: referring } = componentsOf({ ...document, paths, components })
   return { ...referring, components: { ...referring.components, schemas } }
 }
-
-function operationOf(
-  path: string,
-  { parameters = [], requestBody, [requestHeadersKey]: names, ...operation }: Operation,
-) {
-  const schema = requestBody?.content['application/json']?.schema
-  return {
-    ...operation,
-    parameters: parametersOf(path, parameters, operation.responses, names),
-    ...(requestBody && { requestBody: schema ? bodyOf(schema) : requestBody }),
-  }
-}
-
-const bodyOf = (schema: TSchema) => ({
-  required: schema.default === undefined,
-  ...(schema.description && { description: schema.description }),
-  content: { 'application/json': { schema, example: requestExample(schema) } },
-})
 
 /** Replaces each named schema of a document with a reference. */
 function componentsOf<T extends { components?: object }>(document: T) {
@@ -107,10 +76,10 @@ const commonResponses = (general: HttpError[][]) => ({
   ...Object.fromEntries(general.map((errors) => [responseName(errors[0]!.status), responseOf(errors)])),
 })
 
-export function errorResponses(errors: HttpError[]) {
-  const byStatus = [...Map.groupBy(errors, ({ status }) => status)]
-  return Object.fromEntries(byStatus.map(([status, group]) => [status, responseOf(group)]))
-}
+export const errorResponses = (errors: HttpError[]) =>
+  Object.fromEntries(
+    [...Map.groupBy(errors, ({ status }) => status)].map(([status, group]) => [status, responseOf(group)]),
+  )
 
 /** Documents all errors with one status as one response. The first is the example; the description lists the others. */
 function responseOf(errors: HttpError[]) {
@@ -118,10 +87,9 @@ function responseOf(errors: HttpError[]) {
   const also = others.length > 0 ? `. Also: ${others.map((one) => one.message).join('; ')}` : ''
   const names = Object.keys(headers) as HeaderName[]
   const ownHeaders = names.filter((name) => errors.some((one) => name.toLowerCase() in one.headers))
-  const example = errorBody(first)
   return {
     description: reasons[first.status] + also,
     headers: headerRefs([...headersOf.error, ...ownHeaders]),
-    content: { 'application/json': { schema: ErrorSchema, example } },
+    content: { 'application/json': { schema: ErrorSchema, example: errorBody(first) } },
   }
 }

@@ -13,7 +13,6 @@ import { invalidIdempotencyKey, notFound, type HttpError, duplicateParameter } f
 import { Body, Input } from '../schema/input.ts'
 import { Message, sampleId, capital, named, nameOf } from '../schema/response.ts'
 import { notModified } from './document.ts'
-import { responseExample } from './example.ts'
 import {
   headersOf,
   locationAt,
@@ -22,7 +21,7 @@ import {
   type HeaderName,
   streamVaryHeader,
 } from './headers.ts'
-import { sampleValidationError, operation } from './operation.ts'
+import { sampleValidationError, operation, responseExample } from './operation.ts'
 
 export function commandHooks<Row>(path: string, command: WriteDefinition<never, Row>, summary: string) {
   const { about, callers, role, name, status, emptyReply } = command
@@ -44,7 +43,10 @@ export function commandHooks<Row>(path: string, command: WriteDefinition<never, 
       ...(emptyReply && { 204: { description: emptyReply, headers: headerRefs(headersOf.write) } }),
       ...(command.creates && { 201: responseOf({ ...command, status: 201 }, pathParameters) }),
     },
-    requestHeaders: [...(changes ? ['If-Match'] : []), ...(isInProject ? ['Docket-If-Claim'] : [])],
+    requestHeaders: [
+      ...(changes ? (['ifMatch'] as const) : []),
+      ...(isInProject ? (['ifClaim'] as const) : []),
+    ],
     general: changes ? [422, 412] : [422],
     errors: [
       sampleValidationError(body, query) ?? invalidIdempotencyKey(),
@@ -128,6 +130,7 @@ export function queryHooks(query: Query, summary: string) {
       200: responseToRead(query, isPost ? 'post' : isList ? 'page' : 'read'),
       ...(!isPost && { 304: unchanged }),
     },
+    requestHeaders: isPost ? [] : eventStream ? ['ifNoneMatch', 'lastEventId'] : ['ifNoneMatch'],
     errors: body
       ? [sampleValidationError(body)!, ...own]
       : [...own, sampleValidationError(body, input) ?? duplicateParameter('x')],

@@ -1,10 +1,11 @@
 import type { TSchema } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { type Scope, scopeNeeded, signInNeeded } from '../identity/rights.ts'
-import { validationError } from '../schema/validation.ts'
 import type { ErrorStatus, HttpError } from '../responses/errors.ts'
+import { unique } from '../schema/response.ts'
+import { validationError } from '../schema/validation.ts'
 import { commonResponse, errorResponses } from './document.ts'
-import { requestHeadersKey } from './parameters.ts'
+import { queryParameters, type RequestHeader, requestHeaders } from './parameters.ts'
 
 interface Operation {
   /** Generated clients use the id, such as `createTask`, as the function name. */
@@ -20,8 +21,7 @@ interface Operation {
   responses: Record<number, object | undefined>
   /** Statuses of common errors that not every operation has. */
   general?: ErrorStatus[]
-  /** Request headers of writes: see parameters.ts. */
-  requestHeaders?: string[]
+  requestHeaders?: RequestHeader[]
   errors: HttpError[]
 }
 
@@ -34,19 +34,23 @@ export function operation({ id, tag, summary, body, query, open, scope, ...own }
     ...(body ? ([408, 413, 415] as const) : []),
     ...(own.general ?? []),
   ]
+  const names = [
+    ...(own.requestHeaders ?? []),
+    ...(general.includes(422) ? (['idempotencyKey'] as const) : []),
+  ]
   return {
     // Elysia would parse the body before authentication (https://elysiajs.com/essential/life-cycle).
     parse: 'none' as const,
     ...(query && { query }),
     detail: {
-      ...(body && { requestBody: { content: { 'application/json': { schema: body } } } }),
+      ...(body && { requestBody: requestBody(body) }),
+      parameters: [...(query ? queryParameters(query) : []), ...names.map((name) => requestHeaders[name])],
       operationId: id,
       tags: [tag],
       summary,
       description: [own.description, open ? '' : token].filter(Boolean).join(' '),
       security: open ? [] : [{ bearer: [] }],
       ...(scope && { 'x-scope': scope }),
-      ...(own.requestHeaders && { [requestHeadersKey]: own.requestHeaders }),
       responses: {
         ...own.responses,
         ...Object.fromEntries(general.map((status) => [status, commonResponse(status)])),
@@ -55,6 +59,12 @@ export function operation({ id, tag, summary, body, query, open, scope, ...own }
     },
   }
 }
+
+const requestBody = (schema: TSchema) => ({
+  required: schema.default === undefined,
+  ...(schema.description && { description: schema.description }),
+  content: { 'application/json': { schema, example: requestExample(schema) } },
+})
 
 /** Adds the errors for API tokens, in the order of the checks. Every token has the scope `read`. */
 const withTokens = (errors: HttpError[], scope?: Scope): HttpError[] => [
@@ -69,3 +79,33 @@ export function sampleValidationError(body?: TSchema, query?: TSchema): HttpErro
 }
 
 const firstOf = ({ properties }: TSchema): string => Object.keys(properties)[0]!
+
+/** Example bodies omit optional fields of these formats, because the valid values depend on stored data. */
+const formatsOfReferences = ['uuid', 'password', 'int64']
+
+/** Builds an example body from the examples of its fields. With valid ids in the path, the example works unchanged. */
+function requestExample(schema: TSchema): unknown {
+  if (schema.examples) return schema.examples[0]
+  const { properties, required = [] } = schema
+  return examplesOf(properties, (name, one) => required.includes(name) || !(one.readOnly || isReference(one)))
+}
+
+export function responseExample(schema: TSchema): unknown {
+  if (schema.examples) return schema.examples[0]
+  if (schema.type === 'object') return examplesOf(schema.properties)
+  if (schema.type === 'array') return [responseExample(schema.items)]
+  if (schema.anyOf) return responseExample(schema.anyOf[0])
+  return schema.enum?.[0] ?? null
+}
+
+type IsGiven = (name: string, schema: TSchema) => boolean
+
+function examplesOf(properties: Record<string, TSchema>, isGiven: IsGiven = () => true) {
+  const included = Object.entries(properties).filter(([name, one]) => isGiven(name, one))
+  return Object.fromEntries(included.map(([name, one]) => [name, responseExample(one)]))
+}
+
+const isReference = (schema: TSchema): boolean =>
+  formatsOfReferences.includes(schema.format) ||
+  unique in schema ||
+  [schema.items ?? [], schema.anyOf ?? [], Object.values(schema.properties ?? {})].flat().some(isReference)
