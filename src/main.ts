@@ -1,25 +1,26 @@
 import process from 'node:process'
 import { commands } from '../modules/commands.ts'
 import { formBytes } from '../modules/imports/schema.ts'
-import { importFamilies } from '../workers/imports/families.ts'
 import { startWorkers } from '../workers/main.ts'
+import { workerFamilies } from '../workers/metrics.ts'
 import { parseAdmin } from '../workers/one-off/admin.ts'
 import { react } from '../workers/reactions.ts'
-import { searchFamilies } from '../workers/search/progress.ts'
 import type { ChangedProjects } from '../workers/search/start.ts'
-import { timeFamilies } from '../workers/timed-events/start.ts'
-import { webhookFamilies } from '../workers/webhooks/families.ts'
 import { createApp } from './app.ts'
 import { type Config, readConfig, requireProductionSettings } from './config.ts'
 import { maxReceivedBytes } from './http/json-body.ts'
-import { jobFamilies } from './jobs/queue.ts'
 import type { Log } from './logger.ts'
 import { withProcessLabel } from './metrics/family.ts'
-import { openProcessFamilies } from './metrics/process-families.ts'
+import {
+  collect,
+  type CollectFamilies,
+  openProcessFamilies,
+  serveMetrics,
+  serviceFamilies,
+} from './process/metrics-server.ts'
 import { warnIfNotMigrated, migrateDatabase, print, runOnDatabase } from './process/database.ts'
 import { listen } from './process/listen.ts'
 import { withLocalServers } from './process/local-servers.ts'
-import { serviceFamilies, type CollectFamilies, serveMetrics, collect } from './process/metrics-server.ts'
 import { isChild, handleParentMessages, sendToParent } from './process/parent-messages.ts'
 import { requireFreePorts, urlsOf } from './process/port.ts'
 import { toOneLine, Shutdown } from './process/shutdown.ts'
@@ -120,12 +121,7 @@ async function serve(
   if (command !== 'web') {
     const changed: ChangedProjects = new Map()
     shutdown.onClose('workers', startWorkers(services, changed))
-    const { background } = services.database
-    parts.push(() => jobFamilies(background))
-    parts.push(() => webhookFamilies(background))
-    parts.push(() => timeFamilies(background))
-    parts.push(() => searchFamilies(background, changed))
-    parts.push(() => importFamilies(background, services.counts))
+    parts.push(...workerFamilies(services, changed))
   }
   if (command === 'worker') return undefined
   setInterval(openBusyCheck(services), checkEveryMs).unref()

@@ -3,7 +3,6 @@ import type { OutboxRow } from '../../drizzle/rows.ts'
 import type { Config } from '../config.ts'
 import { newId } from '../ids.ts'
 import type { Log } from '../logger.ts'
-import { type Family, gauge } from '../metrics/family.ts'
 import type { Sql } from '../postgres/database.ts'
 import { isCluster, hashTag, disconnect, openRedis } from '../redis/connections.ts'
 import { within } from '../waits.ts'
@@ -14,7 +13,7 @@ export const mailQueueName = 'mail'
 const mailJobName = 'send-mail'
 /** A queue of its own, so that long imports delay no other job. */
 export const importQueueName = 'imports'
-const importJobNames = ['run-import', 'undo-import']
+export const importJobNames = ['run-import', 'undo-import']
 
 /** BullMQ rejects a prefix that ends with a colon. */
 export const queuePrefix = ({ redisPrefix, redisUrl }: Pick<Config, 'redisPrefix' | 'redisUrl'>): string =>
@@ -86,24 +85,4 @@ export type MailPurpose = 'verify' | 'reset'
 export function mailJob(purpose: MailPurpose, account: { userId: string } | { email: string }): OutboxJob {
   const id = newId()
   return { id, projectId: null, name: mailJobName, data: { id, purpose, ...account } }
-}
-
-const maxCounted = 10_000
-
-export async function jobFamilies(sql: Sql): Promise<Family[]> {
-  const [row] = await sql<{ age: number; count: number; parked: number }[]>`
-    select coalesce((select extract(epoch from now() - created_at)::float8 from outbox
-        where parked_at is null and name <> all(${importJobNames}::text[]) order by created_at, id limit 1), 0) as age,
-      (select count(*)::int4 from (select from outbox where parked_at is null limit ${maxCounted}) o) as count,
-      (select count(*)::int4 from (select from outbox where parked_at is not null limit ${maxCounted}) o) as parked`
-  const { age, count, parked } = row!
-  return [
-    gauge(
-      'outbox_age_seconds',
-      'Age of the oldest job in the outbox, without imports and dead letters.',
-      age,
-    ),
-    gauge('outbox_jobs', `Jobs that wait or run, counted up to ${maxCounted}.`, count),
-    gauge('parked_jobs', `Dead letters: jobs that failed too often, counted up to ${maxCounted}.`, parked),
-  ]
 }

@@ -1,4 +1,4 @@
-import { Distribution, type Labelled } from './family.ts'
+import { counter, Distribution, type Family, gauge, histogram, type Labelled, labelledBy } from './family.ts'
 
 export const newHits = () => ({ hits: 0, misses: 0 })
 export type Hits = ReturnType<typeof newHits>
@@ -55,4 +55,54 @@ export class RequestDurations {
   }
 
   all = (): Labelled<Distribution>[] => [...this.series.values()]
+}
+
+export function countFamilies({
+  requests,
+  commits,
+  leases,
+  forwards,
+  queries,
+  readWaits,
+  caches,
+}: Counts): Family[] {
+  const took = requests.all()
+  const pools = labelledBy('pool', queries)
+  const of = <T>(part: (one: Counts['queries']['reads']) => T) =>
+    pools.map(([pool, one]): Labelled<T> => [pool, part(one)])
+  const lookups = Object.entries(caches).flatMap(([cache, { hits, misses }]): Labelled<number>[] => [
+    [{ cache, result: 'hit' }, hits],
+    [{ cache, result: 'miss' }, misses],
+  ])
+  const waits = 'Wait of the oldest look-up of a batch for earlier batches.'
+  return [
+    counter(
+      'http_requests_total',
+      'Answered requests.',
+      took.map(([labels, { total }]): Labelled<number> => [labels, total]),
+    ),
+    histogram('http_request_duration_seconds', 'Time to the response, or to the start of a stream.', took),
+    histogram('commit_duration_seconds', 'Time of a group commit in Postgres.', commits.seconds),
+    histogram('commit_wait_seconds', 'Longest wait of a unit for its group commit.', commits.waitSeconds),
+    histogram('commit_size_events', 'Events in a group commit.', commits.events),
+    counter('commit_units_total', 'Commit units by outcome.', labelledBy('outcome', commits.units)),
+    histogram('lease_wait_seconds', 'Time to acquire a lease.', leases.seconds),
+    counter('lease_waits_total', 'Requested leases that another process held.', leases.waits),
+    counter('lease_hand_overs_total', 'Leases that another process handed over.', leases.handOvers),
+    counter('forwarded_commands_total', 'Commands forwarded to their home process.', forwards.forwarded),
+    counter('forwards_lost_total', 'Forwarded commands without a reply: the home was lost.', forwards.lost),
+    counter('served_commands_total', 'Commands executed for other processes.', forwards.served),
+    gauge(
+      'postgres_queries_open',
+      'Queries that wait for a connection or an answer.',
+      of(({ open }) => open),
+    ),
+    histogram(
+      'postgres_query_duration_seconds',
+      'Query time with the wait for a connection.',
+      of(({ seconds }) => seconds),
+    ),
+    histogram('read_wait_seconds', waits, labelledBy('batch', readWaits)),
+    counter('cache_requests_total', 'Cache lookups by result.', lookups),
+  ]
 }

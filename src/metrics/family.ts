@@ -37,6 +37,14 @@ export const histogram = familyOf<Distribution>('histogram', (labels, { bounds, 
   return [...buckets, of('sum', sum), of('count', upTo)]
 })
 
+export function lagFamilies(follower: string, events: number, seconds: number): Family[] {
+  const labels = { follower }
+  return [
+    gauge('follower_lag_events', 'Events not yet sent to the slowest subscriber.', [[labels, events]]),
+    gauge('follower_lag_seconds', 'Time since the slowest subscriber fell behind.', [[labels, seconds]]),
+  ]
+}
+
 export const labelledBy = <T>(label: string, named: Record<string, T>): Labelled<T>[] =>
   Object.entries(named).map(([name, value]) => [{ [label]: name }, value])
 

@@ -1,16 +1,11 @@
 import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { AggregatorRegistry } from 'prom-client'
-import { jobFamilies } from '../../src/jobs/queue.ts'
 import { openCounts, RequestDurations } from '../../src/metrics/counts.ts'
 import { Distribution, counter, gauge, histogram, withProcessLabel } from '../../src/metrics/family.ts'
-import { openProcessFamilies } from '../../src/metrics/process-families.ts'
-import { serviceFamilies } from '../../src/process/metrics-server.ts'
+import { collect, openProcessFamilies, serviceFamilies } from '../../src/process/metrics-server.ts'
 import { Lags } from '../../src/subscriptions/subscriptions.ts'
-import { importFamilies } from '../../workers/imports/families.ts'
-import { searchFamilies } from '../../workers/search/progress.ts'
-import { timeFamilies } from '../../workers/timed-events/start.ts'
-import { webhookFamilies } from '../../workers/webhooks/families.ts'
+import { workerFamilies } from '../../workers/metrics.ts'
 import { forFile, openTestService } from '../support/service.ts'
 import { words } from '../support/words.ts'
 import { alerts, dashboard, targets } from './watched.ts'
@@ -19,15 +14,9 @@ const labelsByMetric = new Map<string, string[]>()
 const service = await forFile(openTestService({ METRICS_PORT: '1' }))
 await service.client.get('/auth/me')
 const { services } = service
-const { background } = services.database
-const jobs = [
-  ...(await jobFamilies(background)),
-  ...(await webhookFamilies(background)),
-  ...(await timeFamilies(background)),
-  ...(await searchFamilies(background, new Map())),
-  ...(await importFamilies(background, services.counts)),
-]
+const jobs = await collect(workerFamilies(services, new Map()))
 for (const { name, type, values } of [...openProcessFamilies()(), ...serviceFamilies(services), ...jobs]) {
+  for (const { value } of values) expect([name, value]).toEqual([name, expect.any(Number)])
   const labels = [...new Set(values.flatMap(({ labels }) => Object.keys(labels)))]
   const names = type === 'histogram' ? ['_bucket', '_sum', '_count'].map((end) => name + end) : [name]
   for (const one of names) labelsByMetric.set(one, labels)

@@ -1,16 +1,16 @@
 import { expect, test } from 'bun:test'
-import { webhookFamilies } from '../../workers/webhooks/families.ts'
+import { workerFamilies } from '../../workers/metrics.ts'
 import { make } from '../support/client.ts'
 import { AggregatorRegistry } from 'prom-client'
 import { createApp } from '../../src/app.ts'
-import { serviceFamilies } from '../../src/process/metrics-server.ts'
+import { collect, serviceFamilies } from '../../src/process/metrics-server.ts'
 import { eventually, upTo } from '../races/pair.ts'
 import { openScene } from '../support/scene.ts'
 
 const { service, ada } = await openScene(['Ada'])
 
 async function metrics() {
-  const families = await webhookFamilies(service.services.database.background)
+  const families = await collect(workerFamilies(service.services, new Map()))
   return Object.fromEntries(
     families.flatMap(({ name, values }) =>
       values.map(({ labels, value }) => [[name, ...Object.values(labels)].join(' '), value]),

@@ -1,6 +1,6 @@
 import { fillStart } from '../../modules/search/documents.ts'
 import { missingExtensions } from '../../src/process/database.ts'
-import { indexState } from '../search/progress.ts'
+import type { Sql } from '../../src/postgres/database.ts'
 import {
   type AdminContext,
   idOrNil,
@@ -24,6 +24,18 @@ async function status({ sql }: AdminContext): Promise<string> {
     ['documents', `about ${documents}`],
     ...(missing.length > 0 ? [['missing extensions', missing.join(', ')]] : []),
   ])
+}
+
+/** Reads the cursors of all projects: for an operator, not for requests. */
+async function indexState(sql: Sql) {
+  const [row] = await sql<{ percent: number; filling: number; behind: number; documents: number }[]>`
+    select coalesce(floor(100 * sum(case when c.project_id is not null and c.fill is null then s.last_number
+        else coalesce((c.fill ->> 'number')::int4, 0) end) / nullif(sum(s.last_number), 0)), 100)::int4 as percent,
+      (count(*) filter (where c.project_id is null or c.fill is not null))::int4 as filling,
+      (count(*) filter (where (c.seq = s.version and c.event_id = s.last_event_id) is not true))::int4 as behind,
+      (select greatest(reltuples, 0)::float8 from pg_class where oid = 'search_documents'::regclass) as documents
+    from streams s join projects r on r.id = s.project_id left join search_cursors c on c.project_id = s.project_id`
+  return row!
 }
 
 /** A fill begins without documents, so a search finds only what is filled again. */

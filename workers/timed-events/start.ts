@@ -1,9 +1,7 @@
-import { type Family, gauge } from '../../src/metrics/family.ts'
-import type { Sql } from '../../src/postgres/database.ts'
 import { repeatedly } from '../../src/waits.ts'
 import type { Services } from '../../src/services.ts'
 import { forEachPage, type Throttle } from '../throttle.ts'
-import { kinds, Recorder, findTasks, firstTask, type Kind, oldestAge } from './recorder.ts'
+import { kinds, Recorder, findTasks, firstTask, type Kind } from './recorder.ts'
 
 const searchEveryMs = 1_000
 
@@ -60,9 +58,3 @@ export function openRound(services: Services, kind: Kind, recorder: Pick<Recorde
     })
   }
 }
-
-const help = 'Time since the oldest reminder, due date or end of a claim that no event has recorded.'
-
-export const timeFamilies = async (sql: Sql): Promise<Family[]> => [
-  gauge('unrecorded_time_seconds', help, await oldestAge(sql)),
-]
