@@ -1,11 +1,18 @@
 import { swagger } from '@elysiajs/swagger'
 import { Elysia } from 'elysia'
+import { mailboxFull } from '../actor/actors.ts'
+import { tooManyOfAccount } from '../admission/scheduler.ts'
+import { claimEnded } from '../commands/if-claim.ts'
+import { keyReused } from '../commit/idempotency.ts'
 import type { Config } from '../config.ts'
 import { description } from '../openapi/description.ts'
 import { completeDocument, type OpenApiDocument } from '../openapi/document.ts'
 import { type BasePaths, trustsProxies } from '../proxies.ts'
+import { type HttpError, internalError, invalidToken, missingToken, urlTooLong } from '../responses/errors.ts'
+import { preconditionFailed } from '../responses/if-match.ts'
 import { jsonHeaders } from '../responses/reply.ts'
-import { commonErrors } from './common-errors.ts'
+import { contentEncoded, notJson, notUtf8, tooLarge, tooSlow } from './json-body.ts'
+import { rateLimited } from './limits/budget.ts'
 import { docsPath as path, staticResponse, pages } from './pages.ts'
 
 /** Adds the path that proxies remove to the paths in `Location` and `Link`, which name resources of this service. */
@@ -28,6 +35,20 @@ function redirectToPage(basePath: string): Response {
   const links = { docs, openapi: `${docs}/json`, live: `${health}/live`, ready: `${health}/ready` }
   return new Response(JSON.stringify(links), { status: 302, headers: { ...jsonHeaders, location: path } })
 }
+
+/** Returns the errors that have the same text for every operation: one array per status, for the OpenAPI document. */
+const commonErrors = ({ bodyBytes, bodyTimeoutMs }: Config): HttpError[][] => [
+  [invalidToken(), missingToken()],
+  [tooSlow(bodyTimeoutMs)],
+  [preconditionFailed(), claimEnded()],
+  [tooLarge(bodyBytes)],
+  [urlTooLong()],
+  [notJson(), notUtf8(), contentEncoded()],
+  [keyReused()],
+  [rateLimited({ name: 'reads', points: 6_000_000, seconds: 60 }, 2_000), tooManyOfAccount()],
+  [internalError()],
+  [mailboxFull()],
+]
 
 export function docs(config: Config, basePaths: BasePaths) {
   const plugin = swagger({

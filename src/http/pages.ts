@@ -22,7 +22,7 @@ const types = {
 const policy =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'"
 
-const ownAssets = ['page.css', 'page.js', 'ids.js', 'home.js']
+const ownAssets = ['page.css', 'page.js', 'home.js']
 const swaggerAssets = ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png']
 
 type Content = string | Uint8Array<ArrayBuffer>
@@ -30,7 +30,7 @@ type Content = string | Uint8Array<ArrayBuffer>
 /** The maximum number of base paths whose copies of a page stay in memory. */
 const maxBasePaths = 16
 
-interface Cached {
+interface Copy {
   plain: Content
   gzipped?: ReturnType<typeof compressed>
 }
@@ -46,19 +46,19 @@ export function staticResponse(
 ) {
   const vary = ['Accept-Encoding', ...(basePaths?.vary ?? [])].join(', ')
   const headers = { ...ownHeaders, 'x-content-type-options': 'nosniff', vary }
-  const cache = new LRUCache<string, Cached>({ max: maxBasePaths })
   let content: Content | undefined
-  const build = (basePath: string): Cached => {
-    content ??= read()
-    if (!basePaths || typeof content !== 'string') return { plain: content }
-    return { plain: fillTemplate(content, { basePath, serverUrl: basePath || '/' }) }
-  }
+  const copies = new LRUCache<string, Copy>({
+    max: maxBasePaths,
+    memoMethod(basePath) {
+      content ??= read()
+      if (!basePaths || typeof content !== 'string') return { plain: content }
+      return { plain: fillTemplate(content, { basePath, serverUrl: basePath || '/' }) }
+    },
+  })
   return async ({ request, server }: { request: Request; server: AddressBook | null }) => {
-    const basePath = basePaths?.of(request, server) ?? ''
-    const cached = cache.get(basePath) ?? build(basePath)
-    cache.set(basePath, cached)
-    const { plain } = cached
-    const body = acceptsGzip(request) ? await (cached.gzipped ??= compressed(plain)) : plain
+    const copy = copies.memo(basePaths?.of(request, server) ?? '')
+    const { plain } = copy
+    const body = acceptsGzip(request) ? await (copy.gzipped ??= compressed(plain)) : plain
     if (body.length >= plain.length) return new Response(plain, { headers })
     return new Response(body, { headers: { ...headers, 'content-encoding': 'gzip' } })
   }

@@ -7,6 +7,8 @@ const documentUrl = `${basePath}/api/docs/json`
 const email = `ada-${Math.random().toString(36).slice(2, 8)}@example.com`
 /** The last value that the page filled into each field. */
 const filled = new Map()
+/** The id of a resource of each type. */
+const remembered = new Map()
 
 start()
 
@@ -42,11 +44,9 @@ async function start() {
     ],
     tryItOutEnabled: true,
     validatorUrl: null,
-    requestInterceptor: (request) => Object.assign(request, { sentAs: request.method }),
     responseInterceptor(response) {
-      const withMethod = { ...response, method: response.request?.sentAs }
-      signIn(ui, withMethod)
-      remember(withMethod)
+      signIn(ui, response)
+      remember(response)
       for (const place of open) setTimeout(() => fillIn(ui, place))
       return response
     },
@@ -67,9 +67,7 @@ function signIn(ui, { url, status, body }) {
 
 /** Returns the document without the common error responses, which the introduction describes. */
 function displayed(whole) {
-  const resolve = (one) => (one.$ref ? whole.components.parameters[one.$ref.split('/').at(-1)] : one)
   for (const operation of Object.values(whole.paths).flatMap((one) => Object.values(one))) {
-    operation.parameters = operation.parameters.map(resolve)
     const own = Object.entries(operation.responses).filter(([, one]) => !one.$ref)
     operation.responses = Object.fromEntries(own)
     const { example } = contentOf(operation)
@@ -94,6 +92,46 @@ function resolved(document, keys) {
 }
 
 const contentOf = ({ requestBody }) => requestBody?.content['application/json'] ?? {}
+
+/** Returns the type of resource that the last of these segments of a path names: `task` for `tasks`. */
+function kindOfSegments(segments) {
+  const last = segments.at(-1)
+  if (last === 'invite') return 'member'
+  if (last === 'tokens' && segments.includes('service-accounts')) return 'accountToken'
+  return last.replace(/^service-|s$/g, '')
+}
+
+const kindOfField = (name) => (name === 'assigneeId' ? 'user' : /^(.+)Id$/.exec(name)?.[1])
+
+/** Returns the type of resource of a parameter: `project` for `{id}` in `/projects/{id}`. */
+function kindOfParameter(path, name) {
+  const segments = path.split('/')
+  const at = segments.indexOf(`{${name}}`)
+  return at < 0 ? kindOfField(name) : kindOfSegments(segments.slice(0, at))
+}
+
+/** Remembers the id of a created resource, or of the first resource of a list. */
+function remember({ url, status, body }) {
+  if (body?.user?.id) remembered.set('user', body.user.id)
+  const kind = kindOfSegments(new URL(url, location.href).pathname.split('/'))
+  const [first] = Array.isArray(body) ? body : []
+  if (status === 201 && body?.id) remembered.set(kind, body.id)
+  else if (first?.id && !remembered.has(kind)) remembered.set(kind, first.id)
+}
+
+/** Returns a body with the example's ids replaced by remembered ids. */
+function withIds(body, operation = '') {
+  if (Array.isArray(body)) return body.map((one) => withIds(one, operation))
+  if (typeof body !== 'object' || body === null) return body
+  const own = body.op?.split('.')[0] ?? operation
+  const entries = Object.entries(body).map(([name, value]) => {
+    const kind = name === 'id' ? own : name === 'seq' ? 'seq' : kindOfField(name)
+    const isExample = typeof value === 'number' || /^[0-9a-f]{8}-/.test(value)
+    if (kind && isExample && remembered.has(kind)) return [name, remembered.get(kind)]
+    return [name, withIds(value, own)]
+  })
+  return Object.fromEntries(entries)
+}
 
 /** Fills remembered ids into the fields of an open operation, except fields that the visitor has changed. */
 async function fillIn(ui, { path, method, operation }) {
