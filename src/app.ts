@@ -20,7 +20,6 @@ import { cors } from './http/cors.ts'
 import { docs, prefixLinks } from './http/docs.ts'
 import { errors } from './http/errors.ts'
 import { health } from './http/health.ts'
-import { openMethods } from './http/methods.ts'
 import { type RouteBuilders, openRouteBuilders } from './http/route-builders.ts'
 import { sentPathRoutes } from './http/sent-paths.ts'
 import { Telemetry } from './http/telemetry.ts'
@@ -34,12 +33,11 @@ export function createApp(services: Services) {
   const telemetry = new Telemetry(services)
   const routes = openRouteBuilders(guards, { ...services, telemetry })
   const basePaths = openBasePaths(config)
-  const methods = openMethods()
   const mcp = mcpRoutes(routes, services, async (request) => app.fetch(request))
   const serve = { routes: sentPathRoutes((request) => app.fetch(request)) }
   // With `standardHostname`, Elysia misreads the path after a short host such as `web`.
   const app: AnyElysia = new Elysia({ normalize: false, handler: { standardHostname: false }, serve })
-    .use(errors(methods, telemetry, scheduler))
+    .use(errors(() => app.routes, telemetry, scheduler))
     .use(telemetry.plugin())
     .use(cors(config.corsOrigins))
     .use(prefixLinks(basePaths, config))
@@ -59,7 +57,6 @@ export function createApp(services: Services) {
         .use(importRoutes(routes, services))
         .use(mcp({ hide: true })),
     )
-  methods.register(app.routes)
   return app
 }
 

@@ -16,6 +16,7 @@ import type { FindRole } from '../reads/lookups.ts'
 import type { Person } from '../reads/people.ts'
 import { idTaken, unavailable } from '../responses/errors.ts'
 import { etagOf, type Reply } from '../responses/reply.ts'
+import type { Tracing } from '../tracing/tracing.ts'
 import { throttle } from '../waits.ts'
 import type { Command, RuleContext, WriteDefinition } from './command.ts'
 import { authorize, clientIdIn, decide, destinationOf, idIn } from './decide.ts'
@@ -34,6 +35,19 @@ interface ExecuteDependencies {
   /** For a command that reads the log: throws its error again, with details from the log. */
   explain?: (error: unknown) => Promise<never>
   log?: Log
+}
+
+/** With tracing, a command of a traced request is a span. */
+export function withSpans(execute: Execute, tracing: Tracing | undefined): Execute {
+  if (!tracing) return execute
+  return (command, routed, deadline) => {
+    if (!routed.traceparent) return execute(command, routed, deadline)
+    const span = tracing.begin(command.name, 'INTERNAL', routed.traceparent)
+    const reply = execute(command, routed, deadline)
+    const end = (hasFailed: boolean) => () => span.end({}, hasFailed)
+    reply.then(end(false), end(true))
+    return reply
+  }
 }
 
 /** A command that the first check of role and scope rejects causes no look-up and no lease. */

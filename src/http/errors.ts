@@ -4,7 +4,7 @@ import {
   badRequest,
   type ErrorDetails,
   errorResponse,
-  type HttpError,
+  HttpError,
   internalError,
   outcomeUnknown,
   withOutcome,
@@ -12,10 +12,9 @@ import {
 import type { Permit } from '../admission/fair-queue.ts'
 import type { Scheduler } from '../admission/scheduler.ts'
 import { type Share, setRateLimitHeaders } from './limits/budget.ts'
-import { pathnameOf, requestId } from '../responses/reply.ts'
+import { baseHeaders, pathnameOf, requestId } from '../responses/reply.ts'
 import { acceptsStream, endedStream } from '../responses/server-sent-events.ts'
 import { validationError } from '../schema/validation.ts'
-import type { Methods } from './methods.ts'
 import type { RequestInfo, Telemetry } from './telemetry.ts'
 
 const details = new WeakMap<Request, ErrorDetails>()
@@ -24,11 +23,12 @@ const details = new WeakMap<Request, ErrorDetails>()
 export const errorDetailsOf = (request: Request): ErrorDetails => details.get(request) ?? {}
 
 /** Responds to every error with the same JSON fields. The cause of an unexpected error is only logged. */
-export const errors = (methods: Methods, telemetry: Telemetry, scheduler: Scheduler) =>
+export function errors(routesOf: () => Route[], telemetry: Telemetry, scheduler: Scheduler) {
+  const respondUnrouted = openRespondUnrouted(routesOf)
   // Elysia prepares every property of the context that this function's source text names, so the function names few.
-  new Elysia({ name: 'errors' }).onError({ as: 'global' }, (context: ErrorContext) => {
+  return new Elysia({ name: 'errors' }).onError({ as: 'global' }, (context: ErrorContext) => {
     const { error, code, request, route, params, caller, claims, share, permit, began, set } = context
-    const failure = code === 'NOT_FOUND' ? methods.respond(request) : failureOf(error, code, request)
+    const failure = code === 'NOT_FOUND' ? respondUnrouted(request) : failureOf(error, code, request)
     telemetry.end({ request, route, began }, failure.status)
     if (failure instanceof Response) return scheduler.reject(request, failure, permit)
     details.set(request, failure.details)
@@ -47,6 +47,7 @@ export const errors = (methods: Methods, telemetry: Telemetry, scheduler: Schedu
     if (share && failure.status !== 429) setRateLimitHeaders(response.headers, share)
     return scheduler.reject(request, response, permit)
   })
+}
 
 interface ErrorContext extends RequestInfo {
   error: unknown
@@ -81,4 +82,35 @@ const messageOf = ({ message }: HttpError, error: unknown): string =>
 function reasonOf(error: unknown) {
   const { name, message, code, stack } = error as Partial<Error & { code: string }>
   return code ? { name, code, stack: stack?.split('\n').slice(1, 6) } : { name, message, stack }
+}
+
+interface Route {
+  method: string
+  path: string
+}
+
+/** Returns a function for requests without a route: it responds to OPTIONS, and returns 404 or 405 for other methods. */
+function openRespondUnrouted(routesOf: () => Route[]) {
+  let routes: { pattern: RegExp; method: string }[] | undefined
+  return (request: Request): Response | HttpError => {
+    routes ??= routesOf().map(({ method, path }) => ({ pattern: patternOf(path), method }))
+    const path = pathnameOf(request)
+    const allowed = new Set(routes.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method))
+    if (allowed.size === 0) return new HttpError(404, 'This path does not exist')
+    if (allowed.has('GET')) allowed.add('HEAD')
+    const allow = order.filter((method) => allowed.has(method) || method === 'OPTIONS').join(', ')
+    if (request.method === 'OPTIONS') {
+      const headers = { ...baseHeaders, allow, 'x-request-id': requestId() }
+      return new Response(null, { status: 204, headers })
+    }
+    const method = request.method.slice(0, 20)
+    return new HttpError(405, `${method} is not allowed at this path; allowed: ${allow}`, { allow })
+  }
+}
+
+const order = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
+
+function patternOf(path: string): RegExp {
+  const literal = path.replace(/\/$/, '').replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+  return new RegExp(`^${literal.replace(/:\w+/g, '[^/]+')}/?$`)
 }

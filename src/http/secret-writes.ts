@@ -1,4 +1,5 @@
 import type { AccountCommand, AccountWrite, Command, WriteDefinition } from '../commands/command.ts'
+import { readIfClaim } from '../commands/if-claim.ts'
 import { replyOf, requireAuthorized } from '../commands/execute.ts'
 import type { ReadRequest } from '../commands/query.ts'
 import type { RouteRequest } from '../commands/route-request.ts'
@@ -12,7 +13,6 @@ import type { Claims, Tokens } from '../identity/tokens.ts'
 import type { FindRole } from '../reads/lookups.ts'
 import { conflict } from '../responses/errors.ts'
 import { type Reply, respondToWrite } from '../responses/reply.ts'
-import { readIfClaim } from './if-claim.ts'
 import { readIdempotencyKey, type WithIdempotency } from './idempotency.ts'
 import type { Limits } from './limits/limits.ts'
 

@@ -35,30 +35,19 @@ const foreign =
 const closeEdits = 2
 const longCharacters = 8
 
-interface Misspelt {
-  name: string
-  suggestion: string | undefined
-}
-
 interface VariableNames {
   settings: string[]
   inFiles: string[]
   inEnvironment: string[]
 }
 
-/** Returns the variables that look like settings but are not. */
-export function misspeltSettings({ settings, inFiles, inEnvironment }: VariableNames): Misspelt[] {
-  const unknown = (names: string[]) => names.filter((name) => !settings.includes(name))
-  const fromFiles = unknown(inFiles).flatMap((name) => {
-    if (!foreign.test(name)) return { name, suggestion: nearest(name, settings) }
-    return close(name, settings) ?? []
+/** Returns the variables that look like settings but are not, and the setting that may be meant. */
+export function misspeltSettings({ settings, inFiles, inEnvironment }: VariableNames) {
+  const all = [...new Set([...inFiles, ...inEnvironment])].filter((name) => !settings.includes(name))
+  return all.flatMap((name): { name: string; suggestion: string | undefined }[] => {
+    if (inFiles.includes(name) && !foreign.test(name)) return [{ name, suggestion: nearest(name, settings) }]
+    const isLong = name.length >= longCharacters
+    const suggestion = isLong && settings.find((one) => distance(name, one) <= closeEdits)
+    return suggestion ? [{ name, suggestion }] : []
   })
-  const fromEnvironment = unknown(inEnvironment).filter((name) => !inFiles.includes(name))
-  return [...fromFiles, ...fromEnvironment.flatMap((name) => close(name, settings) ?? [])]
-}
-
-function close(name: string, settings: string[]): Misspelt | undefined {
-  if (name.length < longCharacters) return undefined
-  const suggestion = settings.find((one) => distance(name, one) <= closeEdits)
-  return suggestion ? { name, suggestion } : undefined
 }

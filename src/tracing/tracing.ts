@@ -53,42 +53,19 @@ export async function openTracing() {
   }
 }
 
-type Execute<Command, Context, Reply> = (
-  command: Command,
-  context: Context,
-  deadline: number,
-) => Promise<Reply>
-
-export function withSpans<Command extends { name: string }, Context extends { traceparent?: string }, Reply>(
-  execute: Execute<Command, Context, Reply>,
-  tracing: Tracing | undefined,
-): Execute<Command, Context, Reply> {
-  if (!tracing) return execute
-  return (command, context, deadline) => {
-    if (!context.traceparent) return execute(command, context, deadline)
-    const span = tracing.begin(command.name, 'INTERNAL', context.traceparent)
-    const reply = execute(command, context, deadline)
-    const end = (hasFailed: boolean) => () => span.end({}, hasFailed)
-    reply.then(end(false), end(true))
-    return reply
-  }
-}
-
 interface TraceContext {
   traceId: string
   spanId: string
   traceFlags: number
 }
 
-const format = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/
-const isAllZeros = /^0+$/
+/** An id of zeros and the version ff are not valid. */
+const format = /^((?!ff)[0-9a-f]{2})-((?!0{32})[0-9a-f]{32})-((?!0{16})[0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/
 
 /** W3C Trace Context. Reads the known part of a later version, as the specification demands. */
 export function readTraceparent(header: string | null): TraceContext | undefined {
-  const [, version = 'ff', traceId = '0', spanId = '0', flags = '', rest] =
-    format.exec(header?.trim() ?? '') ?? []
-  if (version === 'ff' || (version === '00' && rest !== undefined)) return undefined
-  if (isAllZeros.test(traceId) || isAllZeros.test(spanId)) return undefined
+  const [, version, traceId, spanId, flags, rest] = format.exec(header?.trim() ?? '') ?? []
+  if (!traceId || !spanId || !flags || (version === '00' && rest !== undefined)) return undefined
   return { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & 1 }
 }
 
