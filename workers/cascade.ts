@@ -61,24 +61,16 @@ export async function purgeProject(sql: Sql, projectId: string, throttle: Thrott
     insert into gone_projects select project_id from deleted on conflict do nothing`
 }
 
-/** A restored child remains: its last event is later than the deletion of the task. */
+/** A restored child remains: its last event is later than the deletion of the task. Jobs of old releases name no event. */
 export async function purgeTask(
   sql: Sql,
   { taskId = '', eventId }: { taskId?: string; eventId?: string },
   throttle: Throttle,
 ): Promise<void> {
-  const last = eventId ?? (await lastDeletionOf(sql, taskId))
-  const isOrphan = last
-    ? sql`event_id < ${last}::uuid`
+  const isOrphan = eventId
+    ? sql`event_id < ${eventId}::uuid`
     : sql`not exists (select from tasks t where t.id = task_id)`
   await purgeChildren(sql, [taskId], throttle, sql`and ${isOrphan}`)
-}
-
-/** For jobs of earlier releases. Returns undefined if the event has expired. */
-async function lastDeletionOf(sql: Sql, taskId: string): Promise<string | undefined> {
-  const [row] = await sql<{ id: string }[]>`
-    select id from events where task_id = ${taskId} and type = 'task.deleted' order by id desc limit 1`
-  return row?.id
 }
 
 async function purgeChildren(

@@ -1,5 +1,5 @@
 import type { Job } from 'bullmq'
-import { isId, nilId } from '../src/id-format.ts'
+import { nilId } from '../src/id-format.ts'
 import { importQueueName, mailQueueName, queueName, queuePrefix } from '../src/jobs/queue.ts'
 import { disconnect, openBlocking } from '../src/redis/connections.ts'
 import type { Services } from '../src/services.ts'
@@ -47,11 +47,7 @@ export function startWorkers(services: Services, changed: ChangedProjects = new 
   const steps = recurringSteps(services)
   const options = { ...workerOptions, prefix: queuePrefix(config) }
   const workers = openWorkers(connection, log)
-  const processJob = async (job: Job, token?: string) => {
-    const { id = '', name } = job
-    if (isId(id)) return runJob(runner, job, id, token)
-    await jobs.queue.removeJobScheduler(name)
-  }
+  const processJob = (job: Job, token?: string) => runJob(runner, job, job.id ?? '', token)
   for (const name of [queueName, mailQueueName])
     workers.open(name, processJob, { ...options, concurrency: config.jobConcurrency })
   workers.open(importQueueName, processJob, { ...options, concurrency: importConcurrency })
