@@ -10,7 +10,7 @@ import { tasks } from './tasks/routes.ts'
 import { views } from './views/routes.ts'
 import { webhook } from './webhooks/entity.ts'
 
-/** New modules are added only to this list. */
+/** The modules that declare an entity with its commands and reads, in the order of the OpenAPI document. */
 export const modules = [projects, members, tasks, subtasks, comments, labels, fields, views]
 
 export const model = defineModel([...modules.map(({ entity }) => entity), webhook, serviceAccount, token])

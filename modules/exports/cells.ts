@@ -1,7 +1,10 @@
 import type { EntityDefinition } from '../../src/model/definition.ts'
 import type { ChildOfTask } from '../../src/model/entities.ts'
 
-/** The columns of a file of the first release, by which an import recognizes a file. They keep their places. */
+/**
+ * The columns that CSV exports have had since the first release. Imports recognize an export by these columns, so their
+ * order never changes.
+ */
 export const csvColumns: string[] =
   'id number title description status priority dueDate remindAt assignee labels externalId blockedBy createdAt updatedAt author importedAuthor subtasks comments'.split(
     ' ',

@@ -81,7 +81,10 @@ const ndjson: Format = {
 /** The version of the format, in the first line. It changes when an earlier release cannot read the new files. */
 export const docketFormat = 1
 
-/** The author of an imported row has only a name. The account may be deleted, or its event no longer in the log. */
+/**
+ * An imported author has only a name. The author is unknown if the account was deleted, or if the log no longer has the
+ * event that created the row.
+ */
 const authorOf = (importedAuthor: unknown, author: unknown) =>
   importedAuthor ? { name: importedAuthor } : (author ?? { name: 'Unknown' })
 
@@ -132,7 +135,7 @@ function cell(value: unknown): string {
 const headers = taskFields.map((one) => headerOf(...one))
 /** The columns of a task. Those of its children and of custom fields follow. */
 const columns = [...csvColumns.slice(0, -2), ...headers.filter((header) => !csvColumns.includes(header))]
-/** The fields whose ids have a column with another name. */
+/** The fields that show ids, in a column whose header differs from the name of the field. */
 const renamed = taskFields.filter((one) => headerOf(...one) !== one[0] && !namedFields.includes(one))
 
 /** A task for each row, for spreadsheets. */

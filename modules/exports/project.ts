@@ -36,7 +36,10 @@ export interface Wanted {
   asOf?: string | undefined
 }
 
-/** SQL for an upper bound of the tasks of a stream `s`. An import may give any number to a task, so numbers alone are none. */
+/**
+ * SQL for an upper bound of the number of tasks of a stream `s`. An import may choose high task numbers, so the last
+ * number alone may be far too high.
+ */
 export const maxTasksOf = (sql: Sql) => sql`least(s.last_number, s.version)::float8`
 
 /** @throws HttpError 404 if the caller may not see the project; 400 and 410 for `asOf` */

@@ -31,7 +31,7 @@ const maxMs = 1_800_000
 export interface FileInfo {
   name: string
   contentType: string
-  /** True if the client gets the compressed file in any case. */
+  /** True if the client receives the compressed file even without `Accept-Encoding: gzip`. */
   isCompressed?: boolean
   headers?: Record<string, string>
 }

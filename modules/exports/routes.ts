@@ -183,7 +183,10 @@ async function projectsOf(sql: Sql, { userId, token }: Caller) {
   return { ids: rows.map(({ id }) => id), maxTasks: rows.reduce((sum, one) => sum + one.maxTasks, 0) }
 }
 
-/** Stores a whole project, because an archive has the size of a file before the file. Returns undefined for a project that the caller can no longer see. */
+/**
+ * Stores a whole project in a temporary file, because an archive contains the size of a file before the file. Returns
+ * undefined for a project that the caller can no longer see.
+ */
 async function spoolProject(
   services: Services,
   { places }: ExportsInProgress,
@@ -251,7 +254,8 @@ async function* tarOf(writeEntries: (tar: TarPackController) => Promise<void>): 
   try {
     yield* readable
   } finally {
-    // The end of the readable has ended a write, which closes the current entry.
+    // `writeEntries` always ends now: the end of `readable` ends its pending write. The wait lets it close the
+    // temporary file of the current entry.
     await written
   }
 }

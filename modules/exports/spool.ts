@@ -6,7 +6,10 @@ import { errorCode } from '../../src/postgres/errors.ts'
 import { unavailable } from '../../src/responses/errors.ts'
 import { chunkBytes, type Chunks } from './response.ts'
 
-/** The maximum number of bytes that a file is ahead of its client. With the bound of downloads, temporary files take at most 4 GiB. */
+/**
+ * The maximum number of bytes that a writer is ahead of its reader. With the limit of concurrent downloads, temporary
+ * files take at most 4 GiB.
+ */
 const maxAheadBytes = 67_108_864
 /** A writer that has waited this long for its client ends if another export waits for a place. */
 const maxHeldMs = 30_000
@@ -108,7 +111,11 @@ export class Spool {
       }
   }
 
-  /** @param heldMs how long the writer has waited. Returns the same after the wait. @throws if the export must end */
+  /**
+   * @param heldMs how long the writer has waited in total
+   * @returns the total after this wait
+   * @throws if the export must end
+   */
   private async waitForSpace(heldMs: number): Promise<number> {
     for (let held = heldMs; ;) {
       if (this.state === 'closed') throw new Error('The client has gone')

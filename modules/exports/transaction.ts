@@ -6,7 +6,7 @@ import { unavailable } from '../../src/responses/errors.ts'
 import type { Services } from '../../src/services.ts'
 
 const what = 'exports'
-/** The maximum number of exports of a process whose clients receive the file. */
+/** The maximum number of concurrent downloads of a process. */
 const maxDownloads = 64
 /** How long an export waits before its response begins, and how long between the projects of an account. */
 export const firstWaitMs = 10_000
@@ -76,9 +76,9 @@ export async function charge(
 }
 
 /**
- * The idle timeout is longer than a client may take for a part of the file, if the export waits for it. So it only ends the transactions of lost
- * processes. The other settings make Postgres read rows from indexes in the order of the file: the first rows arrive at
- * once, and Postgres never sorts all rows.
+ * A transaction is idle while the export waits for its client. The idle timeout is longer than this wait, so it only
+ * ends transactions of lost processes. The other settings make Postgres read rows from indexes in the order of the
+ * file: the first rows arrive at once, and Postgres never sorts all rows.
  */
 const settings = `
   set local idle_in_transaction_session_timeout = '45s'; set local statement_timeout = '60s';

@@ -18,7 +18,10 @@ export const isFinal = ({ state }: Pick<ImportRow, 'state'>): boolean => finalSt
 export const isUndoActive = ({ undoState }: Pick<ImportRow, 'undoState'>): boolean =>
   activeUndoStates.includes(undoState)
 
-/** SQL that is true for imports that responses show. The file of others has not arrived, or a worker removes them. */
+/**
+ * SQL that is true for imports that responses show. Responses hide an import while its file arrives, and while a worker
+ * removes it.
+ */
 export const isShown = (sql: Sql) => sql`state not in ('receiving', 'removing')`
 
 /** SQL for the condition of the index `imports_active`. */

@@ -39,6 +39,6 @@ function boundsOf({ low, high }: Gap, lastNumber: number): [low: string | null, 
   return [null, high < impliedKey(1) ? high : impliedKey(1)]
 }
 
-/** The task of an implied key may be restored, so another task gets a key before it. */
+/** Replaces an implied key by a key before it, because the task with the implied key may be restored. */
 const unimplied = (key: string, low: string | null): string =>
   isImplied(key) ? generateKeyBetween(low, key) : key

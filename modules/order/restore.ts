@@ -54,8 +54,8 @@ export function keySince(row: TaskRow, seq: number, places: PlacesOfUndo): strin
 }
 
 /**
- * Returns the position for the place that a task had before event `seq`: between the tasks that are still there, also if
- * these tasks have new keys, or next to a task that has this place now.
+ * Returns a position at the place that a task had before event `seq`: between its former neighbours, even if they have
+ * new keys, or next to a task that is at this place now.
  * @throws HttpError 409
  */
 export function restoredPosition(row: Placed, seq: number, places: PlacesOfUndo): string | null {
@@ -80,7 +80,10 @@ function spotSince(spot: Spot, seq: number, respacings: Respacing[]): Spot {
   }, spot)
 }
 
-/** The new keys of tasks around one place. The event of the task that was placed there follows, so seqs have a gap. */
+/**
+ * Groups the events of new keys by commit. In each commit, the event of the placed task follows them, so a gap in the
+ * seqs separates two commits.
+ */
 function commitsOf(respacings: Respacing[]): Respacing[][] {
   const commits: Respacing[][] = []
   let last: number | undefined
@@ -104,7 +107,10 @@ function spotAfter({ key, isBefore }: Spot, commit: Respacing[]): Spot {
   return { key, isBefore }
 }
 
-/** Different keys between two tasks keep their order, unless the new key would be too long. */
+/**
+ * Returns a key between the new keys of two tasks. Two keys that were between these tasks keep their order, unless the
+ * new key would be too long.
+ */
 function keyBetween(low: Respacing, high: Respacing, key: string): string {
   const middle = keyIn({ low: low.to, high: high.to }, 0)
   let same = 0

@@ -18,7 +18,7 @@ export interface Row extends DocumentText {
   at: string | null
 }
 
-/** So many rows have at most 40 MB of texts. */
+/** The maximum number of rows that one query reads: their texts have at most 40 MB. */
 const rowsAtOnce = 500
 
 /**
@@ -75,7 +75,7 @@ export const fillNext = (sql: Sql, projectId: string): Promise<boolean> =>
       number: rows.reduce((most, row) => Math.max(most, row.number ?? 0), number),
     }
     if (task === nilId) rows.push(...(await projectRow(own, projectId)))
-    // The log may also have lost that a task was in another project.
+    // Deletes documents of the same rows in another project: the log may have lost that their task came from there.
     await own`delete from search_documents d using tasks t where d.id = any(${rows.map(({ id }) => id)}::uuid[])
       and d.project_id <> ${projectId} and t.id = d.task_id and t.project_id = ${projectId}`
     await writeDocuments(own, rows)

@@ -23,9 +23,12 @@ const maxTitles = 20_000
 /** More words of a search are not compared with titles. */
 const maxComparedWords = 4
 const minSimilarity = 0.3
-/** At least so many of the newest documents are read before the index of words. */
+/** The minimum number of the newest documents that a search reads before it uses the index of words. */
 const minRead = 4_000
-/** So many documents, at most `minRead` for each project, are read without looking up prefixes: this takes at most 0.1 s. */
+/**
+ * A search through at most this number of documents, and at most `minRead` for each project, looks up no prefixes:
+ * reading the documents takes at most 0.1 s.
+ */
 const maxRead = 40_000
 /** Postgres plans a statement with more projects too slowly. */
 const maxMerged = 1_000
@@ -59,9 +62,9 @@ export function mayMatch(sql: Sql, { projectIds, documents }: Scope, terms: Term
 }
 
 /**
- * Returns the newest documents that match. First reads the newest documents, which probably contain enough hits of a word that
- * occurs in many. If the square root of 200 times all documents does not suffice, the word is so rare that the index
- * of words costs less.
+ * Returns the newest documents that match. First reads only the newest documents, because a frequent word probably has
+ * enough hits there. If they have too few hits, the word is rare, and the index of words costs less than reading more
+ * documents.
  */
 async function findMatching(sql: Sql, scope: Scope, wanted: Wanted): Promise<FoundDocument[]> {
   const { whole, allInTitle, someInTitle } = conditionsOf(wanted.query)
@@ -76,7 +79,7 @@ async function findMatching(sql: Sql, scope: Scope, wanted: Wanted): Promise<Fou
     const newest = await best(newestOf(sql, scope, wanted, count))
     if (newest.length === maxHits) return newest
   }
-  // The offset keeps Postgres from reading all documents in the order of time.
+  // `offset 0` keeps Postgres from reading all documents in the order of time.
   return best(sql`(select id, kind, at, doc from search_documents where ${mayMatch(sql, scope, wanted.query.terms)}
     and ${upTo(sql, wanted)} and ${isWanted} offset 0)`)
 }
@@ -146,7 +149,7 @@ type LiveRow = Omit<Hit, 'snippet' | 'fuzzy'> & { text: string | null }
 /** Reads the rows of documents, as far as they exist now and the user may see their projects now. */
 async function readLiveRows(sql: Sql, userId: string, { projectIds }: Scope, found: FoundDocument[]) {
   const ids = (kind: string) => sql`${found.filter((one) => one.kind === kind).map(({ id }) => id)}::uuid[]`
-  // Without the offset, Postgres could read all tasks of a project to find the tasks of comments.
+  // `offset 0` keeps Postgres from reading all tasks of a project to find the tasks of comments.
   const rows = await unprepared(sql<LiveRow[]>`
     select r.* from (
       select 'task' as type, t.id, t.project_id, t.id as task_id, t.title, t.description as text

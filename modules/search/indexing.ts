@@ -7,7 +7,9 @@ import { fillStart, type Row, writeDocuments } from './documents.ts'
 /** The maximum number of projects and events of one step. Each project gets the same number of events. */
 export const maxProjects = 100
 const maxEvents = 1_000
-/** The event of a moved task contains at most 100 children of 200,000 characters: it counts as so many events. */
+/**
+ * The event of a moved task counts as this number of events: it contains at most 100 children of 200,000 characters.
+ */
 const eventsOfMove = 20
 /** A new project with more events is filled from its rows, others are indexed from the beginning of the log. */
 const maxEventsOfLog = 20_000
@@ -115,7 +117,7 @@ async function readEvents(sql: Sql, projects: Progress[]): Promise<Event[]> {
 
 /** Deletes the words of the children of deleted tasks. After this step, every child has a document. */
 async function deleteChildren(sql: Sql, events: Event[]): Promise<void> {
-  // Waits for fills that have read the children before, so that their documents are found.
+  // Waits for fills that read the children before this step, so that the next statement finds their documents.
   await sql`select from search_cursors where fill is not null
     and project_id = any(${events.map(({ projectId }) => projectId)}::uuid[]) order by project_id for key share`
   await sql`

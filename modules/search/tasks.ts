@@ -9,7 +9,7 @@ import type { Scope } from './up-to-date.ts'
 
 /** The maximum number of ids of a list that first finds its tasks. */
 const maxFoundTasks = 2_000
-/** So many terms are looked up to find one that few tasks hold. */
+/** The maximum number of terms that are looked up to find a term that few tasks contain. */
 const maxLookedUp = 4
 
 /** Either the ids of all tasks that match, or, for many tasks, the condition that a list checks for each task. */

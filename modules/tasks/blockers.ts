@@ -63,7 +63,7 @@ export const blockers: FactKind<Blockers, string[]> = {
   create: (projectId) => new Blockers(projectId),
   /** Also loads the rows of the new blockers, because a later command of the batch may claim the task. */
   async load(sql, fact, wanted) {
-    // Without the offset, Postgres would read all tasks of the project for each blocker.
+    // `offset 0` keeps Postgres from reading all tasks of the project for each blocker.
     const task = sql`select id, number, title, blocked_by_ids from tasks
       where id = b.id and project_id = ${fact.projectId} offset 0`
     /** @returns false if the tasks have more blockers than the limit; then only the nearest are loaded */

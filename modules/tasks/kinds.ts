@@ -18,7 +18,10 @@ export interface SortKey {
   type: 'timestamptz' | 'float8'
   /** The index of the list must contain exactly this expression. */
   sql(column: string): string
-  /** The operators of a lower and an upper bound, and the values of missing bounds. No value meets two missing bounds. */
+  /**
+   * The operators of a lower and an upper bound, and the values that stand for missing bounds. The key of a task
+   * without a value is within no bounds, not even within these values.
+   */
   bounds: { from: '>' | '>='; to: '<' | '<='; lowest: string; highest: string }
   /** Accepts only the form that cursors contain, because Postgres may read another form as another value. */
   isPart(part: string): boolean

@@ -25,7 +25,7 @@ interface BlockerOptions {
 
 /** SQL for: no blocker is left to do. Blockers that are deleted, or in another project, block nothing. */
 export function isUnblocked(sql: Sql, alias: string, { snapshot, except }: BlockerOptions = {}): SqlPart {
-  // Without the offset, Postgres could read all tasks of the project.
+  // `offset 0` keeps Postgres from reading all tasks of the project.
   const blocker = rowSources(sql, 'task', snapshot, sql`x.id`)
     .map((source): SqlPart => sql`(select project_id, status from ${source} s where s.id = x.id offset 0)`)
     .reduce((all, one): SqlPart => sql`${all} union all ${one}`)

@@ -4,8 +4,9 @@ import { badRequest } from '../../src/responses/errors.ts'
 export const remindAtPassed = () => badRequest('remindAt must be in the future')
 
 /**
- * Checks the times in changed fields. Returns a further field if a client sets a due date that has passed, or reopens a
- * task after its due date: then no event `task.due` follows. The field never goes back, so that no due date is recorded twice.
+ * Checks the times in changed fields. If a client sets a due date that has passed, or reopens a task after its due
+ * date, also returns a new `dueAfter`, so that no event `task.due` follows. `dueAfter` never decreases, so no due date
+ * is recorded twice.
  * @throws HttpError 400
  */
 export function timesOf(

@@ -103,7 +103,7 @@ function requireCanReturn(event: LoggedEvent, run: UndoState): void {
   if (state.all('member').length >= projectMembers) throw tooManyMembers(projectMembers)
 }
 
-/** Sets the restored member in the fields of tasks again that the removal cleared, and that are still empty. */
+/** Sets the restored member again in fields of tasks that the removal cleared and that are still empty. */
 function* reassignTasks(
   { seq, before }: LoggedEvent,
   { state, context, undo }: UndoState,

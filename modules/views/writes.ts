@@ -36,8 +36,8 @@ function checkedQuery(state: ProjectState, caller: Caller, given: object): Query
   return query
 }
 
-// These rules call functions of the list of tasks, whose files also import the clock and random numbers. So this file is
-// not called commands.ts, although the rules are pure.
+// The rules are pure, but call functions of the list of tasks, whose files also import the clock and random numbers. A
+// file named commands.ts must not import these, so this file has another name.
 
 const queryErrors = [notInViews('projectId'), queryTooLong()]
 

@@ -27,10 +27,10 @@ function firstReady(state: ProjectState, now: string, filter: TaskFilter): TaskR
   const loaded = fact.loadedFor(filter)
   let first: TaskRow | undefined
   for (const id of loaded) if (!fact.changed.has(id) && (first = fitting(id))) break
-  // Without a task that was ready before the batch, a task that is not loaded may be first.
+  // If no loaded task was ready before the batch, a task that is not loaded may be the first.
   const wasReady = (task?: TaskRow) => task && !task.blockedByIds?.some((id) => fact.changed.has(id))
   if (!loaded.some((id) => !fact.changed.has(id) && wasReady(fitting(id)))) fact.requireAll(filter)
-  // The query has not seen the blockers of other tasks.
+  // Also considers tasks that the batch has made ready, if all their blockers are loaded.
   for (const id of fact.changed) {
     const task = fitting(id)
     if (task && (loaded.includes(id) || knowsBlockers(state, task)) && (!first || isBefore(task, first)))

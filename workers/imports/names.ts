@@ -36,7 +36,7 @@ const operationOf = ({ kind, item, id }: StagedName) => ({ ...item, op: kind, id
 export async function importNames(run: Run): Promise<void> {
   const { sql, running } = run
   const names = await readNames(sql, running.id)
-  // A dry run decides all of them together, because it commits none.
+  // A dry run commits nothing, so it decides all names in one command.
   const pageRows = running.dryRun ? names.length : run.batchRows
   await runBatches(run, {
     step: 'names',

@@ -20,7 +20,7 @@ export const backup: CommandGroup = {
 
 async function write({ config }: AdminContext, file = ''): Promise<string> {
   if (file === standard) {
-    // The callback of `write` gets the error too.
+    // Without a listener, an error would end the process. The callback of `write` gets the same error.
     process.stdout.on('error', () => {})
     await writeBackup(config.databaseUrl, toStandardOutput)
     return ''

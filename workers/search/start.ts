@@ -12,7 +12,10 @@ import { type Throttle, whilePagesAreFull } from '../throttle.ts'
 
 /** Changes within this time are indexed together. */
 const collectMs = 50
-/** The pause in which changes collect, as a multiple of the time that the last step took. Many together cost less. */
+/**
+ * The pause in which changes collect, as a multiple of the time that the last step took. Indexing many changes together
+ * costs less.
+ */
 const pauses = { factor: 3, maxMs: 300 }
 const retryMs = 1_000
 const fillEveryMs = 500

@@ -111,7 +111,8 @@ export class NamesInFile {
     if (item.kind === 'field') return this.addField(fieldSpecOf(item))
     if (item.kind === 'comment') return this.addPerson(item.author)
     if (item.kind !== 'task') return
-    // A longer name is not mapped. It can become a label, whose name is shorter.
+    // One character more than the mapping accepts: the list is then not mapped, but can become a label, whose name is
+    // cut to a shorter length.
     if (item.list && this.lists.size < max.lists) this.lists.add(item.list.slice(0, maxMappedCharacters + 1))
     for (const name of item.labels ?? []) this.addLabel({ name })
     for (const key in item.fields) {

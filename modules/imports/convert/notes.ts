@@ -17,7 +17,7 @@ export class Texts {
   constructor(private readonly max: number) {}
 
   add(text: string): void {
-    // A code point may have two characters.
+    // A code point has one or two UTF-16 code units.
     if (this.characters > 2 * this.max) return
     this.texts.push(text)
     this.characters += text.length + 1

@@ -23,7 +23,10 @@ export interface ConvertContext {
   /** The ids of labels by their names, as `caseless` returns them. */
   labels: ReadonlyMap<string, string>
   fields: ReadonlyMap<string, FieldSpec>
-  /** Earlier reminders are left out. It is some seconds from now: at the commit, a reminder must be in the future. */
+  /**
+   * The import leaves out reminders before this time. The time is some seconds from now, because a reminder must still
+   * be in the future at the commit.
+   */
   firstReminder: string
   /** Later times of subtasks and comments are replaced by this time. */
   now: string

@@ -81,7 +81,7 @@ async function checkFile(
   const counts = [...skipped].map(([kind, count]) => `${kind} (${count})`)
   if (counts.length > 0) report(`Lines of these kinds are not imported: ${counts.join(', ')}`)
   const sorted = Float64Array.from(numbers).sort()
-  // NaN is the last one.
+  // `sort` puts NaN last.
   const isMissing = numbers.length > maxTasks || Number.isNaN(sorted.at(-1))
   return isMissing || sorted.some((number, i) => number === sorted[i + 1]) ? undefined : outOfOrder(numbers)
 }
@@ -168,7 +168,10 @@ function schemaIn({ kind, reference, output }: (typeof taskFields)[number][1]): 
   return kind && ['text', 'name', 'instant'].includes(kind.is) ? OptionalText : Type.Optional(output)
 }
 
-/** The names in items are headers. A line has the people and the names of labels in fields with these names. */
+/**
+ * Items name a field by its CSV header. A line has the same names only for people and labels, whose fields contain
+ * names in place of ids.
+ */
 function taskLine(): LineKind {
   const named = new Set(namedFields.map(([name]) => name))
   const declared = taskFields.map(([name, field]) => {

@@ -60,7 +60,7 @@ function requireIssue(row: Entry): void {
     )
 }
 
-/** The regular expression takes quadratic time. */
+/** Bounds the time of a regular expression, which grows with the square of the length. */
 const maxAddressCharacters = 500
 
 /** Returns `owner/repository#number` for the address of an issue. */

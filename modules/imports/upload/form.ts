@@ -106,7 +106,7 @@ export async function readForm(
   await stored
 }
 
-/** The form holds pieces of a part while the file is stored. */
+/** Copies each part, because the form still reads a part after the next part was requested. */
 async function* copiesOf(parts: AsyncIterable<Uint8Array>) {
   for await (const part of parts) yield Buffer.from(part)
 }

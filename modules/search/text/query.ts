@@ -87,8 +87,9 @@ const all = (terms: Term[], weight?: 'A') => terms.map((term) => termQuery(term,
 const minPrefix = 3
 
 /**
- * Returns the tsquery text to look up terms in the index of words, for which every text with all terms matches. A look-up of a
- * prefix reads all words of the index with this prefix, once for each project. So many small projects are better read.
+ * Returns a tsquery text to look up terms in the index of words. It matches every text with all terms. A look-up of a
+ * prefix reads all words of the index with this prefix, once for each project. So many small projects are read without
+ * the index.
  */
 export function indexQuery(terms: Term[], isSmall: boolean): string | undefined {
   const exact = terms.filter(({ isPrefix }) => !isPrefix)

@@ -3,7 +3,7 @@ import { cut, fold, isDense, offsetsIn, runs } from './words.ts'
 
 export interface Snippet {
   text: string
-  /** Offsets [start, end) of matched words in UTF-16 code units of `text`, in order and apart. */
+  /** Offsets [start, end) of matched words in UTF-16 code units of `text`, in ascending order and without overlaps. */
   matches: [start: number, end: number][]
 }
 
@@ -20,7 +20,7 @@ const ellipsis = '…'
 
 /** The rest of a text is read only if these units contain no term. */
 const unitsRead = 2_000
-/** Comparing so many matches takes 1 ms. */
+/** Comparing this number of matches takes 1 ms. */
 const maxMatches = 200
 
 /** Returns a part of a text, which holds the most terms of a search: at most 200 UTF-16 code units. */

@@ -7,7 +7,7 @@ import { maxKeptCharacters, maxLinks, maxNames } from '../json/json-file.ts'
 import { KeyMap } from '../key-map.ts'
 import { type Colors, colorOf } from './colors.ts'
 
-/** The lists of a file that cards refer to, and the most rows of each. */
+/** The lists of a file that cards refer to, and the maximum number of rows of each list. */
 const maxRows = {
   ...{ lanes: maxNames, lists: maxNames, labels: maxNames, people: maxNames, fields: maxNames },
   ...{ checklists: maxLinks, links: maxLinks },
@@ -65,7 +65,7 @@ interface Field {
 export class Board {
   /** True for a file with the lists of a board, which may be empty. */
   hasLists = false
-  /** The numbers of rows. */
+  /** The number of rows of each list. */
   readonly counts = eachList(() => 0)
   private characters = 0
   private readonly byId = eachList(() => new Map<string, Entry>())
@@ -109,7 +109,10 @@ export class Board {
     return id === undefined ? undefined : this.byId[list].get(shortKey(id))
   }
 
-  /** Returns the rows that belong to the card. @param list its key in the file, such as `attachments` */
+  /**
+   * Returns the rows that belong to the card.
+   * @param list the key of the list in the file, such as `attachments`
+   */
   of(list: string, card: string): Entry[] {
     return this.byCard.get(keyOf(list, card)) ?? []
   }
@@ -138,7 +141,7 @@ export class Board {
     return (user && readPerson(user)) ?? { name: id }
   }
 
-  /** Returns the people of lists of users or ids, or of single ones. */
+  /** Returns the people at these paths. A value is a user, an id, or a list of users or ids. */
   people(row: Entry, ...paths: string[]): ImportedPerson[] {
     const people = paths.flatMap((path) =>
       [row.get(path) ?? []].flat().flatMap((value) => this.person(row, path, value) ?? []),

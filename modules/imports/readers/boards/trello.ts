@@ -14,7 +14,7 @@ const comments = ['commentCard', 'copyCommentCard']
 const types: Record<string, FieldItem['type']> = {
   ...{ number: 'number', checkbox: 'boolean', date: 'date', list: 'choice' },
 }
-/** An author has fewer characters. */
+/** Bounds the memory for names of creators. The names of valid authors are shorter. */
 const maxNameCharacters = 1_000
 
 /** Reads the JSON export of a Trello board. */

@@ -204,7 +204,7 @@ const cellReaders: Record<string, CellReader> = {
   author: person,
   authorEmail: email('author'),
   createdAt: date,
-  /** A time also means that the task is completed. Every other answer than yes or no is also a field. */
+  /** A time means that the task is completed. An answer other than yes or no also becomes a custom field. */
   completed: (draft, cell) => {
     const { column, dates, zone } = cell
     const text = cell.text.trim()

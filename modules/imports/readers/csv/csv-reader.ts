@@ -51,7 +51,7 @@ export const csvReader = (formatOf: (context: FileContext, headers: string[]) =>
     const [title, id, ...references] = ['title', 'id', 'parent', 'blockedBy'].map((target) =>
       columns.find((column) => column.target === target),
     )
-    // A format with ids and `finish` reads its references.
+    // If the format has ids and a function `finish`, `finish` resolves the references.
     const hasTitles = references.some(Boolean) && !(id && format.finish)
     const titles = hasTitles ? new Titles(id !== undefined) : undefined
     for await (const _ of readRows(open, header, row)) {
@@ -77,7 +77,7 @@ export const csvReader = (formatOf: (context: FileContext, headers: string[]) =>
         yield { ...draft.task, key, problem: 'The row repeats the header' }
       } else yield* format.finish?.(draft, row) ?? itemsOf(draft, keys, mapping)
     }
-    // Columns without a field that the source uses are not in the mapping.
+    // Leaves out columns without a target that `finish` reads by name.
     const proposed = toRead.proposal.filter(([name, target]) => target ?? !row.used.has(englishName(name)))
     propose({
       columns: Object.fromEntries(proposed),

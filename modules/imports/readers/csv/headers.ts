@@ -64,7 +64,10 @@ export interface ColumnFormat {
   hasOwnColumns?: boolean
 }
 
-/** Returns known columns without a target. @param names separated by commas */
+/**
+ * Returns columns that the import knows and does not read.
+ * @param names separated by commas
+ */
 export const notImported = (names: string): Record<string, null> =>
   Object.fromEntries(names.split(/,\s*/).map((name) => [name, null]))
 

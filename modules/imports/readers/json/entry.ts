@@ -97,7 +97,7 @@ export class Entry {
 export const isObject = (value: Json | undefined): value is Record<string, Json> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** The paths in the code, as keys. */
+/** Caches the keys of each path. The cache is small, because paths are constants of the code. */
 const keysIn = new Map<string, string[][]>()
 
 function keysOf(paths: string): string[][] {

@@ -175,7 +175,8 @@ class Selection {
     }
     const longer = patterns.filter((pattern) => pattern.length > depth)
     const isOpening = type === LEFT_BRACE || type === LEFT_BRACKET
-    // A pattern such as `*` is for a list. If the file is an object, its other values are not wanted.
+    // For example, the pattern `*` matches the entries of a list at the top of the file. If the file is an object
+    // instead, its values other than objects are ignored.
     const isWanted = typeof top?.key === 'number' || (depth > 1 && whole?.at(-1) === '*')
     if (whole && isWanted && !(isOpening && longer.length > 0)) throw this.wrong('must be an object')
     if (!isOpening && !top) throw new ImportError('The file must contain a JSON object or list')
