@@ -12,7 +12,8 @@ interface Sent {
 /** Returns an error of the API, with advice for the next step. @param sent the arguments of the tool */
 export function errorOf({ status, message, headers, details }: HttpError, sent: Sent = {}): ToolError {
   const { code, missing, operation: _, ...shown } = details
-  const again = `Send the same call again${sent.key === undefined ? '' : ' with the same key'}`
+  const withKey = sent.key === undefined ? '' : ' with the same key'
+  const again = `Send the same call again${withKey}`
   if (status === 429 || status === 503) {
     const retryAfterSeconds = Number(headers['retry-after'] ?? 1)
     const advice =
@@ -26,14 +27,12 @@ export function errorOf({ status, message, headers, details }: HttpError, sent: 
     (missing && adviceByRow[missing.split(' ', 1)[0]!]) ??
     adviceByStatus[status] ??
     (place.operations && 'Use an operation that the description of apply lists') ??
-    ([place.value].flat().some(isReference) ? earlierName : undefined) ??
     // The service stores no errors under a key, so a corrected call may use the same key.
-    `Correct the arguments, then call again${sent.key === undefined ? '' : ' with the same key'}`
+    `Correct the arguments, then call again${withKey}`
   return new ToolError(status, message, advice, { ...place, ...shown })
 }
 
 const readFirst = 'Find out with find or history whether the call changed something, before you repeat it'
-const earlierName = 'Pass an id, or # and the `as` of an operation that is earlier in the list'
 
 type Code = NonNullable<ErrorDetails['code']>
 
@@ -71,20 +70,14 @@ const adviceByStatus: Record<number, string> = {
   422: 'Use a new key, because another call used this key. To repeat the earlier call, send exactly its arguments',
 }
 
-/** Where a batch fails. `operations` and `fields` are the names that exist, if the sent name is unknown. */
-interface Place {
-  operation?: number
-  op?: string
-  operations?: string[]
-  fields?: string[]
-  field?: string
-  value?: unknown
-}
-
 const maxOpCharacters = 100
 const maxValueCharacters = 2_000
 
-function placeOf(message: string, { operation, missing }: ErrorDetails, { operations = [] }: Sent): Place {
+/**
+ * Returns the operation and the field at which a batch fails. If the sent name is unknown, `operations` or `fields` are the
+ * names that exist.
+ */
+function placeOf(message: string, { operation, missing }: ErrorDetails, { operations = [] }: Sent) {
   const given = operation === undefined ? undefined : operations[operation]
   if (!given) return {}
   const op = given.op.slice(0, maxOpCharacters)
@@ -98,10 +91,8 @@ function placeOf(message: string, { operation, missing }: ErrorDetails, { operat
   if (!field || !(field in given) || !fields.includes(field)) return { operation, op, fields }
   const value = given[field]
   const isShort = JSON.stringify(value ?? null).length <= maxValueCharacters
-  return { operation, op, field, ...(isShort && { value }) }
+  return { operation, op, field, value: isShort ? value : undefined }
 }
-
-const isReference = (value: unknown): value is string => typeof value === 'string' && value.startsWith('#')
 
 /** Returns the field that contains the id of the missing row. */
 function idField(noun: string, given: { op: string }): string | undefined {

@@ -50,7 +50,7 @@ const misspelt = {
 }
 const missing = { status: 404, error: 'Task not found', do: 'find' }
 const frame = { op: 'task.create', as: 'frame', title: 'Cast the frame' }
-const lost = { status: 400, operation: 1, field: 'taskId', value: '#fram', do: 'earlier' }
+const lost = { status: 400, operation: 1, field: 'taskId', value: '#fram', do: 'Correct' }
 
 const rejected: [what: string, operations: object[], expected: Expected, over?: object][] = [
   ['no operation', [], { status: 400, error: 'operations must be a list of 1 to 500', do: 'operations' }],

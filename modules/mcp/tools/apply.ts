@@ -78,18 +78,14 @@ async function earlierAnswer<T>(send: (own: object) => Promise<T>, error: unknow
   }
 }
 
-interface Result {
-  id: string
-  number?: number
-}
 interface Batch {
   version: number
-  results: Result[]
+  results: { id: string; number?: number }[]
   batch?: number
 }
 
 /** Returns the ids of new rows from `start` on: `ids` by the `as` of operations, `rows` without `as`. */
-function pageOfRows(operations: Operation[], results: Result[], start: number): object {
+function pageOfRows(operations: Operation[], results: Batch['results'], start: number): object {
   const all = results.flatMap(({ id, number }, operation) => {
     const { as, ...fields } = operations[operation]!
     return as === undefined && Object.values(fields).includes(id) ? [] : [{ operation, as, id, number }]

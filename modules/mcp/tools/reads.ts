@@ -32,11 +32,6 @@ const list: Section<Project> = {
   },
 }
 
-interface Member {
-  user: Person | null
-  role: string
-}
-
 const section = (name: string, path: string, fields: string[]): Section<Record<string, unknown>> => ({
   ...{ name, path: `${path}/${name}` },
   show: (row) => [withoutEmpty(Object.fromEntries(fields.map((field) => [field, row[field]])))],
@@ -46,7 +41,9 @@ const inProject = (path: string): Section[] => [
   {
     name: 'members',
     path: `${path}/members`,
-    show: ({ user, role }: Member) => [{ name: user?.name ?? null, email: user?.email, role }],
+    show: ({ user, role }: { user: Person | null; role: string }) => [
+      { name: user?.name ?? null, email: user?.email, role },
+    ],
   },
   section('labels', path, ['name']),
   section('fields', path, ['key', 'type', 'options']),
