@@ -1,6 +1,6 @@
 import { type TProperties, Type } from '@sinclair/typebox'
 import type { EventStream } from '../../src/commands/query.ts'
-import { childrenMovedIn, type ChangedFields, rowBefore } from '../../src/log/rows.ts'
+import { childrenMovedIn, type ChangedFields, rowBefore, withDefaults } from '../../src/log/rows.ts'
 import type { ChildOfTask, Entity, Rows } from '../../src/model/entities.ts'
 import { isEqual, type StoredEvent } from '../../src/model/events.ts'
 import { definitionOf, personIdOf, rowAfter, titleOf } from '../../src/model/model.ts'
@@ -20,7 +20,7 @@ export interface ReadEvent extends StoredEvent {
 
 function shownRow(entity: Entity, row: Rows[Entity], people: People): object {
   const user = people.get(personIdOf(entity, row) ?? '')
-  return definitionOf(entity).view.of(row, user && { ...user, nameTag: '' })
+  return definitionOf(entity).view.of(withDefaults(entity, row), user && { ...user, nameTag: '' })
 }
 
 export function peopleIn(event: StoredEvent): string[] {

@@ -25,10 +25,27 @@ export function taskIdOf(event: Omit<EventDraft, 'id' | 'projectId'>): string | 
 
 export type ChangedFields = { changed?: string[] }
 
-/** Adds the defaults of columns that are newer than the event. */
+const defaults = new Map<Entity, Record<string, unknown>>()
+
+/** Returns the values that rows of earlier releases have in newer columns: the default, else null. */
+function defaultsOf(entity: Entity): Record<string, unknown> {
+  const known = defaults.get(entity)
+  if (known) return known
+  const { table, optionalColumns = [], unlogged = [] } = definitionOf(entity)
+  const columns = columnsOf(table).filter(({ key, fallback, hasDefault, isNullable }) => {
+    const isNull = isNullable && !hasDefault && !optionalColumns.includes(key) && !unlogged.includes(key)
+    return fallback !== undefined || isNull
+  })
+  const found = Object.fromEntries(columns.map(({ key, fallback = null }) => [key, fallback]))
+  defaults.set(entity, found)
+  return found
+}
+
+/** Adds the values of columns that are newer than the event. */
 export function withDefaults<R extends object>(entity: Entity, row: R): R {
-  const columns = columnsOf(definitionOf(entity).table).filter(({ fallback }) => fallback !== undefined)
-  return { ...Object.fromEntries(columns.map(({ key, fallback }) => [key, fallback])), ...row }
+  const added = defaultsOf(entity)
+  for (const key in added) if (!(key in row)) return { ...added, ...row }
+  return row
 }
 
 export function loggedRow<E extends Entity>(entity: E, row: StoredRows[E]): Rows[E] {

@@ -1,6 +1,7 @@
 // Runs in a copy of the project that has the new entities: see new-entities.test.ts.
 import { expect, test } from 'bun:test'
 import { newId } from '../../src/ids.ts'
+import { readFeed } from '../http/feed.ts'
 import { faultsOf } from '../support/history.ts'
 import { rowsBesideSearch, untilOutboxEmpty } from '../workers/remains.ts'
 import { ada, batch, createPlace, created, errorOf, type Place, readTask } from './scene.ts'
@@ -88,8 +89,12 @@ test("undoing a change of a task's tags does not show a tag that was deleted lat
 
 test('a task whose events are older than the field has no tags, in reads of the past and after an undo', async () => {
   const { projectId, taskId } = await createPlace()
+  const task = await readTask(taskId)
   await ada.delete(`/tasks/${taskId}`)
-  await sql`update events set before = before - 'tagIds', after = after - 'tagIds' where task_id = ${taskId}`
+  const names = ['tagIds', 'isPublic', 'estimate', 'startsAt']
+  await sql`update events set before = before - ${names}::text[], after = after - ${names}::text[] where task_id = ${taskId}`
+  const events = await readFeed(ada, `/projects/${projectId}/events?after=1`)
+  expect(events).toMatchObject([{ after: task }, { before: task }])
   expect((await readTask(`${taskId}?asOf=2`)).tagIds).toEqual([])
   await undo(projectId, 3)
   expect((await readTask(taskId)).tagIds).toEqual([])
