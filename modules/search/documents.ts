@@ -87,6 +87,11 @@ const projectRow = (sql: Sql, projectId: string) => sql<Row[]>`
   select 'project' as kind, id, null::uuid as task_id, id as project_id, event_id, created_at as at, null::int4 as number,
     name as title, description as text from projects where id = ${projectId}`
 
+const searchedColumns = searchedFields.map((name) => `, t.${tasks[name].name}`)
+/** SQL for the text of the task `t` besides its title. */
+export const taskText =
+  searchedColumns.length > 0 ? `concat_ws(e'\\n', t.description${searchedColumns.join('')})` : 't.description'
+
 /** In the order of the indexes, so that a page reads at most one page of the children of a task. */
 function nextRows(sql: Sql, projectId: string, { task, id }: FillCursor): Promise<Row[]> {
   const children = model().ofTask.map(({ name, table, asChild }) => {
@@ -96,13 +101,11 @@ function nextRows(sql: Sql, projectId: string, { task, id }: FillCursor): Promis
       where c.task_id = t.id and c.id > case when t.id = ${task} then ${id}::uuid else ${nilId} end
       order by c.id, c.created_at limit ${rowsAtOnce})`
   })
-  const names = searchedFields.map((name) => `, t.${tasks[name].name}`)
-  const texts = names.length > 0 ? `concat_ws(e'\\n', t.description${names.join('')})` : 't.description'
   return sql<Row[]>`
     select d.*, t.id as task_id, ${projectId}::uuid as project_id
     from (select * from tasks where project_id = ${projectId} and id >= ${task} order by id, number limit ${rowsAtOnce + 1}) t
     cross join lateral (
-      select 'task' as kind, t.id, t.event_id, t.created_at as at, t.number, t.title, ${sql.unsafe(texts)} as text
+      select 'task' as kind, t.id, t.event_id, t.created_at as at, t.number, t.title, ${sql.unsafe(taskText)} as text
       ${children.reduce((all, one) => sql`${all} ${one}`)}) d
     where (t.id, d.id) > (${task}::uuid, ${id}::uuid) order by t.id, d.id limit ${rowsAtOnce}`
 }

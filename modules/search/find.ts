@@ -14,6 +14,7 @@ import {
 } from './schema.ts'
 import { comparableWords, conditionsOf, indexQuery, type Term, termOf, termQuery } from './text/query.ts'
 import { snippetOf } from './text/snippet.ts'
+import { taskText } from './documents.ts'
 import type { Scope } from './up-to-date.ts'
 
 /** The hits of a search are the newest documents that match: at most this many. */
@@ -152,7 +153,7 @@ async function readLiveRows(sql: Sql, userId: string, { projectIds }: Scope, fou
   // `offset 0` keeps Postgres from reading all tasks of a project to find the tasks of comments.
   const rows = await unprepared(sql<LiveRow[]>`
     select r.* from (
-      select 'task' as type, t.id, t.project_id, t.id as task_id, t.title, t.description as text
+      select 'task' as type, t.id, t.project_id, t.id as task_id, t.title, ${sql.unsafe(taskText)} as text
         from tasks t where t.id = any(${ids('task')})
       union all select 'comment', c.id, t.project_id, t.id, t.title, c.text
         from comments c join tasks t on t.id = c.task_id where c.id = any(${ids('comment')})

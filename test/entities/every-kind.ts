@@ -133,7 +133,7 @@ describe.each(newFields)('a field of the kind $kind', (field) => {
     const { projectId, a } = await place()
     const named = field.values[1]
     const { call, close } = await connect(service, ada.token)
-    const shown = { [header === 'team' ? name : header]: named }
+    const shown = { [field.kind === 'user' ? header : name]: named }
     if (field.declaration.includes('index:')) {
       const { body, text } = await call<{ tasks: object[] }>('find', {
         project: projectId,
@@ -194,11 +194,20 @@ test('searches find the words of a field that declares it, after each write and 
   })
   const found = async (q: string) => titles((await ada.get(`/tasks?projectId=${projectId}&q=${q}`)).body)
   expect([await found('quokka'), await found('wombat quokka')]).toEqual(['t', 't'])
+  const { text } = await ada.get(`/search?q=quokka&projectId=${projectId}`)
+  expect(JSON.parse(text)).toMatchObject([{ snippet: { text: 'wombat\nquokka', matches: [[7, 13]] } }])
   await ada.patch(`/tasks/${id}`, { rationale: 'numbat' })
   expect([await found('quokka'), await found('numbat')]).toEqual(['', 't'])
   await sql`update search_cursors set fill = ${sql.json({ ...fillStart })} where project_id = ${projectId}`
   await sql`update search_documents set doc = '' where project_id = ${projectId}`
   expect(await found('numbat wombat')).toBe('t')
+})
+
+test('a column with the name of a field belongs to the field, not to another field that has this header too', async () => {
+  const projectId = await newProject()
+  await importInto(ada, projectId, 'title,details,body\nt,quokka,wombat', 'source=csv')
+  const { body } = await ada.get(`/tasks?projectId=${projectId}`)
+  expect(body).toMatchObject([{ rationale: 'quokka', description: 'wombat' }] as never)
 })
 
 test('the removal of a member clears every field with the member, and its undo sets these fields again', async () => {

@@ -42,6 +42,12 @@ const usualHeaders: Record<string, string> = {
     ticket number,task number,item id,item id auto generated,ref,#`,
 }
 export const targets = Object.keys(usualHeaders)
+const ownNames = new Set([...declared.keys()].map(plain))
+/** The name of a declared field is no other header of another target. Only a title takes the column from the field. */
+const namesOf = Object.entries(usualHeaders).map(([target, names]): [string, string[]] => {
+  const isFree = (name: string) => target === 'title' || name === plain(target) || !ownNames.has(name)
+  return [target, names.split(/,\s*/).filter(isFree)]
+})
 /** Before the name of an entity: the target of a column with children that only their declaration names. */
 export const childPrefix = 'child.'
 
@@ -80,9 +86,9 @@ export function targetsOf(headers: string[], { columns = {}, hasOwnColumns }: Co
   if (headers.includes('progress') && headers.includes('bucket name')) found.set('progress', 'status')
   // GitLab writes `Created At (UTC)`.
   const nameOf = new Map(headers.map((header) => [header.replace(/ (utc|gmt)$/, ''), header]))
-  for (const [target, names] of Object.entries(usualHeaders)) {
+  for (const [target, names] of namesOf) {
     const isForAll = useOf(target) === 'all'
-    const present = names.split(/,\s*/).flatMap((name) => nameOf.get(name) ?? [])
+    const present = names.flatMap((name) => nameOf.get(name) ?? [])
     const free = present.filter((name) => !found.has(name))
     const first = taken.has(target) ? [] : free.slice(0, 1)
     for (const name of isForAll ? free : first) found.set(name, target)
