@@ -1,21 +1,40 @@
-import type { Static, TObject } from '@sinclair/typebox'
+import type { Static, TObject, TSchema } from '@sinclair/typebox'
 import { requireMatch } from '../responses/if-match.ts'
 import type { ProjectState } from '../actor/state.ts'
 import type { Role } from '../identity/rights.ts'
 import type { Decision } from '../log/rule.ts'
-import type { EntityDefinition } from '../model/definition.ts'
+import { type EntityDefinition, parentKeys } from '../model/definition.ts'
 import type { Entity, EventType, Rows } from '../model/entities.ts'
 import { created, type EventDraft, diff, deleted, updated } from '../model/events.ts'
-import { idTaken, type HttpError } from '../responses/errors.ts'
+import { isIdInAnyCase } from '../id-format.ts'
+import { badRequest, idTaken, type HttpError } from '../responses/errors.ts'
 import { type Target, atRow, command, type Command, type RuleContext } from './command.ts'
 import { newRowId, tooManyRows } from './decide.ts'
 import { IdOf, Input } from '../schema/input.ts'
+import { withoutNull } from '../schema/text.ts'
 
 interface RowCommand<Given> {
   about?: string
   role: Role | null
   errors?: HttpError[]
   person?: Command<object & Given>['person']
+}
+
+/**
+ * Returns a check of the ids in an input that neither select the target nor are references, because nothing else loads
+ * the rows with these ids. It throws an HttpError 400.
+ */
+function idCheck<E extends Entity>({ references = {} }: EntityDefinition<E>, { properties }: TObject) {
+  const targets = ['id', ...Object.values(parentKeys), ...Object.keys(references)]
+  const names = Object.entries<TSchema>(properties).flatMap(([name, schema]) =>
+    withoutNull(schema).format === 'uuid' && !targets.includes(name) ? [name] : [],
+  )
+  return (input: object) => {
+    for (const name of names) {
+      const value = (input as Record<string, unknown>)[name]
+      if (value != null && !isIdInAnyCase(value)) throw badRequest(`${name} must be an id`)
+    }
+  }
 }
 
 type Fields<E extends Entity> = Omit<Rows[E], 'id' | 'eventId'>
@@ -27,14 +46,17 @@ interface Creation<E extends Entity, S extends TObject> extends RowCommand<Stati
   fields(input: Static<S>, context: RuleContext, state: ProjectState): Fields<E>
 }
 
-export const creation = <E extends Entity, S extends TObject>(
-  { name, view, plural, maxRows }: EntityDefinition<E>,
+export function creation<E extends Entity, S extends TObject>(
+  entity: EntityDefinition<E>,
   { fields, path, errors = [], ...definition }: Creation<E, S>,
-) =>
-  command<S, Rows[E]>(`${name}.create`, {
+) {
+  const { name, view, plural, maxRows } = entity
+  const checkIds = idCheck(entity, definition.input)
+  return command<S, Rows[E]>(`${name}.create`, {
     ...definition,
     acceptsClientId: true,
     decide(state, context, input) {
+      checkIds(input)
       const isProject = definition.target.kind === 'new'
       if (isProject && state.version > 0) throw idTaken()
       const id = newRowId(state, context, isProject ? state.projectId : (input as { id?: string }).id)
@@ -46,6 +68,7 @@ export const creation = <E extends Entity, S extends TObject>(
     errors: [idTaken(), ...errors, ...(maxRows ? [tooManyRows({ maxRows, plural })] : [])],
     location: (id) => `${path}/${id}`,
   })
+}
 
 interface Update<E extends Entity, S extends TObject> extends RowCommand<Static<S>> {
   input: S
@@ -56,14 +79,17 @@ interface Update<E extends Entity, S extends TObject> extends RowCommand<Static<
 }
 
 /** Without a changed value, the command writes no event. */
-export const update = <E extends Entity, S extends TObject>(
-  { name, view }: EntityDefinition<E>,
+export function update<E extends Entity, S extends TObject>(
+  entity: EntityDefinition<E>,
   { fields, verbs: [verb, event] = ['update', 'updated'], ...definition }: Update<E, S>,
-) =>
-  command<S, Rows[E]>(`${name}.${verb}`, {
+) {
+  const { name, view } = entity
+  const checkIds = idCheck(entity, definition.input)
+  return command<S, Rows[E]>(`${name}.${verb}`, {
     ...definition,
     target: atRow(name),
     decide(state, context, input) {
+      checkIds(input)
       const row = state.requireRow(name, (input as { id: string }).id) as Rows[E]
       const wanted = fields(input, context, row, state)
       requireMatch(context, row)
@@ -76,6 +102,7 @@ export const update = <E extends Entity, S extends TObject>(
     },
     view,
   })
+}
 
 interface Deletion<E extends Entity> extends RowCommand<{ id: string }> {
   check?(row: Rows[E], context: RuleContext, state: ProjectState): void

@@ -85,7 +85,7 @@ export interface EntityDefinition<E extends Entity = Entity> {
   person?: string & keyof Rows[E]
   events: Record<string, UndoRule>
   references?: Record<string, Reference>
-  /** The columns with the id of a member. When the member is removed, a worker sets these columns to null. */
+  /** Only for tasks: the columns with the id of a member. When the member is removed, a worker sets these columns to null. */
   users?: readonly (string & keyof Rows[E])[]
   /** Columns that events do not contain: secrets, and values that change without an event. */
   unlogged?: readonly string[]
@@ -118,7 +118,8 @@ export interface CheckedState {
 
 type CompleteDefinition<E extends Entity> = EntityDefinition<E> & {
   events: { [Verb in Entities[E]['event']]: UndoRule<Entities[E]['event']> }
-} & (E extends ChildOfTask ? { asChild: ChildParts<Rows[E]> } : object)
+} & (E extends ChildOfTask ? { asChild: ChildParts<Rows[E]> } : object) &
+  (E extends 'task' ? object : { users?: never })
 type DerivedNames = 'noun' | 'plural'
 
 /** Defines an entity. The noun and the plural follow from its name, unless the definition states them. */

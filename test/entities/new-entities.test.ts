@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { getTableConfig, PgDialect } from 'drizzle-orm/pg-core'
 import { getTableColumns, SQL } from 'drizzle-orm'
 import { tasks } from '../../drizzle/schema/tasks.ts'
+import { model } from '../../modules/modules.ts'
 import { taskFields } from '../../modules/tasks/schema.ts'
 import { read } from '../architecture/source.ts'
 import { attachment } from './attachment.ts'
@@ -46,6 +47,14 @@ test('each field of a task has a column of the type of its kind, and an index if
     const column = columns.find((one) => one === tasks[name])!
     if (kind) expect([name, column.getSQLType()]).toEqual([name, typeOf[kind.is]!])
     if (sortedWith) expect(keys).toContain(kind!.key!.sql(column.name))
+  }
+})
+
+test('a child of tasks shows each field that its commands set', () => {
+  for (const { name, view, asChild } of model.ofTask) {
+    const shown = Object.keys(view.schema.properties)
+    const hidden = Object.keys(asChild!.input.properties).filter((one) => !shown.includes(one))
+    expect([name, hidden]).toEqual([name, []])
   }
 })
 
