@@ -89,14 +89,15 @@ export const otherNames = ({ view, asChild, person }: EntityDefinition<ChildOfTa
 
 const indented = (text: string, spaces: string) => text.replaceAll('\n', `\n${spaces}`)
 
-/** A child in a cell: its text, and a line for each other value, such as `  url: https://example.com`. */
+/** A child in a cell: its text, and a line for each other value that an import sets, such as `  url: https://example.com`. Null is an empty line. */
 export function childCell(
   definition: EntityDefinition<ChildOfTask>,
   shown: Record<string, unknown>,
   author: CellPerson | null,
 ): string {
+  const { text, input } = definition.asChild!
   const all = [
-    ...otherNames(definition).map((name) => [name, shown[name]]),
+    ...otherNames(definition).flatMap((name) => (name in input.properties ? [[name, shown[name]]] : [])),
     ...(definition.person
       ? [
           ['author', author && personCell(author)],
@@ -104,12 +105,11 @@ export function childCell(
         ]
       : []),
   ]
-  const lines = all.flatMap(([name, value]) =>
-    value == null
-      ? []
-      : `\n  ${name}: ${indented(typeof value === 'string' ? value : JSON.stringify(value), '    ')}`,
-  )
-  return indented(String(shown[definition.asChild!.text]), '    ') + lines.join('')
+  const lines = all.map(([name, value]) => {
+    const written = typeof value === 'string' ? value : value == null ? '' : JSON.stringify(value)
+    return `\n  ${name}:${written && ` ${indented(written, '    ')}`}`
+  })
+  return indented(String(shown[text]), '    ') + lines.join('')
 }
 
 /** Reads the children in a cell: for each, the texts of its values. A line with another name begins a new child. */
@@ -118,7 +118,7 @@ export function readChildren(cell: string, text: string, names: string[]): Recor
   let name = text
   for (const line of cell.split('\n')) {
     const child = children.at(-1)
-    const [, found = '', value = ''] = /^ {2}(\w+): (.*)$/s.exec(line) ?? []
+    const [, found = '', value = ''] = /^ {2}(\w+):(?: (.*))?$/s.exec(line) ?? []
     if (child && line.startsWith('    ')) child[name] += `\n${line.slice(4)}`
     else if (child && names.includes(found)) child[(name = found)] = value
     else if (line.trim() !== '') children.push({ [(name = text)]: line })

@@ -89,7 +89,29 @@ test('files contain all values of a child with an author, and an import creates 
     }
     const { counts } = await importInto(ada, id, text, `source=${format}`)
     expect(counts).toMatchObject({ unchanged: 1, rejected: 0 })
+    // Its own project has the children already. Changed values are restored, also those that the file has empty.
+    for (const { id } of await rowsAt(`/tasks/${task.id}/work_logs`))
+      await ada.patch(`/tasks/work_logs/${id}`, { hours: 7, workerId: ada.id, startedAt: '2029-01-01' })
+    expect((await importInto(ada, id, text, `source=${format}`)).counts.updated).toBe(1)
+    expect(await rowsAt(`/tasks/${task.id}/work_logs`)).toMatchObject(all)
   }
+}, 60_000)
+
+test('an invalid value of a child is rejected, and an import rejects only this child', async () => {
+  const { id } = await created('/projects', { name: 'P' })
+  const task = await created('/tasks', { projectId: id, title: 'f' })
+  const log = { remark: 'One', hours: 1, mode: 'ONSITE', workerId: ada.id, startedAt: '2030-01-01' }
+  for (const remark of ['One', 'Two']) await created(`/tasks/${task.id}/work_logs`, { ...log, remark })
+  const invalid = await ada.post(`/tasks/${task.id}/work_logs`, { ...log, workerId: 'nobody' })
+  expect([invalid.status, invalid.body.message]).toEqual([400, 'workerId must be an id'])
+  for (const format of ['docket', 'csv'])
+    for (const lastValue of [/(workerId\W+)\S{36}(?!.*workerId)/s, /(startedAt\W+)\S{24}(?!.*startedAt)/s]) {
+      const { id: otherId } = await created('/projects', { name: 'Q' })
+      const text = (await file(id, format)).replace(lastValue, '$1nobody')
+      await importInto(ada, otherId, text, `source=${format}`)
+      const [copy] = await rowsAt(`/tasks?projectId=${otherId}`)
+      expect(await rowsAt(`/tasks/${copy!.id}/work_logs`)).toMatchObject([{ remark: 'One' } as object])
+    }
 }, 60_000)
 
 test('the tools of agents show a new child', async () => {

@@ -37,7 +37,7 @@ const fields = {
 }
 export const CreateWorkLog = Input({ id: OwnId(), taskId: IdOf('task'), remark: Remark, ...fields })
 export const UpdateWorkLog = Input({ id: IdOf('work_log'), ...Type.Partial(Type.Object({ remark: Remark, ...fields })).properties })
-export const workLogView = view<object & { authorId: string }>({
+export const workLogView = view<object & { authorId: string; hours: number }>({
   name: 'WorkLog',
   schema: Type.Object({
     id: Id('The log'), taskId: Id('The task'), remark: Type.String({ description: 'A remark', examples: ['Oiled'] }),
@@ -49,10 +49,12 @@ export const workLogView = view<object & { authorId: string }>({
     authorRemoved: Type.Boolean({ description: 'Whether the account is deleted', examples: [false] }),
     createdAt: Timestamp('Creation'), updatedAt: Timestamp('Change'),
     importedAuthor: OrNull(Type.String(), 'A name, or null', 'Grace'),
+    isLong: Type.Boolean({ description: 'Whether it took more than a day', examples: [false] }),
   }),
   computed: {
     author: ({ authorId }, person) => (person ? { id: authorId, name: person.name } : null),
     authorRemoved: (_, person) => !person,
+    isLong: ({ hours }) => hours > 8,
     importedAuthor: ifSet('importedAuthor' as never, null),
   },
 })

@@ -1,5 +1,6 @@
 import { type TObject, type TSchema, Type } from '@sinclair/typebox'
 import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
+import { Value } from '@sinclair/typebox/value'
 import type { EntityDefinition } from '../../../src/model/definition.ts'
 import type { ChildOfTask } from '../../../src/model/entities.ts'
 import { model } from '../../../src/model/model.ts'
@@ -7,6 +8,7 @@ import { csvColumns } from '../../exports/cells.ts'
 import { docketFormat } from '../../exports/formats.ts'
 import { fieldTypes } from '../../fields/schema.ts'
 import { headerOf, namedFields, taskFields } from '../../tasks/schema.ts'
+import { withoutNull } from '../../../src/schema/text.ts'
 import { DigestKeys } from '../convert/keys.ts'
 import { isBlank } from '../convert/texts.ts'
 import { ImportError, type ImportedItem, isChild } from '../items.ts'
@@ -195,7 +197,7 @@ function childLine({ asChild, references = {} }: EntityDefinition<ChildOfTask>):
   return kindOf(schemas, { id: 'key', taskId: 'task' })
 }
 const orAbsent = (schema: TSchema): TSchema =>
-  schema.type === 'string' ? OptionalText : Type.Optional(Type.Union([schema, Type.Null()]))
+  withoutNull(schema).type === 'string' ? OptionalText : Type.Optional(Type.Union([schema, Type.Null()]))
 
 let kinds: ReadonlyMap<unknown, LineKind> | undefined
 const lineKinds = () =>
@@ -224,14 +226,21 @@ function itemOf({ number, value }: Line): ImportedItem | undefined {
   }
   // The first line is the header, so rows count from the second.
   const item: Record<string, unknown> = { kind, row: number - 1 }
+  const isKept = kind === 'task' ? isLater : isClearable(kind as ChildOfTask)
   for (const [name, inItem] of names)
-    if (value[name] != null || (value[name] === null && isLater(inItem))) item[inItem] = value[name]
+    if (value[name] != null || (value[name] === null && isKept(inItem))) item[inItem] = value[name]
   // The first author of a row that the exporting project had imported.
   const { importedAuthor, ...rest } = item
   if (importedAuthor) rest.author = { name: importedAuthor }
   if (kind === 'task')
     Object.assign(rest, { isExported: true, externalId: rest.externalId ?? `docket:${rest.key}` })
   return rest as unknown as ImportedItem
+}
+
+/** Returns the test for fields of a child that accept null. */
+function isClearable(kind: ChildOfTask): (name: string) => boolean {
+  const properties = model().ofTask.find(({ name }) => name === kind)?.asChild!.input.properties
+  return (name) => Object.hasOwn(properties ?? {}, name) && Value.Check(properties![name]!, null)
 }
 
 /** Files of earlier releases do not have such a field of tasks. If a file has the field, null is an empty value. */

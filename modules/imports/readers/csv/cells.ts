@@ -168,9 +168,11 @@ const declaredChild: CellReader = ({ task, children }, { text: cell, column: { t
   }
 }
 
-/** Texts are written as they are, other values as JSON. */
-const valueIn = (schema: TSchema, text: string): unknown =>
-  Value.Check(schema, text) ? text : (parseObject(`{"value":${text}}`)?.value ?? text)
+/** Texts are written as they are, null as an empty text, other values as JSON. */
+function valueIn(schema: TSchema, text: string): unknown {
+  if (text === '' && Value.Check(schema, null)) return null
+  return Value.Check(schema, text) ? text : (parseObject(`{"value":${text}}`)?.value ?? text)
+}
 
 /** The function that reads a cell into a draft, by the target of its column. */
 const cellReaders: Record<string, CellReader> = {
