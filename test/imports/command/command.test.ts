@@ -1,22 +1,22 @@
 import { expect, test } from 'bun:test'
 import type { ImportOperation } from '../../../modules/imports/command/operations.ts'
-import type { Caller, TokenRights } from '../../../src/identity/rights.ts'
 import { newId } from '../../../src/ids.ts'
+import { findTasks, firstTask, kinds } from '../../../workers/timed-events/recorder.ts'
+import { readFeed } from '../../http/feed.ts'
+import { expectError } from '../../http/responses.ts'
 import { openProject, openTeam } from '../../http/scene.ts'
 import { make, versionOf } from '../../support/client.ts'
 import { faultsOf } from '../../support/history.ts'
 import { forFile, openTestService } from '../../support/service.ts'
 import { openImport, outcomesOf, taskOf } from './scene.ts'
 
-const { service, people, owner, admin, editor, viewer, stranger, sql } = await openTeam()
+const { service, people, owner, editor, sql } = await openTeam()
 const other = await forFile(openTestService(service.env))
-const projectId = await openProject(people)
-
 async function open() {
   const projectId = await openProject(people)
   const run = openImport(service, projectId, { userId: editor.id })
   const tasks = async () => (await editor.get(`/tasks?projectId=${projectId}`)).body
-  return { projectId, run, tasks, version: () => versionOf(owner, projectId) }
+  return { projectId, run, tasks }
 }
 
 test('an operation that is rejected says why, and the others are committed', async () => {
@@ -62,27 +62,18 @@ test('an operation that is rejected says why, and the others are committed', asy
   expect(await faultsOf(sql)).toEqual([])
 })
 
-test('a repeated batch returns its first results and commits nothing, also in another process', async () => {
-  const { projectId, run, tasks, version } = await open()
-  const operations = [taskOf('A'), taskOf('', { title: 'B' })]
-  const first = await run(operations, {}, `${projectId} tasks 0`)
-  expect(outcomesOf(first)).toEqual(['created', 'rejected'])
-  const [before, known] = [await tasks(), await version()]
-  await editor.patch(`/tasks/${first.results[0]!.id}`, { title: 'Changed' })
-  const elsewhere = openImport(other, projectId, { userId: editor.id })
-  expect(await elsewhere(operations, {}, `${projectId} tasks 0`)).toEqual(first)
-  expect(await run(operations, {}, `${projectId} tasks 0`)).toEqual(first)
-  expect(await version()).toBe(known + 1)
-  expect(await tasks()).toMatchObject([{ ...before[0], title: 'Changed', updatedAt: expect.any(String) }])
-})
-
-test('a batch that runs in two processes at the same time is committed once', async () => {
+test('a batch that runs in two processes at the same time, and again later, is committed once', async () => {
   const { projectId, run, tasks } = await open()
   const elsewhere = openImport(other, projectId, { userId: editor.id })
   const operations = Array.from({ length: 50 }, (_, n) => taskOf(`T${n}`))
   const answers = await Promise.all([run, elsewhere, run].map((one) => one(operations, {}, `${projectId} 0`)))
   expect(answers[1]).toEqual(answers[0]!)
   expect(answers[2]).toEqual(answers[0]!)
+  const { id } = answers[0]!.results[0]!
+  await editor.patch(`/tasks/${id}`, { title: 'Changed' })
+  const version = await versionOf(owner, projectId)
+  expect(await elsewhere(operations, {}, `${projectId} 0`)).toEqual(answers[0]!)
+  expect(await versionOf(owner, projectId)).toBe(version)
   expect(await tasks()).toHaveLength(50)
   expect(await faultsOf(sql)).toEqual([])
 })
@@ -108,63 +99,11 @@ test('a row that changed between two batches keeps its other values', async () =
   expect(await faultsOf(sql)).toEqual([])
 })
 
-const field = { op: 'field', id: newId(), key: 'size', name: 'Size', type: 'number' } as const
-const token = (rights: Partial<TokenRights>): TokenRights => ({
-  ...{ id: newId(), scope: 'admin', projects: null },
-  ...rights,
-})
-const importAs = (caller: Caller) => openImport(service, projectId, caller)
-
-test.each([
-  ['a stranger', { userId: stranger.id }, 404],
-  ['a VIEWER', { userId: viewer.id }, 403],
-  ['a token that may only read', { userId: editor.id, token: token({ scope: 'read' }) }, 403],
-  [
-    'a token that is bound to another project',
-    { userId: owner.id, token: token({ projects: [newId()] }) },
-    404,
-  ],
-])('is rejected for %s', async (_, caller, status) => {
-  const version = await versionOf(owner, projectId)
-  expect(importAs(caller)([taskOf('A')])).rejects.toMatchObject({ status })
-  expect(importAs(caller)([taskOf('A')], { dryRun: true })).rejects.toMatchObject({ status })
-  expect(await versionOf(owner, projectId)).toBe(version)
-})
-
-test('an EDITOR and a token with the scope write import tasks, but no fields', async () => {
-  const callers = [
-    { userId: editor.id },
-    { userId: admin.id, token: token({ scope: 'write', projects: [projectId] }) },
-  ]
-  for (const caller of callers) {
-    expect(outcomesOf(await importAs(caller)([taskOf(newId())]))).toEqual(['created'])
-    for (const dryRun of [false, true])
-      expect((await importAs(caller)([field], { dryRun })).results).toMatchObject([
-        { outcome: 'rejected', message: expect.stringMatching(/role ADMIN|scope admin/) },
-      ])
-  }
-  expect(outcomesOf(await importAs({ userId: admin.id })([field]))).toEqual(['created'])
-})
-
-test('another account changes imported tasks, but not the text of comments', async () => {
-  const comment = { op: 'comment', id: newId(), taskId: '', text: 'One', importedAuthor: 'Grace' } as const
-  const first = await importAs({ userId: editor.id })([taskOf('Shared')])
-  const taskId = first.results[0]!.id
-  await importAs({ userId: editor.id })([{ ...comment, taskId }])
-  const run = importAs({ userId: admin.id })
-  const again = await run([taskOf('Shared', { title: 'N' }), { ...comment, taskId }])
-  expect(outcomesOf(again)).toEqual(['updated', 'unchanged'])
-  const { results } = await run([{ ...comment, taskId, text: 'Two' }])
-  expect(results).toEqual([
-    { outcome: 'rejected', id: comment.id, message: 'Only the author may edit a comment' },
-  ])
-})
-
 test('does not find external ids and ids of other projects', async () => {
   const other = await openProject(people)
   const task = await make(editor, '/tasks', { projectId: other, title: 'T', externalId: 'Elsewhere' })
   const { id } = await make(editor, `/tasks/${task.id}/comments`, { text: 'C' })
-  const run = importAs({ userId: editor.id })
+  const { run } = await open()
   const { results } = await run([
     taskOf('Elsewhere', { title: 'Here' }),
     { op: 'comment', id, taskId: task.id, text: 'X' },
@@ -179,4 +118,84 @@ test('does not find external ids and ids of other projects', async () => {
     message: expect.stringContaining('already used'),
   })
   expect((await editor.get(`/tasks/${task.id}`)).body).toEqual(task)
+})
+
+const importedAuthor = 'Grace Hopper'
+const createdAt = '2019-05-04T03:02:01.000Z'
+const origin = { createdAt, importedAuthor }
+const get = async (path: string) => (await editor.get(path)).body
+
+const childrenOf = (taskId: string): ImportOperation[] => [
+  { op: 'subtask', id: newId(), taskId, title: 'S', completed: true, createdAt },
+  { op: 'comment', id: newId(), taskId, text: 'C', ...origin },
+]
+
+test('a child that was deleted is created again with the same id', async () => {
+  const { run, projectId } = await open()
+  const { results } = await run([taskOf('A')])
+  const children = childrenOf(results[0]!.id)
+  const list = (name: string) => get(`/tasks/${results[0]!.id}/${name}`)
+  const { batch } = await run(children)
+  const [subtask, comment] = [await list('subtasks'), await list('comments')]
+  await editor.post(`/projects/${projectId}/undo`, { batch })
+  await editor.post(`/tasks/${results[0]!.id}/comments`, { text: 'Other' })
+  expect(await run(children)).toMatchObject({
+    results: children
+      .map(({ op }) => ({ outcome: 'created', id: expect.any(String), op }))
+      .map(({ op: _, ...one }) => one),
+  })
+  expect(await list('subtasks')).toEqual(subtask)
+  expect(await list('comments')).toMatchObject([
+    { ...comment[0]!, updatedAt: expect.any(String) },
+    { text: 'Other' },
+  ])
+  expect(await faultsOf(sql)).toEqual([])
+})
+
+test('the imported author is in events, in the past and after a move, and clients cannot change it', async () => {
+  const { run, projectId } = await open()
+  const { results } = await run([taskOf('A', {}, origin)])
+  const { id } = results[0]!
+  await run(childrenOf(id))
+  const version = await versionOf(editor, projectId)
+  const [task, comments] = [await get(`/tasks/${id}`), await get(`/tasks/${id}/comments`)]
+  expect([task, comments[0]]).toMatchObject([origin, origin])
+  const events = await readFeed(editor, `/projects/${projectId}/events?after=4`)
+  expect(events.map(({ after }) => after)).toMatchObject([origin, { createdAt }, origin])
+  for (const [path, row] of [
+    [`/tasks/${id}`, task],
+    [`/tasks/comments/${comments[0]!.id}`, comments[0]!],
+  ] as const) {
+    const changed = { ...row, title: 'N', text: 'N', importedAuthor: 'Someone' }
+    const { title: _, ...comment } = changed
+    const { text: __, ...own } = changed
+    const { body } = await editor.patch(path, 'taskId' in row ? comment : own)
+    expect(body).toMatchObject(origin)
+  }
+  expectError(await editor.patch(`/tasks/${id}`, { importedAuthors: 'Someone' }), 400)
+  const to = await openProject(people)
+  expect((await editor.patch(`/tasks/${id}`, { projectId: to })).body).toMatchObject(origin)
+  expect((await get(`/tasks/${id}/comments`))[0]).toMatchObject(origin)
+  expect(await get(`/tasks/${id}?projectId=${projectId}&asOf=${version}`)).toEqual(task)
+  expect(await get(`/tasks/${id}/comments?projectId=${projectId}&asOf=${version}`)).toEqual(comments)
+  const made = await make(editor, '/tasks', { ...task, id: newId(), number: 9, projectId, externalId: null })
+  expect(made).toMatchObject({ importedAuthor: null })
+  expect(await faultsOf(sql)).toEqual([])
+})
+
+test('due dates that have passed cause no events, also when a later import sets them', async () => {
+  const { run, projectId } = await open()
+  const due = async () => {
+    const found = await Promise.all(kinds.map((kind) => findTasks(sql, kind, firstTask, 1_000)))
+    return found.flat().filter((one) => one.projectId === projectId)
+  }
+  const past = { dueDate: '2020-01-01' }
+  const future = { dueDate: '2999-01-01', remindAt: '2999-01-01' }
+  expect(outcomesOf(await run([taskOf('A', past), taskOf('B', future), taskOf('C')]))).not.toContain(
+    'rejected',
+  )
+  expect(await due()).toEqual([])
+  const again = [taskOf('A', { dueDate: '2021-01-01' }), taskOf('B', past), taskOf('C', past)]
+  expect(outcomesOf(await run(again))).toEqual(['updated', 'updated', 'updated'])
+  expect(await due()).toEqual([])
 })

@@ -1,5 +1,4 @@
-import { expect, spyOn, test } from 'bun:test'
-import { IANAZone } from 'luxon'
+import { expect, test } from 'bun:test'
 import { FieldKeys } from '../../../modules/imports/convert/fields.ts'
 import { Notes } from '../../../modules/imports/convert/notes.ts'
 import { ImportError } from '../../../modules/imports/items.ts'
@@ -22,45 +21,6 @@ test('rejects a Jira file with more than 200,000 links between issues', async ()
   const file = `Summary,Issue key${',Outward issue link (Blocks)'.repeat(1_000)}\n${`a,A-2${links}\n`.repeat(201)}`
   const message = 'The file has more than 200,000 links between issues'
   await expect(reading(readers.jira, file, { partBytes: 65_536 })).rejects.toEqual(new ImportError(message))
-})
-
-test('gives luxon only one name of each time zone, because luxon keeps all names', async () => {
-  const name = 'america/argentina/buenos_aires'
-  const zones = upTo(100).map(
-    (n) =>
-      name.slice(0, -7) + [...name.slice(-7)].map((c, i) => ((n >> i) & 1 ? c.toUpperCase() : c)).join(''),
-  )
-  const create = spyOn(IANAZone, 'create')
-  const read = async (
-    source: 'todoist' | 'ticktick',
-    header: string,
-    row: (zone: string, n: number) => string,
-  ) => {
-    create.mockClear()
-    const { items } = await reading(readers[source], [header, ...zones.map(row)].join('\n'), {
-      partBytes: 65_536,
-    })
-    expect(new Set(create.mock.calls.map(([zone]) => zone))).toEqual(
-      new Set(['America/Argentina/Buenos_Aires']),
-    )
-    return new Set(items.map((item) => item.kind === 'task' && item.dueDate))
-  }
-  try {
-    const todoist = await read(
-      'todoist',
-      'TYPE,CONTENT,DATE,TIMEZONE',
-      (zone, n) => `task,Task ${n},2026-11-20 10:00,${zone}`,
-    )
-    expect([...todoist]).toEqual(['2026-11-20T13:00:00.000Z'])
-    const ticktick = await read(
-      'ticktick',
-      'Title,Due Date,Is All Day,Timezone',
-      (zone, n) => `Task ${n},2026-11-20T03:00:00+0000,true,${zone}`,
-    )
-    expect([...ticktick]).toEqual(['2026-11-20'])
-  } finally {
-    create.mockRestore()
-  }
 })
 
 test('rejects ids with more than 32 million characters', () => {

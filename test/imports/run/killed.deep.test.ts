@@ -1,12 +1,18 @@
+import { Redis } from 'ioredis'
 import { expect, test } from 'bun:test'
 import type { ImportRow } from '../../../modules/imports/rows.ts'
+import { readConfig } from '../../../src/config.ts'
+import { importQueueName, queuePrefix } from '../../../src/jobs/queue.ts'
 import { make, register } from '../../support/client.ts'
 import { holdTransaction } from '../../support/database.ts'
+import { freshRedis } from '../../support/redis.ts'
 import { openScene } from '../../support/scene.ts'
 import { forFile, type ServiceProcess, spawnService } from '../../support/service.ts'
 import { eventually, upTo } from '../../races/pair.ts'
 
-const { service, client, sql } = await openScene([], { JOB_SLICE_MS: '300' })
+const redis = await forFile(freshRedis())
+const env = { REDIS_URL: redis.url, JOB_SLICE_MS: '50', JOB_ATTEMPTS: '3' }
+const { service, client, sql } = await openScene([], env)
 const count = 1_500
 // Enough for several batches.
 const labels = 450
@@ -40,27 +46,41 @@ const lockStep = (step: string) =>
     (tx) => tx`select pg_advisory_xact_lock(hashtext(${step}))`,
   )
 
-/** Kills the worker when it waits in a locked step of the import. */
-async function killIn(step: string, importId: string) {
+/** Waits until the worker waits in a locked step of the import. */
+async function untilIn(step: string, importId: string) {
   const isIn = ({ cursor }: ImportRow) => cursor?.step === step && cursor.n > 0
   await eventually(`the step ${step}`, async () => isIn(await rowOf(importId)))
-  await worker.stop('SIGKILL')
-  expect(await rowOf(importId)).toMatchObject({ cursor: { step } })
 }
 
-/** Imports the file, and kills the worker after the first batch of a step. */
+async function restartWorker(between: () => Promise<unknown> = async () => {}) {
+  await worker.stop('SIGKILL')
+  await between()
+  await start()
+}
+
+interface Interrupted {
+  steps: string[]
+  interrupt?: (importId: string) => Promise<unknown>
+  source?: string
+  content?: string
+}
+
+/** Imports the file, and interrupts the import after the first batch of each of the steps. */
 async function importFile(
   projectId: string,
-  step: string,
-  source = 'csv',
-  content = file,
+  { steps, interrupt = () => restartWorker(), source = 'csv', content = file }: Interrupted,
 ): Promise<ImportRow> {
-  const release = await lockStep(step)
+  let release = await lockStep(steps[0]!)
   const { body } = await owner.call('POST', `/projects/${projectId}/imports?source=${source}`, content)
-  await killIn(step, body.id)
-  expect(await rowOf(body.id)).toMatchObject({ state: 'running' })
-  await release()
-  await start()
+  for (const [n, step] of steps.entries()) {
+    await untilIn(step, body.id)
+    await interrupt(body.id)
+    expect(await rowOf(body.id)).toMatchObject({ state: 'running', cursor: { step } })
+    const next = steps[n + 1]
+    const releaseNext = next === undefined ? release : await lockStep(next)
+    await release()
+    release = releaseNext
+  }
   await eventually('the end of the import', async () => (await rowOf(body.id)).state !== 'running')
   return rowOf(body.id)
 }
@@ -80,14 +100,34 @@ const counts = { read: count, updated: 0, rejected: 0 }
 
 await start()
 
-test.each(['read', 'names', 'tasks', 'leaves', 'children', 'links'])(
-  'a worker that is killed in the step %s loses nothing and creates nothing twice',
-  async (step) => {
-    const row = await importFile(await newProject(), step)
-    expect(row).toMatchObject({ state: 'done', error: null, ...counts, created: count, unchanged: 0 })
-    expect(await rowsOf(row.projectId)).toEqual(all)
-  },
-)
+const steps = ['read', 'names', 'tasks', 'leaves', 'children', 'links']
+
+test('an import whose worker is killed in each step, more often than a job may fail, doubles and loses nothing', async () => {
+  const row = await importFile(await newProject(), { steps })
+  expect(row).toMatchObject({ state: 'done', error: null, ...counts, created: count, unchanged: 0 })
+  expect(await rowsOf(row.projectId)).toEqual(all)
+})
+
+/** Counts so many expired locks of the job that BullMQ fails it. */
+async function failJob(importId: string) {
+  const [job] = await sql<{ id: string }[]>`
+    select o.id from outbox o join imports i on i.project_id = o.project_id where i.id = ${importId}`
+  const connection = new Redis(redis.url)
+  const key = `${queuePrefix(readConfig(service.env))}:${importQueueName}:${job!.id}`
+  expect(await connection.hset(key, 'stc', '1000000')).toBe(1)
+  connection.disconnect()
+}
+
+const losses: Record<string, (importId: string) => Promise<unknown>> = {
+  'BullMQ has failed its job': (id) => restartWorker(() => failJob(id)),
+  'Redis has lost all data, while its worker runs': () => redis.restart('delete'),
+  'its worker was killed and Redis has lost all data': () => restartWorker(() => redis.restart('delete')),
+}
+test.each(Object.entries(losses))('an import ends as done after %s', async (_, interrupt) => {
+  const row = await importFile(await newProject(), { steps: ['tasks'], interrupt })
+  expect(row).toMatchObject({ state: 'done', error: null, ...counts, created: count, unchanged: 0 })
+  expect(await rowsOf(row.projectId)).toEqual(all)
+})
 
 /** An export with its tasks in the reverse order, so that the import moves each task. */
 function reversed(exported: string): string {
@@ -104,7 +144,11 @@ test('a worker that is killed while it moves tasks gives them the order of the f
     operations: titles.map((title) => ({ op: 'task.create', title })),
   })
   const { text } = await owner.get(`/projects/${from}/export`)
-  const { projectId, ...row } = await importFile(await newProject(), 'links', 'docket', reversed(text))
+  const { projectId, ...row } = await importFile(await newProject(), {
+    steps: ['links'],
+    source: 'docket',
+    content: reversed(text),
+  })
   expect(row).toMatchObject({ state: 'done', error: null, created: titles.length, rejected: 0 })
   const copy = (await owner.get(`/projects/${projectId}/export`)).text
   const tasks = copy
@@ -116,16 +160,16 @@ test('a worker that is killed while it moves tasks gives them the order of the f
 
 test('an import without changes and an undo also continue after kills', async () => {
   const projectId = await newProject()
-  const { id } = await importFile(projectId, 'children')
-  const again = await importFile(projectId, 'links')
+  const { id } = await importFile(projectId, { steps: ['children'] })
+  const again = await importFile(projectId, { steps: ['links'] })
   expect(again).toMatchObject({ state: 'done', ...counts, created: 0, unchanged: count })
   expect(await rowsOf(projectId)).toEqual(all)
   const release = await lockStep('undo')
   const undone = owner.post(`/imports/${id}/undo`)
-  await killIn('undo', id)
+  await untilIn('undo', id)
+  await restartWorker()
   expect(await rowOf(id)).toMatchObject({ undoState: 'running' })
   await release()
-  await start()
   await eventually('the end of the undo', async () => (await rowOf(id)).undoState !== 'running')
   await undone
   expect(await rowOf(id)).toMatchObject({ undoState: 'done', error: null, undone: count, kept: 0 })
