@@ -19,7 +19,7 @@ import {
   Limit,
   type Page,
   pageOf,
-  startId,
+  idBeforePage,
   untilPageFull,
 } from '../../src/reads/pages.ts'
 import { etagAt, type Versioned } from '../../src/reads/versions.ts'
@@ -118,7 +118,7 @@ function openChildPage<E extends Entity>(sql: Sql, entity: EntityDefinition<E>, 
 
   return (id: string, page: Page, sources = now) => {
     const limit = page.limit + 1
-    const where = sql`${parentId} = ${id} and t.id > ${startId(page)}`
+    const where = sql`${parentId} = ${id} and t.id > ${idBeforePage(page)}`
     const rows = firstRows(sql, sources, { where, by, limit })
     const found = sql`select ${shown} from ${rows} t ${people} order by t.id`
     return sql<Shown<Rows[E]>[]>`${limit <= maxUnmeasuredRows ? found : untilPageFull(sql, found, long)}`

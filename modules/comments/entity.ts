@@ -5,7 +5,7 @@ import {
   type Caller,
   requireScope,
   type Role,
-  suffices,
+  isAtLeast,
 } from '../../src/identity/rights.ts'
 import { type AuthorizeUndo, byDeleterOrAdmin, childInput, entity } from '../../src/model/definition.ts'
 import type { StoredEvent } from '../../src/model/events.ts'
@@ -23,18 +23,18 @@ export const notAuthor = () => forbidden('Only the author may edit a comment')
 export const notAuthorOrAdmin = () => forbidden('Only the author or an admin may delete a comment')
 
 export function requireAdmin(role: Role | null, caller: Caller): void {
-  if (!role || !suffices(role, 'ADMIN')) throw notAuthorOrAdmin()
+  if (!role || !isAtLeast(role, 'ADMIN')) throw notAuthorOrAdmin()
   requireScope(caller, 'admin')
 }
 
 const isAuthor = ({ caller }: ProjectCaller, { before, after }: StoredEvent) =>
   ((after ?? before) as CommentRow).authorId === caller.userId
 
-const byAuthor: AuthorizeUndo = (asking, event) => {
-  if (!isAuthor(asking, event)) throw notAuthor()
+const byAuthor: AuthorizeUndo = (projectCaller, event) => {
+  if (!isAuthor(projectCaller, event)) throw notAuthor()
 }
-const byAuthorOrAdmin: AuthorizeUndo = (asking, event) =>
-  void (isAuthor(asking, event) || requireAdmin(asking.role, asking.caller))
+const byAuthorOrAdmin: AuthorizeUndo = (projectCaller, event) =>
+  void (isAuthor(projectCaller, event) || requireAdmin(projectCaller.role, projectCaller.caller))
 const byAuthorOrRestorer: AuthorizeUndo = (...args) => {
   byDeleterOrAdmin(...args)
   byAuthorOrAdmin(...args)

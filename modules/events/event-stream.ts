@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { ReadRequest } from '../../src/commands/query.ts'
-import { type Caller, holderOf } from '../../src/identity/rights.ts'
+import { type Caller, tokenOrUserId } from '../../src/identity/rights.ts'
 import { taskIdOf } from '../../src/log/rows.ts'
 import { batched } from '../../src/postgres/batch.ts'
 import { requireVisible, type VisibleProject } from '../../src/reads/lookups.ts'
@@ -196,7 +196,7 @@ function openNext({ authenticate, database: { reads: sql }, oldestSeq, recent }:
 function openVisibleTo({ findRole }: Services, projectId: string) {
   const checks = new Map<string, Promise<VisibleProject>>()
   return (caller: Caller): Promise<VisibleProject> => {
-    const holder = holderOf(caller)
+    const holder = tokenOrUserId(caller)
     const project = checks.get(holder) ?? requireVisible(findRole, caller, projectId)
     checks.set(holder, project)
     return project

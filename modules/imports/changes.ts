@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { ReadRequest } from '../../src/commands/query.ts'
 import type { IdempotencyRecord } from '../../src/commit/idempotency.ts'
 import { readIdempotencyKey } from '../../src/http/idempotency.ts'
-import { type Caller, holderOf } from '../../src/identity/rights.ts'
+import { type Caller, tokenOrUserId } from '../../src/identity/rights.ts'
 import { newId } from '../../src/ids.ts'
 import { insertJob, type OutboxJob } from '../../src/jobs/queue.ts'
 import type { Sql } from '../../src/postgres/database.ts'
@@ -125,7 +125,7 @@ export async function writeOnce(
   { request, caller }: ReadRequest,
   write: (toRecord: ToRecord) => Promise<Reply>,
 ): Promise<Response> {
-  const key = readIdempotencyKey(request, holderOf(caller), null)
+  const key = readIdempotencyKey(request, tokenOrUserId(caller), null)
   const toRecord: ToRecord = (reply) => key && { ...key, ...reply }
   const isSame = async (one: string, other: string) => one === other
   const reply = await (key ? withIdempotency(key, () => write(toRecord), isSame) : write(toRecord))

@@ -18,9 +18,9 @@ export function requireMayLeave({ token }: Caller): void {
   if (token?.isService) throw cannotLeave()
 }
 
-const toRemove: AuthorizeUndo = (asking, event) => {
-  byAdmin(asking, event)
-  if ((event.after as MemberRow).userId === asking.caller.userId) requireMayLeave(asking.caller)
+const toRemove: AuthorizeUndo = (projectCaller, event) => {
+  byAdmin(projectCaller, event)
+  if ((event.after as MemberRow).userId === projectCaller.caller.userId) requireMayLeave(projectCaller.caller)
 }
 
 export const member = entity<'member'>({

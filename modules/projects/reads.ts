@@ -21,7 +21,7 @@ import {
   cutToLimit,
   hasRoom,
   type Page,
-  startId,
+  idBeforePage,
 } from '../../src/reads/pages.ts'
 import type { Versioned, Versions } from '../../src/reads/versions.ts'
 import { ofToken } from '../../src/reads/visible.ts'
@@ -136,7 +136,7 @@ export async function projectsOf(
   { userId, token }: Caller,
   page: Page,
 ): Promise<PageRows<ListedProject> & { etag: string }> {
-  const place = [sql`${startId(page)}::uuid`, sql`${page.limit + 1}::int`] as const
+  const place = [sql`${idBeforePage(page)}::uuid`, sql`${page.limit + 1}::int`] as const
   const mine = ofUser(sql, sql`${userId}::uuid`, ...place, token?.projects)
   const query = sql<(ListedProject & { hasRoom: boolean })[]>`
     select p.id, p.owner_id, case when has_room then p.name end as name,
@@ -152,7 +152,7 @@ export async function projectsOf(
 function openPageEtags(sql: Sql) {
   return batched({ keys: 100, slots: 2 }, async (keys: ({ userId: string } & Page)[]) => {
     const users = keys.map(({ userId }) => userId)
-    const cursors = keys.map(startId)
+    const cursors = keys.map(idBeforePage)
     const limits = keys.map(({ limit }) => String(limit + 1))
     const [row] = await sql<{ found: string | null }[]>`
       select string_agg(concat_ws(' ', q.n, encode(sha256(coalesce(page.events, '')::bytea), 'hex')), ',') as found

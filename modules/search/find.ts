@@ -1,4 +1,4 @@
-import { inIterations } from '../../src/admission/expensive.ts'
+import { runYielding } from '../../src/admission/expensive.ts'
 import { canonicalId, isId, nilId } from '../../src/id-format.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { errorCode } from '../../src/postgres/errors.ts'
@@ -139,7 +139,7 @@ export async function readHits(sql: Sql, userId: string, scope: Scope, wanted: S
   const shown = ranked.slice(0, limit)
   const rows = await readLiveRows(sql, userId, scope, shown)
   const work = shown.flatMap((one) => (rows.has(one.id) ? [() => hitOf(rows.get(one.id)!, one, wanted)] : []))
-  const hits = await inIterations(work, userId)
+  const hits = await runYielding(work, userId)
   const newest = wanted.newest ?? found.toSorted(compareTimes)[0]
   return { hits, next: ranked.length > limit ? [shown.at(-1)!, newest!] : undefined }
 }

@@ -3,7 +3,7 @@ import { adminQuery, type Query } from '../../src/commands/query.ts'
 import type { RouteBuilders } from '../../src/http/route-builders.ts'
 import { isId } from '../../src/id-format.ts'
 import { requireVisible } from '../../src/reads/lookups.ts'
-import { Cursor, cutToLimit, readIdPage, Limit, pageOf, startId } from '../../src/reads/pages.ts'
+import { Cursor, cutToLimit, readIdPage, Limit, pageOf, idBeforePage } from '../../src/reads/pages.ts'
 import { etagAt } from '../../src/reads/versions.ts'
 import { notFound } from '../../src/responses/errors.ts'
 import { pathAndQuery, respondWithJson } from '../../src/responses/reply.ts'
@@ -64,7 +64,7 @@ const serviceAccountReads = ({ database: { reads: sql }, findRole, serve }: Serv
           select u.id, u.name, m.project_id, m.id as member_id, m.role, u.created_at, m.event_id,
             (select c.id from users c where c.id = u.created_by) as created_by
           from users u join members m on m.project_id = u.project_id and m.user_id = u.id
-          where u.project_id = ${id} and u.id > ${startId(page)} order by u.id limit ${page.limit + 1}`.then(
+          where u.project_id = ${id} and u.id > ${idBeforePage(page)} order by u.id limit ${page.limit + 1}`.then(
           shownIn,
         )
       return serve(request, pathAndQuery(request), etag, build, access.version)

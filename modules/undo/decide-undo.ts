@@ -46,12 +46,12 @@ export function decideUndo(state: ProjectState, context: RuleContext, undo: Undo
 }
 
 /** Returns the types of the inverse events by seq. Needs only the events, so it can run before other data is loaded. */
-export function authorizeUndo(asking: ProjectCaller, events: LoggedEvent[]): Map<number, EventType> {
+export function authorizeUndo(projectCaller: ProjectCaller, events: LoggedEvent[]): Map<number, EventType> {
   return new Map(
     forEachEvent(events, (event) => {
       const inverse = undoRuleOf(event.type)
       if (typeof inverse === 'function') throw inverse()
-      inverse.admit(asking, event)
+      inverse.admit(projectCaller, event)
       return [event.seq, `${event.entity}.${inverse.by}` as EventType] as const
     }),
   )

@@ -3,7 +3,7 @@ import type { Leases } from '../lock/leases.ts'
 import { isOverloaded } from '../postgres/batch.ts'
 import { unavailable, writeTimedOut } from '../responses/errors.ts'
 import { within } from '../waits.ts'
-import type { StateHolder } from './decide-batch.ts'
+import type { StatefulActor } from './decide-batch.ts'
 import { type QueuedCommand, rejectLate } from './queued-command.ts'
 import { State } from './state.ts'
 import { transact, type TransactDependencies } from './transact.ts'
@@ -166,7 +166,7 @@ interface ActorHost {
 }
 
 /** The actor of one project: runs its commands in order, one batch at a time. */
-class ProjectActor implements StateHolder {
+class ProjectActor implements StatefulActor {
   state: State | null = null
   usedAt = performance.now()
   private readonly queue: Queue = []

@@ -18,7 +18,7 @@ import type { QueuedCommand } from './queued-command.ts'
 import { evolve, type State } from './state.ts'
 
 /** The part of an actor that a commit uses. `state` is set to null when it is out of date. */
-export interface StateHolder {
+export interface StatefulActor {
   readonly projectId: string
   state: State | null
 }
@@ -181,13 +181,13 @@ const headOf = ({ projectId, version, lastNumber, lastEventId }: State): CommitH
  * True if nothing must be loaded. Idempotency keys are not looked up: the commit writes nothing if a key is recorded
  * already, and the next attempt looks up the keys of its batch.
  */
-export function isWarm(holders: StateHolder[], batch: QueuedCommand[]): boolean {
-  for (const { state } of holders) {
+export function isWarm(actors: StatefulActor[], batch: QueuedCommand[]): boolean {
+  for (const { state } of actors) {
     if (!state) return false
     for (const { preload, rejection } of batch)
       if (rejection || (preload && !hasLoaded(state, preload))) return false
   }
-  const states = holders.map(({ state }) => state!)
+  const states = actors.map(({ state }) => state!)
   return !batch.some((command) => mayBeCommitted(states, command))
 }
 

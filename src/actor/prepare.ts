@@ -12,7 +12,13 @@ import { referencedTasks } from '../model/references.ts'
 import type { UndoInput, ReadUndoInput } from '../log/undo-input.ts'
 import { outcomeUnknown, HttpError, writeTimedOut } from '../responses/errors.ts'
 import { within } from '../waits.ts'
-import { firstEventState, mayBeCommitted, type Prepared, type StateHolder, stateOf } from './decide-batch.ts'
+import {
+  firstEventState,
+  mayBeCommitted,
+  type Prepared,
+  type StatefulActor,
+  stateOf,
+} from './decide-batch.ts'
 import type { FindCommitted } from './find-committed.ts'
 import type { Loader } from './load.ts'
 import type { Preload } from './preload.ts'
@@ -29,12 +35,11 @@ export interface PrepareDependencies {
 /** Loads what the batch needs. Roles are checked first, so that nothing more is loaded for a rejected command. */
 export async function prepare(
   dependencies: PrepareDependencies,
-  holders: StateHolder[],
+  actors: StatefulActor[],
   batch: QueuedCommand[],
 ): Promise<Prepared> {
   const states: State[] = []
-  for (const holder of holders)
-    states.push((holder.state ??= await dependencies.loader.state(holder.projectId)))
+  for (const actor of actors) states.push((actor.state ??= await dependencies.loader.state(actor.projectId)))
   const admitted = batch.filter((command) => isAuthorized(states, command))
   await loadRows(dependencies.loader, states, admitted)
   const remaining = await withoutCommitted(dependencies, states, batch)

@@ -6,7 +6,7 @@ import type { Hits } from '../metrics/counts.ts'
 import { FactNeeded } from '../model/facts.ts'
 import { isTransient } from '../postgres/errors.ts'
 import type { Versions } from '../reads/versions.ts'
-import { decideBatch, isWarm, type Prepared, sendOutcomes, type StateHolder } from './decide-batch.ts'
+import { decideBatch, isWarm, type Prepared, sendOutcomes, type StatefulActor } from './decide-batch.ts'
 import { type PrepareDependencies, prepare } from './prepare.ts'
 import { type QueuedCommand, rejectLate, rejectWith } from './queued-command.ts'
 import type { State } from './state.ts'
@@ -27,7 +27,7 @@ export interface TransactDependencies extends PrepareDependencies {
  */
 export async function transact(
   by: TransactDependencies,
-  holders: StateHolder[],
+  actors: StatefulActor[],
   batch: QueuedCommand[],
 ): Promise<void> {
   let rejection: Error | null = null
@@ -36,11 +36,11 @@ export async function transact(
     if (batch.length === 0) return
     if (attempt > 0) await backOff(attempt)
     try {
-      const warm = isWarm(holders, batch)
+      const warm = isWarm(actors, batch)
       if (by.counts) by.counts[warm ? 'hits' : 'misses']++
       const prepared: Prepared = warm
-        ? { states: holders.map(stateOf), batch }
-        : await prepare(by, holders, batch)
+        ? { states: actors.map(stateOf), batch }
+        : await prepare(by, actors, batch)
       if (!warm) batch = prepared.batch = rejectExpired(prepared.batch)
       if (rejection) return batch.forEach((command) => rejectWith(command, rejection))
       const unit = decideBatch(prepared, by.react)
@@ -50,22 +50,22 @@ export async function transact(
         sendOutcomes(batch)
         return changes ? by.onCommitted(unit) : undefined
       }
-      dropStates(holders)
+      dropStates(actors)
       if (outcome === 'unknown') noteUnknown(batch, unit)
-      if (outcome instanceof Error && batch.length > 1) return transactEach(by, holders, batch)
+      if (outcome instanceof Error && batch.length > 1) return transactEach(by, actors, batch)
       if (outcome instanceof Error) rejection = outcome
     } catch (error) {
-      dropStates(holders)
+      dropStates(actors)
       if (isTransient(error) || error instanceof FactNeeded) continue
-      if (batch.length > 1) return transactEach(by, holders, batch)
+      if (batch.length > 1) return transactEach(by, actors, batch)
       return batch.forEach((command) => rejectWith(command, error))
     }
   }
 }
 
 /** Gives each command of a rejected batch a commit of its own, so that only the faulty command fails. */
-async function transactEach(by: TransactDependencies, holders: StateHolder[], batch: QueuedCommand[]) {
-  for (const command of batch) await transact(by, holders, [command])
+async function transactEach(by: TransactDependencies, actors: StatefulActor[], batch: QueuedCommand[]) {
+  for (const command of batch) await transact(by, actors, [command])
 }
 
 function noteUnknown(batch: QueuedCommand[], { heads }: CommitUnit): void {
@@ -74,7 +74,7 @@ function noteUnknown(batch: QueuedCommand[], { heads }: CommitUnit): void {
       command.unknownAt = heads.find(({ projectId }) => projectId === command.projectId)!.expected
 }
 
-const stateOf = ({ state }: StateHolder): State => state!
+const stateOf = ({ state }: StatefulActor): State => state!
 
 /** A batch without changes has no compare-and-swap, so the version is read again: replies must be current. */
 async function verify({ versions }: TransactDependencies, states: State[]): Promise<Outcome> {
@@ -89,7 +89,7 @@ function rejectExpired(batch: QueuedCommand[]): QueuedCommand[] {
   return batch.filter(({ deadline }) => deadline > now)
 }
 
-const dropStates = (holders: StateHolder[]) => holders.forEach((holder) => (holder.state = null))
+const dropStates = (actors: StatefulActor[]) => actors.forEach((actor) => (actor.state = null))
 
 /** Exponential, at most half a second, with jitter: without leases, several processes may retry at the same time. */
 const backOff = (attempt: number) => sleep(Math.random() * Math.min(5 * 2 ** attempt, 500))

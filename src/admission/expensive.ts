@@ -90,7 +90,7 @@ export async function ownIteration(account: string): Promise<void> {
 const maxMs = 5
 
 /** Returns the results of several pieces of work. Between two pieces the event loop can serve other requests. */
-export async function inIterations<Result>(work: (() => Result)[], account: string): Promise<Result[]> {
+export async function runYielding<Result>(work: (() => Result)[], account: string): Promise<Result[]> {
   const results: Result[] = []
   let end = performance.now() + maxMs
   for (const piece of work) {

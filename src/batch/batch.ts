@@ -3,7 +3,7 @@ import type { Preload } from '../actor/preload.ts'
 import { evolve, type ProjectState } from '../actor/state.ts'
 import { type Command, command, inProject, type RuleContext } from '../commands/command.ts'
 import { clientIdIn, decide, shownRow } from '../commands/decide.ts'
-import { needsOf, personIn } from '../commands/execute.ts'
+import { declaredPreload, personIn } from '../commands/execute.ts'
 import { claimEnded, type IfClaim, requireClaim } from '../commands/if-claim.ts'
 import type { LookupResults } from '../commands/request.ts'
 import { canonicalId, isId } from '../id-format.ts'
@@ -154,7 +154,7 @@ function preloadOf(
     const isRow =
       target.kind !== 'new' && target.kind !== 'project' && definitionOf(target.kind).parent === 'project'
     if (isRow && isId(String(input[target.key]))) need(target.kind, String(input[target.key]))
-    const own = needsOf(command, input, lookupResults)
+    const own = declaredPreload(command, input, lookupResults)
     for (const key of ['integrations', 'facts', 'referencedTasks'] as const)
       for (const one of own?.[key] ?? []) (needs[key] ??= []).push(one as never)
   }

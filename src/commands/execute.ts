@@ -222,7 +222,7 @@ const withClaimedTask = (preload: Preload | undefined, { taskId }: IfClaim): Pre
 })
 
 /** Returns the rows and facts that the command declares, and those that the checks of its input need. */
-export function needsOf(
+export function declaredPreload(
   { noun, preload }: Command,
   input: object,
   lookupResults?: LookupResults,
@@ -246,7 +246,7 @@ function preloadOf(
 ) {
   const { target } = command
   if (target.kind === 'new') return undefined
-  const given = needsOf(command, input, lookupResults)
+  const given = declaredPreload(command, input, lookupResults)
   if (target.kind === 'project') return given
   const leaves = destinationOf(command, projectId, input) !== undefined
   const own: Preload = { task: taskId ? [taskId] : [], movingTaskId: leaves ? taskId : undefined }

@@ -8,7 +8,7 @@ import { pathFields, bodyFields } from '../commands/input-fields.ts'
 import type { Query, ReadRequest } from '../commands/query.ts'
 import type { RouteRequest } from '../commands/route-request.ts'
 import { canonicalId } from '../id-format.ts'
-import { type Caller, holderOf, requireScope } from '../identity/rights.ts'
+import { type Caller, tokenOrUserId, requireScope } from '../identity/rights.ts'
 import { commandHooks, queryHooks } from '../openapi/hooks.ts'
 import { badRequest } from '../responses/errors.ts'
 import { respondToWrite } from '../responses/reply.ts'
@@ -123,7 +123,7 @@ function openRunCommand<Input extends object, Row>(
   async function execute(context: ReadRequest, input: Input): Promise<Response> {
     const { request, caller, body = null } = context
     const isKeyed = request.headers.has('idempotency-key')
-    const key = isKeyed ? readIdempotencyKey(request, holderOf(caller), body) : undefined
+    const key = isKeyed ? readIdempotencyKey(request, tokenOrUserId(caller), body) : undefined
     const ifMatch = request.headers.get('if-match') ?? undefined
     const traceparent = traceparentOf?.(request)
     const ifClaim = request.headers.has('docket-if-claim') ? readIfClaim(request) : undefined

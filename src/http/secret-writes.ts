@@ -5,7 +5,7 @@ import type { ReadRequest } from '../commands/query.ts'
 import type { RouteRequest } from '../commands/route-request.ts'
 import type { Run } from '../commands/router.ts'
 import type { IdempotencyKey } from '../commit/idempotency.ts'
-import { type Caller, holderOf } from '../identity/rights.ts'
+import { type Caller, tokenOrUserId } from '../identity/rights.ts'
 import type { Fingerprints } from '../identity/fingerprints.ts'
 import type { Encryption } from '../identity/encryption.ts'
 import type { Authenticate } from '../identity/sessions.ts'
@@ -94,7 +94,7 @@ async function respondOnce<Input extends object>(
 ): Promise<Response> {
   const { authenticate, fingerprints, findRole, limits, withIdempotency } = dependencies
   const { address, body = null, caller, claims, params, request } = context
-  const { scope = holderOf(caller!), account = scope, fingerprinted: content = body } = write
+  const { scope = tokenOrUserId(caller!), account = scope, fingerprinted: content = body } = write
   if (claims && !command.endsTokens) await authenticate.require(claims)
   const definition = command as WriteDefinition
   if (caller && definition.role !== null)

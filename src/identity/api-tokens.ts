@@ -3,7 +3,7 @@ import { crc32 } from 'node:zlib'
 
 // `dkt_`, then 32 random bytes as 43 base-62 digits, then the CRC-32 of these ASCII digits as 6 base-62 digits, both
 // big-endian. Secret scanners recognize this form, and a mistyped token is rejected without a query.
-const form = /^dkt_[0-9A-Za-z]{49}$/
+const pattern = /^dkt_[0-9A-Za-z]{49}$/
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const sumDigits = 6
 
@@ -21,7 +21,7 @@ export function newApiToken(): string {
 }
 
 export const isApiToken = (token: string): boolean =>
-  form.test(token) && token.slice(-sumDigits) === sumOf(token.slice(4, -sumDigits))
+  pattern.test(token) && token.slice(-sumDigits) === sumOf(token.slice(4, -sumDigits))
 
 /** The stored form of a token. A fast digest is safe, because the token is random. */
 export const digestOfToken = (token: string): string => createHash('sha256').update(token).digest('hex')

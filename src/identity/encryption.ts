@@ -4,7 +4,7 @@ const nonceBytes = 12
 const tagBytes = 16
 
 /** The first key encrypts or signs; all keys decrypt or verify, so that a secret can be rotated. */
-export function keysFor(secrets: string[], purpose: string): [Buffer, ...Buffer[]] {
+export function deriveKeys(secrets: string[], purpose: string): [Buffer, ...Buffer[]] {
   const keyOf = (secret: string) => Buffer.from(hkdfSync('sha256', secret, '', `docket ${purpose}`, 32))
   return secrets.map(keyOf) as [Buffer, ...Buffer[]]
 }
@@ -12,7 +12,7 @@ export function keysFor(secrets: string[], purpose: string): [Buffer, ...Buffer[
 export type Encryption = ReturnType<typeof openEncryption>
 
 export function openEncryption(secrets: string[]) {
-  const keys = keysFor(secrets, 'sealed text')
+  const keys = deriveKeys(secrets, 'sealed text')
   const [first] = keys
 
   function encrypt(text: string): string {

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { keysFor } from './encryption.ts'
+import { deriveKeys } from './encryption.ts'
 import type { Passwords } from './passwords.ts'
 
 type Guess = (isRight: () => Promise<boolean>) => Promise<boolean>
@@ -7,7 +7,7 @@ export type Fingerprints = ReturnType<typeof openFingerprints>
 
 /** Uses argon2id for a body with a password, so that the fingerprint is as hard to guess as a password hash. */
 export function openFingerprints(secrets: string[], passwords: Passwords) {
-  const keys = keysFor(secrets, 'fingerprint')
+  const keys = deriveKeys(secrets, 'fingerprint')
   const keyed = (digest: string, key: Buffer) =>
     `hmac-sha256:${createHmac('sha256', key).update(digest).digest('base64url')}`
 

@@ -4,7 +4,7 @@ import type { Counts } from '../metrics/counts.ts'
 import { databaseTime } from '../postgres/clock.ts'
 import type { Database } from '../postgres/database.ts'
 import { secretsIn } from '../setting-values.ts'
-import { openEncryption, keysFor } from './encryption.ts'
+import { openEncryption, deriveKeys } from './encryption.ts'
 import { openFingerprints } from './fingerprints.ts'
 import { openNewPasswords, openPasswords } from './passwords.ts'
 import { Authenticate } from './sessions.ts'
@@ -26,7 +26,7 @@ const macBytes = 16
 
 /** A token in a mail is the id of a row in mail_tokens and 128 bits of the id's HMAC-SHA-256, as 43 characters. */
 function openMailTokens(secrets: string[]) {
-  const keys = keysFor(secrets, 'mail token')
+  const keys = deriveKeys(secrets, 'mail token')
   const macOf = (key: Buffer, id: Buffer) =>
     createHmac('sha256', key).update(id).digest().subarray(0, macBytes)
 

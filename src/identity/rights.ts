@@ -5,7 +5,7 @@ export type MemberRole = (typeof roles)[number]
 export type Role = MemberRole | 'OWNER'
 const roleRank: Record<Role, number> = { VIEWER: 1, EDITOR: 2, ADMIN: 3, OWNER: 4 }
 
-export const suffices = (role: Role, minimum: Role): boolean => roleRank[role] >= roleRank[minimum]
+export const isAtLeast = (role: Role, minimum: Role): boolean => roleRank[role] >= roleRank[minimum]
 export const roleNeeded = (minimum: Role) =>
   forbidden(`This needs the role ${minimum} in the project`, {
     code: 'role-needed',
@@ -19,7 +19,7 @@ export function requireRole(
   noun: string,
 ): asserts role is Role {
   if (!role) throw notFound(noun)
-  if (!suffices(role, minimum)) throw roleNeeded(minimum)
+  if (!isAtLeast(role, minimum)) throw roleNeeded(minimum)
 }
 
 /** Plain data, because it is sent with commands. All requests of a session share one object. */
@@ -35,7 +35,7 @@ export interface ProjectCaller {
   readonly memberId?: string
 }
 
-export const holderOf = ({ userId, token }: Caller): string => token?.id ?? userId
+export const tokenOrUserId = ({ userId, token }: Caller): string => token?.id ?? userId
 
 /** Each scope includes the scopes before it. */
 export const scopes = ['read', 'write', 'admin'] as const
@@ -86,5 +86,5 @@ export interface ProjectRoles {
 export function roleIn(roles: ProjectRoles, caller: Caller): Role | null {
   const role = isWithinToken(caller, roles.projectId) ? roles.roleOf(caller.userId) : null
   const ceiling = caller.token && maxRoles[caller.token.scope]
-  return role && ceiling && suffices(role, ceiling) ? ceiling : role
+  return role && ceiling && isAtLeast(role, ceiling) ? ceiling : role
 }

@@ -9,7 +9,7 @@ export interface UndoSelection {
   seqs?: number[]
   batch?: number
   /** Checks the caller's rights on the events before other data is loaded. @throws HttpError 403, 409 */
-  authorize(asking: ProjectCaller, events: LoggedEvent[]): void
+  authorize(projectCaller: ProjectCaller, events: LoggedEvent[]): void
 }
 
 export type LoggedEvent = StoredEvent & { taskId: string | null }

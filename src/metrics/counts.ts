@@ -1,4 +1,12 @@
-import { counter, Distribution, type Family, gauge, histogram, type Labelled, labelledBy } from './family.ts'
+import {
+  counter,
+  Distribution,
+  type Family,
+  gauge,
+  histogram,
+  type WithLabels,
+  labelledBy,
+} from './family.ts'
 
 export const newHits = () => ({ hits: 0, misses: 0 })
 export type Hits = ReturnType<typeof newHits>
@@ -43,7 +51,7 @@ const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIO
 
 /** All labels have fixed values, so that clients cannot add series. */
 export class RequestDurations {
-  private readonly series = new Map<string, Labelled<Distribution>>()
+  private readonly series = new Map<string, WithLabels<Distribution>>()
 
   add(route: string, givenMethod: string, status: number, startedAt = performance.now()): void {
     const method = methods.has(givenMethod) ? givenMethod : 'other'
@@ -54,7 +62,7 @@ export class RequestDurations {
     entry[1].addSince(startedAt)
   }
 
-  all = (): Labelled<Distribution>[] => [...this.series.values()]
+  all = (): WithLabels<Distribution>[] => [...this.series.values()]
 }
 
 export function countFamilies({
@@ -69,8 +77,8 @@ export function countFamilies({
   const took = requests.all()
   const pools = labelledBy('pool', queries)
   const of = <T>(part: (one: Counts['queries']['reads']) => T) =>
-    pools.map(([pool, one]): Labelled<T> => [pool, part(one)])
-  const lookups = Object.entries(caches).flatMap(([cache, { hits, misses }]): Labelled<number>[] => [
+    pools.map(([pool, one]): WithLabels<T> => [pool, part(one)])
+  const lookups = Object.entries(caches).flatMap(([cache, { hits, misses }]): WithLabels<number>[] => [
     [{ cache, result: 'hit' }, hits],
     [{ cache, result: 'miss' }, misses],
   ])
@@ -79,7 +87,7 @@ export function countFamilies({
     counter(
       'http_requests_total',
       'Answered requests.',
-      took.map(([labels, { total }]): Labelled<number> => [labels, total]),
+      took.map(([labels, { total }]): WithLabels<number> => [labels, total]),
     ),
     histogram('http_request_duration_seconds', 'Time to the response, or to the start of a stream.', took),
     histogram('commit_duration_seconds', 'Time of a group commit in Postgres.', commits.seconds),

@@ -1,5 +1,5 @@
 type Labels = Record<string, string>
-export type Labelled<T> = [Labels, T]
+export type WithLabels<T> = [Labels, T]
 
 interface Value {
   labels: Record<string, string | number>
@@ -18,9 +18,9 @@ export interface Family {
 
 const familyOf =
   <T>(type: Family['type'], valuesOf: (labels: Labels, value: T, name: string) => Value[]) =>
-  (plainName: string, help: string, data: Labelled<T>[] | T): Family => {
+  (plainName: string, help: string, data: WithLabels<T>[] | T): Family => {
     const name = `docket_${plainName}`
-    const all: Labelled<T>[] = Array.isArray(data) ? data : [[{}, data]]
+    const all: WithLabels<T>[] = Array.isArray(data) ? data : [[{}, data]]
     const values = all.flatMap(([labels, value]) => valuesOf(labels, value, name))
     return { name, help, type, values, aggregator: 'sum' }
   }
@@ -45,7 +45,7 @@ export function lagFamilies(follower: string, events: number, seconds: number): 
   ]
 }
 
-export const labelledBy = <T>(label: string, named: Record<string, T>): Labelled<T>[] =>
+export const labelledBy = <T>(label: string, named: Record<string, T>): WithLabels<T>[] =>
   Object.entries(named).map(([name, value]) => [{ [label]: name }, value])
 
 export const withProcessLabel = (process: string, families: Family[]): Family[] =>

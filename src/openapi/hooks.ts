@@ -5,7 +5,7 @@ import { targetNoun } from '../commands/decide.ts'
 import { claimEnded } from '../commands/if-claim.ts'
 import { pathFields, bodyFields } from '../commands/input-fields.ts'
 import type { Download, Query } from '../commands/query.ts'
-import { unboundTokenNeeded, roleNeeded, suffices } from '../identity/rights.ts'
+import { unboundTokenNeeded, roleNeeded, isAtLeast } from '../identity/rights.ts'
 import type { Entity } from '../model/entities.ts'
 import { invalidReference, listEditedTwice, referencesOf, tooManyReferences } from '../model/references.ts'
 import { badCursor, badLimit } from '../reads/pages.ts'
@@ -103,7 +103,7 @@ function errorsOf<Row>(command: WriteDefinition<never, Row>): HttpError[] {
   const errors = [...own, ...references]
   if (target.kind === 'new') return [...errors, unboundTokenNeeded()]
   if (target.kind === 'account' || role === null) return errors
-  const ofRole = suffices('VIEWER', role) ? [] : [roleNeeded(role)]
+  const ofRole = isAtLeast('VIEWER', role) ? [] : [roleNeeded(role)]
   return [...ofRole, ...errors, notFound(targetNoun(target)), ...(destination ? [notFound('Project')] : [])]
 }
 

@@ -16,7 +16,7 @@ export interface Page {
   cursor: string | null
 }
 
-export const startId = ({ cursor }: Page): string => cursor ?? nilId
+export const idBeforePage = ({ cursor }: Page): string => cursor ?? nilId
 
 // The limit stays text here: `readLimit` parses it. Elysia would fill in a `default`, so the schema has a `fallback`.
 const isText = (value: unknown) => typeof value === 'string'

@@ -1,5 +1,5 @@
 import { describe, expect, spyOn, test } from 'bun:test'
-import { Expensive, inIterations, ownIteration } from '../../src/admission/expensive.ts'
+import { Expensive, runYielding, ownIteration } from '../../src/admission/expensive.ts'
 import { FairQueue } from '../../src/admission/fair-queue.ts'
 import { upTo } from '../races/pair.ts'
 
@@ -137,7 +137,7 @@ test('other work runs between pieces of work, whose results are returned in orde
     while (performance.now() < end);
     return name
   }
-  expect(await inIterations(['a', 'b', 'c', 'd'].map(work), 'ada')).toEqual(['a', 'b', 'c', 'd'])
+  expect(await runYielding(['a', 'b', 'c', 'd'].map(work), 'ada')).toEqual(['a', 'b', 'c', 'd'])
   clearInterval(other)
   expect(others).toBeGreaterThan(0)
 })

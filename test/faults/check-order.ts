@@ -1,4 +1,4 @@
-import { suffices } from '../../src/identity/rights.ts'
+import { isAtLeast } from '../../src/identity/rights.ts'
 import { observationsOfVersions } from './check-histories.ts'
 import type { ListObservation } from './check-lists.ts'
 import type { Attribution } from './check-writes.ts'
@@ -72,7 +72,7 @@ function roleError(event: LogEvent, cause: Operation | undefined, states: StateR
   if (!cause || event.type === 'project.created') return undefined
   const role = states.roleAt(event)
   const required = /^(task|subtask)\./.test(cause.kind) || cause.kind === 'batch' ? 'EDITOR' : 'VIEWER'
-  return role && suffices(role, required)
+  return role && isAtLeast(role, required)
     ? undefined
     : `${label(cause)} wrote event ${event.seq} with the role ${role}`
 }

@@ -1,4 +1,4 @@
-import { type Role, suffices } from '../../src/identity/rights.ts'
+import { type Role, isAtLeast } from '../../src/identity/rights.ts'
 import { seqsOf, type Undo } from './check-undos.ts'
 import type { LogEvent } from './evidence.ts'
 import type { Operation } from './history.ts'
@@ -21,7 +21,7 @@ export function rejectionRanges(
     )
   if (status === 404) return [...when(callerId, ({ role }) => !role), ...deletedRangesOf(operation, states)]
   if (status === 403)
-    return when(callerId, ({ role }) => role !== null && !suffices(role, requiredRole(operation.kind)))
+    return when(callerId, ({ role }) => role !== null && !isAtLeast(role, requiredRole(operation.kind)))
   if (status === 409) return when(about.userId, ({ role }) => role !== null)
   if (status === 400 && about.userId) return when(about.userId, ({ role }) => !role)
   if (status === 412 && ifMatch) {

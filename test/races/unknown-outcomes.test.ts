@@ -5,7 +5,7 @@ import type { CommitUnit } from '../../src/commit/unit.ts'
 import type { QueuedCommand } from '../../src/actor/queued-command.ts'
 import type { StoredEvent } from '../../src/model/events.ts'
 import { State } from '../../src/actor/state.ts'
-import type { StateHolder } from '../../src/actor/decide-batch.ts'
+import type { StatefulActor } from '../../src/actor/decide-batch.ts'
 import { transact, type TransactDependencies } from '../../src/actor/transact.ts'
 import { newId, tailOf } from '../../src/ids.ts'
 import { queuedCommand } from '../support/queued-command.ts'
@@ -36,7 +36,7 @@ function openProject(outcomes: Outcome[]) {
     react: () => [],
     onCommitted: () => {},
   } as unknown as TransactDependencies
-  const holder: StateHolder = { projectId, state: null }
+  const holder: StatefulActor = { projectId, state: null }
   const answers: (string | Error)[] = []
   const command = (name: string) =>
     queuedCommand<string>(newId(), {

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { requireRole, type Role, suffices } from '../../src/identity/rights.ts'
+import { requireRole, type Role, isAtLeast } from '../../src/identity/rights.ts'
 import { callers, everyCommand, events } from './every-command.ts'
 import { projectDeleted, busy, comment, editor, eventOf, invited, memberOf } from './events.ts'
 import { contextOf, folded, errorOf, ruleOf, when, now } from './given.ts'
@@ -14,7 +14,7 @@ for (const { name, rule } of everyCommand)
 
 test('each role includes the rights of all lower roles', () => {
   const ascending: Role[] = ['VIEWER', 'EDITOR', 'ADMIN', 'OWNER']
-  const matrix = ascending.map((has) => ascending.map((role) => suffices(has, role)))
+  const matrix = ascending.map((has) => ascending.map((role) => isAtLeast(has, role)))
   expect(matrix).toEqual(ascending.map((_, has) => ascending.map((_, role) => has >= role)))
 })
 

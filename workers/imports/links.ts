@@ -132,7 +132,7 @@ export async function importLinks(run: Run): Promise<void> {
     await links.load(sql, running.projectId, ids)
     return tasks.map((task) => prepareLinks(task, blockers, links, run))
   }
-  // A dry run has not committed the links of earlier pages.
+  // A dry run commits no links, so it repeats those of earlier pages in memory.
   for (let at = 0; running.dryRun && at < running.cursor.n;) {
     const page = await read(at)
     await prepare(page)

@@ -215,7 +215,7 @@ function withEmptyValues(values: Values, item: TaskItem, context: ConvertContext
     if (reference) all[name] ??= []
     else if (name !== 'externalId' && defaultValue === null && isInFile) all[name] ??= null
   }
-  // The step `links` sets other lists.
+  // The step `links` sets the blockers, unless there are none.
   if (item.blockedBy?.length) delete all.blockedByIds
   // A CSV file may lack the column of a field.
   const columns = source === 'csv' ? Object.values(mapping.columns ?? {}) : undefined

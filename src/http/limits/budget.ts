@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { RateLimiterMemory, RateLimiterRedis } from 'rate-limiter-flexible'
-import { type Caller, holderOf } from '../../identity/rights.ts'
+import { type Caller, tokenOrUserId } from '../../identity/rights.ts'
 import type { RedisClient } from '../../redis/connections.ts'
 import { HttpError } from '../../responses/errors.ts'
 
@@ -136,12 +136,12 @@ export class CallerBudget {
 
   /** Returns the caller's own share, for the `RateLimit` header. */
   take(caller: Caller): Share | Promise<Share> {
-    const share = this.own.take(holderOf(caller))
+    const share = this.own.take(tokenOrUserId(caller))
     return caller.token ? this.takeBoth(caller.userId, share) : share
   }
 
   async takeMore(caller: Caller, count: number): Promise<void> {
-    await this.own.takeMore(holderOf(caller), count)
+    await this.own.takeMore(tokenOrUserId(caller), count)
     if (caller.token) await this.ofAccount.takeMore(caller.userId, count)
   }
 

@@ -170,7 +170,7 @@ export class Board {
     return label ? [labelName(label)] : this.counts.labels > 0 ? [] : [id]
   }
 
-  /** Returns the name. A label that is only in cards needs an item for its color. */
+  /** Returns the name of the label. Remembers a label that only cards contain, because its color needs an item. */
   private colored(label: Entry): string {
     const name = labelName(label)
     if (colorOf(label.text('color'), this.colors) && !this.labels.has(name) && this.labels.size < maxNames)
