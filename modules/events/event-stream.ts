@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import type { ReadRequest } from '../../src/commands/query.ts'
 import { type Caller, tokenOrUserId } from '../../src/identity/rights.ts'
 import { taskIdOf } from '../../src/log/rows.ts'
-import { batched } from '../../src/postgres/batch.ts'
+import { grouped } from '../../src/postgres/grouped.ts'
 import { requireVisible, type VisibleProject } from '../../src/reads/lookups.ts'
 import { pageBytes } from '../../src/reads/pages.ts'
 import { requireRetained } from '../../src/reads/retention.ts'
@@ -122,7 +122,7 @@ const maxCacheBytes = 33_554_432
 const cachedMs = 2_000
 /** The estimated memory of a cached chunk without its text. */
 const overheadBytes = 500
-const batchLimits = { keys: 20, slots: 2 }
+const groupLimits = { keys: 20, slots: 2 }
 /** Limits of one query: the bytes of one range, and the bytes of all ranges together. */
 const bounds = { bytesOfOne: 262_144, bytes: pageBytes }
 
@@ -176,7 +176,7 @@ function openEncodedEvents(services: Services) {
 /** Returns no events if a failover has lost the events, or if events of other streams used up the query's bytes. */
 function openNext({ authenticate, database: { reads: sql }, oldestSeq, recent }: Services) {
   const findPeople = openPeople(sql, authenticate)
-  const read = batched(batchLimits, async (ranges: EventRange[]) => {
+  const read = grouped(groupLimits, async (ranges: EventRange[]) => {
     const recentEvents = ranges.map((range) => recent.after(range))
     const others = ranges.filter((_, n) => !recentEvents[n])
     const rows = others.length > 0 ? groupByRange(others, await readRanges(sql, others, bounds)) : []

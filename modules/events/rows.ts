@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import type { Authenticate } from '../../src/identity/sessions.ts'
 import { setValidity, unchecked, type CheckedSession } from '../../src/identity/validity.ts'
 import type { StoredEvent } from '../../src/model/events.ts'
-import { batched } from '../../src/postgres/batch.ts'
+import { grouped } from '../../src/postgres/grouped.ts'
 import { eventFields } from '../../src/postgres/columns.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { hasRoom, pageBytes, untilPageFull } from '../../src/reads/pages.ts'
@@ -159,10 +159,10 @@ function weightOf(slice: EventSlice): number {
 }
 
 /** One query reads at most 50 pages and scans at most 2,000 events, unless a single page scans more. */
-const batchLimits = { keys: 50, slots: 2, weigh: { limit: 2_000, of: weightOf } }
+const groupLimits = { keys: 50, slots: 2, weigh: { limit: 2_000, of: weightOf } }
 
 /** Reads the pages of many readers in one query. */
 export function openEventPages({ database, oldestSeq }: Pick<Services, 'database' | 'oldestSeq'>) {
-  const read = batched(batchLimits, (slices: EventSlice[]) => rowsOf(database.reads, slices))
+  const read = grouped(groupLimits, (slices: EventSlice[]) => rowsOf(database.reads, slices))
   return (slice: EventSlice): Promise<EventPage> => pageAt(oldestSeq, slice, read)
 }

@@ -5,7 +5,7 @@ import type { Query } from '../../src/commands/query.ts'
 import type { Caller } from '../../src/identity/rights.ts'
 import { AsOfParameter, type Snapshot } from '../../src/log/as-of.ts'
 import { firstRows, rowSources } from '../../src/log/rows-at.ts'
-import { batched } from '../../src/postgres/batch.ts'
+import { grouped } from '../../src/postgres/grouped.ts'
 import { columnList } from '../../src/postgres/columns.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { inOrder, readRows } from '../../src/postgres/row-order.ts'
@@ -115,7 +115,7 @@ const openSeeProject = (sql: Sql, versions: Versions) =>
   })
 
 function openProjects(sql: Sql) {
-  return batched({ keys: 500, slots: 2 }, async (ids: string[]) => {
+  return grouped({ keys: 500, slots: 2 }, async (ids: string[]) => {
     const rows = await sql<ListedProject[]>`
       select ${columnList(sql, projects, 'p')}, ${owner(sql)} from projects p left join users u on u.id = p.owner_id where p.id = any(${ids}::uuid[])`
     return inOrder(ids, rows, (row) => row.id)
@@ -150,7 +150,7 @@ export async function projectsOf(
 
 /** Computes the ETags of many pages in one query. An ETag is a digest of the last event of each project on the page. */
 function openPageEtags(sql: Sql) {
-  return batched({ keys: 100, slots: 2 }, async (keys: ({ userId: string } & Page)[]) => {
+  return grouped({ keys: 100, slots: 2 }, async (keys: ({ userId: string } & Page)[]) => {
     const users = keys.map(({ userId }) => userId)
     const cursors = keys.map(idBeforePage)
     const limits = keys.map(({ limit }) => String(limit + 1))

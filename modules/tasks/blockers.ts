@@ -61,7 +61,7 @@ class Blockers implements Fact {
 
 export const blockers: FactKind<Blockers, string[]> = {
   create: (projectId) => new Blockers(projectId),
-  /** Also loads the rows of the new blockers, because a later command of the batch may claim the task. */
+  /** Also loads the rows of the new blockers, because a later command of the group may claim the task. */
   async load(sql, fact, wanted) {
     // `offset 0` keeps Postgres from reading all tasks of the project for each blocker.
     const task = sql`select id, number, title, blocked_by_ids from tasks
@@ -81,7 +81,7 @@ export const blockers: FactKind<Blockers, string[]> = {
     }
     const all = [...new Set(wanted.flat())]
     const isAll = await load(all)
-    // Many blockers of one task must not cause the rejection of the batch's other commands.
+    // Many blockers of one task must not cause the rejection of the group's other commands.
     if (!isAll && wanted.length > 1) for (const ids of wanted) await load(ids)
     return all.filter((id) => fact.isInProject(id))
   },

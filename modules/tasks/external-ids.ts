@@ -9,7 +9,7 @@ interface Holder {
   number: number
 }
 
-/** The tasks that have the external ids of a batch of commands. */
+/** The tasks that have the external ids of a group of commands. */
 class ExternalIds implements Fact {
   constructor(
     readonly projectId: string,

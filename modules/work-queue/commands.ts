@@ -15,7 +15,7 @@ import type { Decision } from '../../src/log/rule.ts'
 import { keyOf } from '../order/keys.ts'
 
 /**
- * Returns the first ready task by priority, then position. Sees all changes that the batch has decided so far.
+ * Returns the first ready task by priority, then position. Sees all changes that the group has decided so far.
  * @throws FactNeeded if too few tasks are loaded
  */
 function firstReady(state: ProjectState, now: string, filter: TaskFilter): TaskRow | undefined {
@@ -27,10 +27,10 @@ function firstReady(state: ProjectState, now: string, filter: TaskFilter): TaskR
   const loaded = fact.loadedFor(filter)
   let first: TaskRow | undefined
   for (const id of loaded) if (!fact.changed.has(id) && (first = fitting(id))) break
-  // If no loaded task was ready before the batch, a task that is not loaded may be the first.
+  // If no loaded task was ready before the group, a task that is not loaded may be the first.
   const wasReady = (task?: TaskRow) => task && !task.blockedByIds?.some((id) => fact.changed.has(id))
   if (!loaded.some((id) => !fact.changed.has(id) && wasReady(fitting(id)))) fact.requireAll(filter)
-  // Also considers tasks that the batch has made ready, if all their blockers are loaded.
+  // Also considers tasks that the group has made ready, if all their blockers are loaded.
   for (const id of fact.changed) {
     const task = fitting(id)
     if (task && (loaded.includes(id) || knowsBlockers(state, task)) && (!first || isBefore(task, first)))

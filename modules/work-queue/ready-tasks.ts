@@ -14,11 +14,11 @@ export interface TaskFilter {
 }
 
 interface WantedTasks extends TaskFilter {
-  /** The tasks loaded in addition to one for each command, because other commands of the batch may change some tasks. */
+  /** The tasks loaded in addition to one for each command, because other commands of the group may change some tasks. */
   more?: number
 }
 const moreTasks = 16
-/** A batch that makes more than this many ready tasks unready finds no further task. */
+/** A group that makes more than this many ready tasks unready finds no further task. */
 const maxMoreTasks = 4_096
 
 const filterKey = ({ labels = [], anyLabel = [], priority, assigneeId }: TaskFilter): string =>
@@ -28,7 +28,7 @@ const filterKey = ({ labels = [], anyLabel = [], priority, assigneeId }: TaskFil
 export const hasOnlyIds = ({ labels = [], anyLabel = [], assigneeId }: TaskFilter): boolean =>
   [...labels, ...anyLabel, assigneeId ?? []].flat().every(isId)
 
-/** The ids of the first ready tasks for each filter of a batch, and of the tasks that the batch has changed. */
+/** The ids of the first ready tasks for each filter of a group, and of the tasks that the group has changed. */
 class ReadyTasks implements Fact {
   constructor(
     readonly projectId: string,
@@ -63,7 +63,7 @@ class ReadyTasks implements Fact {
 export const readyTasks: FactKind<ReadyTasks, WantedTasks> = {
   create: (projectId) => new ReadyTasks(projectId),
   isLast: true,
-  /** One query for all filters: the commands of a batch take different tasks. */
+  /** One query for all filters: the commands of a group take different tasks. */
   async load(sql, fact, wanted, taskIds) {
     const groups = [...Map.groupBy(wanted.filter(hasOnlyIds), filterKey).values()]
     if (groups.length === 0) return []
@@ -90,7 +90,7 @@ export const readyTasks: FactKind<ReadyTasks, WantedTasks> = {
 }
 
 /**
- * SQL for the first ready tasks that fit filter `q`, and the first tasks that the batch may make ready. An index has the
+ * SQL for the first ready tasks that fit filter `q`, and the first tasks that the group may make ready. An index has the
  * order of ready tasks within each priority.
  */
 function firstReady(sql: Sql, projectId: string, taskIds: string[]): SqlPart {

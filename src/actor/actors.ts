@@ -1,9 +1,9 @@
 import type { Config } from '../config.ts'
 import type { Leases } from '../lock/leases.ts'
-import { isOverloaded } from '../postgres/batch.ts'
+import { isOverloaded } from '../postgres/grouped.ts'
 import { unavailable, writeTimedOut } from '../responses/errors.ts'
 import { within } from '../waits.ts'
-import type { StatefulActor } from './decide-batch.ts'
+import type { StatefulActor } from './decide-group.ts'
 import { type QueuedCommand, rejectLate } from './queued-command.ts'
 import { State } from './state.ts'
 import { transact, type TransactDependencies } from './transact.ts'
@@ -68,7 +68,7 @@ export class Actors {
     await this.leases.close()
   }
 
-  /** Starts the next batch after this event-loop iteration, so that commands that arrive together share a commit. */
+  /** Starts the next group after this event-loop iteration, so that commands that arrive together share a commit. */
   schedule(actor: ProjectActor): void {
     if (this.ready.push(actor) === 1) setImmediate(this.decideAll)
   }
@@ -155,7 +155,7 @@ interface Exclusive {
 
 type Queue = (QueuedCommand | Exclusive)[]
 
-/** The maximum number of commands in a batch that read the log: each may load thousands of rows. */
+/** The maximum number of commands in a group that read the log: each may load thousands of rows. */
 const maxLogReaders = 4
 
 export const mailboxFull = () => unavailable('Too many writes wait for this project')
@@ -165,13 +165,13 @@ interface ActorHost {
   commandsEnded(commands: QueuedCommand[]): void
 }
 
-/** The actor of one project: runs its commands in order, one batch at a time. */
+/** The actor of one project: runs its commands in order, one group at a time. */
 class ProjectActor implements StatefulActor {
   state: State | null = null
   usedAt = performance.now()
   private readonly queue: Queue = []
   private busy = false
-  private batch: QueuedCommand[] = []
+  private group: QueuedCommand[] = []
 
   constructor(
     readonly projectId: string,
@@ -224,14 +224,14 @@ class ProjectActor implements StatefulActor {
 
   private startNext(): void {
     const next = takeFrom(this.queue, this.config.commitEvents)
-    if ('run' in next) return void next.run().then(this.finishBatch)
-    this.batch = next
-    void transact(this.dependencies, [this], next).then(this.finishBatch)
+    if ('run' in next) return void next.run().then(this.finishGroup)
+    this.group = next
+    void transact(this.dependencies, [this], next).then(this.finishGroup)
   }
 
-  private readonly finishBatch = (): void => {
-    this.host.commandsEnded(this.batch)
-    this.batch = []
+  private readonly finishGroup = (): void => {
+    this.host.commandsEnded(this.group)
+    this.group = []
     if (this.bytes > this.config.actorCacheBytes / 8) this.state?.unloadRows()
     if (this.queue.length > 0) return this.host.schedule(this)
     this.busy = false

@@ -5,7 +5,7 @@ import { isId } from '../id-format.ts'
 import { type Children, maxMoved } from '../log/children.ts'
 import type { Entity, Rows, StoredRows } from '../model/entities.ts'
 import { definitionOf, textLengthSql, model } from '../model/model.ts'
-import { batched } from '../postgres/batch.ts'
+import { grouped } from '../postgres/grouped.ts'
 import { columnsOf, columnList } from '../postgres/columns.ts'
 import type { Sql, SqlPart } from '../postgres/database.ts'
 import { inOrder } from '../postgres/row-order.ts'
@@ -29,7 +29,7 @@ export type Loader = ReturnType<typeof openLoader>
 /** Reads the version before the rows, so that a row newer than the version fails the compare-and-swap. */
 export function openLoader(sql: Sql, findPerson: FindPerson) {
   const { table: projects } = definitionOf('project')
-  const heads = batched(limits, async (ids: string[]) => {
+  const heads = grouped(limits, async (ids: string[]) => {
     const rows = await sql<Head[]>`
       select s.project_id, s.version::float8 as version, s.last_number, s.last_event_id, ${columnList(sql, projects, 'p')},
         ${sql.unsafe(contents())} as contents
@@ -66,7 +66,7 @@ export function openLoader(sql: Sql, findPerson: FindPerson) {
 }
 
 const openFindRows = (sql: Sql, table: PgTable) =>
-  batched(limits, async (ids: string[]) => {
+  grouped(limits, async (ids: string[]) => {
     const rows = await sql<Rows[Entity][]>`
       select ${columnList(sql, table, 't')} from ${sql(getTableName(table))} t where id = any(${ids}::uuid[])`
     return inOrder(ids, rows, (row) => row.id)

@@ -16,7 +16,7 @@ export type Preload = Partial<Record<Entity, string[]>> & {
   referencedTasks?: string[]
 }
 
-/** The integrations that a command needs. They are loaded again for each batch, because commands rarely need them. */
+/** The integrations that a command needs. They are loaded again for each group, because commands rarely need them. */
 export interface IntegrationsQuery {
   webhooks?: true
   accountId?: string
@@ -28,7 +28,7 @@ export interface IntegrationsQuery {
 
 /** Must be fast: it runs for each command. */
 export function hasLoaded(state: ProjectState, preload: Preload): boolean {
-  // These rows are loaded again for each batch.
+  // These rows are loaded again for each group.
   if (preload.movingTaskId || preload.undo || preload.integrations || preload.facts?.length) return false
   for (const entity of model().byRow) {
     const ids = preload[entity]
@@ -38,7 +38,7 @@ export function hasLoaded(state: ProjectState, preload: Preload): boolean {
       if (!row && !state.isLoaded(entity, id)) return false
       if (!row || isPlainRow(entity, row)) continue
       if (!state.knowsAll(referencedTasks(entity, row))) return false
-      // The name of a claim's holder is loaded again for each batch.
+      // The name of a claim's holder is loaded again for each group.
       if ((row as { claimedBy?: string | null }).claimedBy) return false
     }
   }

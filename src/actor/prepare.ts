@@ -18,7 +18,7 @@ import {
   type Prepared,
   type StatefulActor,
   stateOf,
-} from './decide-batch.ts'
+} from './decide-group.ts'
 import type { FindCommitted } from './find-committed.ts'
 import type { Loader } from './load.ts'
 import type { Preload } from './preload.ts'
@@ -32,22 +32,22 @@ export interface PrepareDependencies {
   readUndoInput: ReadUndoInput
 }
 
-/** Loads what the batch needs. Roles are checked first, so that nothing more is loaded for a rejected command. */
+/** Loads what the group needs. Roles are checked first, so that nothing more is loaded for a rejected command. */
 export async function prepare(
   dependencies: PrepareDependencies,
   actors: StatefulActor[],
-  batch: QueuedCommand[],
+  group: QueuedCommand[],
 ): Promise<Prepared> {
   const states: State[] = []
   for (const actor of actors) states.push((actor.state ??= await dependencies.loader.state(actor.projectId)))
-  const admitted = batch.filter((command) => isAuthorized(states, command))
+  const admitted = group.filter((command) => isAuthorized(states, command))
   await loadRows(dependencies.loader, states, admitted)
-  const remaining = await withoutCommitted(dependencies, states, batch)
+  const remaining = await withoutCommitted(dependencies, states, group)
   const [records] = await Promise.all([
     findRecords(dependencies.findRecord, states, remaining),
     ...remaining.map((command) => loadUndoInput(dependencies, states, command)),
   ])
-  return { states, records, batch: remaining }
+  return { states, records, group: remaining }
 }
 
 function isAuthorized(states: State[], command: QueuedCommand): boolean {
@@ -61,7 +61,7 @@ function isAuthorized(states: State[], command: QueuedCommand): boolean {
   return !command.rejection
 }
 
-/** Stores an HttpError, which is sent only after the batch's version is verified. @throws every other error */
+/** Stores an HttpError, which is sent only after the group's version is verified. @throws every other error */
 function reject(command: QueuedCommand, error: unknown): void {
   if (!(error instanceof HttpError)) throw error
   command.rejection = error
@@ -110,13 +110,13 @@ const tasksIn = (events: (Pick<StoredEvent, 'entity' | 'before' | 'after'> | nul
     [event?.before, event?.after].flatMap((row) => (row ? referencedTasks(event!.entity, row) : [])),
   )
 
-async function loadRows(loader: Loader, states: State[], batch: QueuedCommand[]): Promise<void> {
-  const preload = batch.flatMap(({ preload }) => preload ?? [])
+async function loadRows(loader: Loader, states: State[], group: QueuedCommand[]): Promise<void> {
+  const preload = group.flatMap(({ preload }) => preload ?? [])
   if (preload.length === 0) return
   const loaded = loadAll(loader, states, preload)
-  // A task may have many children, so loading them stops at the deadline. A move is the only command of its batch.
+  // A task may have many children, so loading them stops at the deadline. A move is the only command of its group.
   await (preload.some(({ movingTaskId }) => movingTaskId)
-    ? beforeDeadline(batch[0]!.deadline, loaded)
+    ? beforeDeadline(group[0]!.deadline, loaded)
     : loaded)
 }
 
@@ -136,9 +136,9 @@ async function loadAll(loader: Loader, states: State[], preload: Preload[]): Pro
 async function findRecords(
   find: FindRecord,
   states: State[],
-  batch: QueuedCommand[],
+  group: QueuedCommand[],
 ): Promise<Map<string, IdempotencyRecord>> {
-  const keys = batch.flatMap((command): IdempotencyKey[] => {
+  const keys = group.flatMap((command): IdempotencyKey[] => {
     const { guard, clientIds = [] } = command
     const claims = clientIds.map(idClaim)
     // The key of a command id has a record only if the command may be committed already.
@@ -153,15 +153,15 @@ async function findRecords(
 async function withoutCommitted(
   { findCommitted, loader }: PrepareDependencies,
   states: State[],
-  batch: QueuedCommand[],
+  group: QueuedCommand[],
 ): Promise<QueuedCommand[]> {
-  const candidates = batch.filter((command) => command.isRecallable && mayBeCommitted(states, command))
-  if (candidates.length === 0) return batch
+  const candidates = group.filter((command) => command.isRecallable && mayBeCommitted(states, command))
+  if (candidates.length === 0) return group
   const state = firstEventState(states, candidates[0]!)
   const ids = candidates.map(({ id }) => id)
   const committed = await findCommitted(state.projectId, state.version, ids)
   await loader.rows(state, [{ referencedTasks: tasksIn([...committed.values()]) }])
-  return batch.filter((command) => {
+  return group.filter((command) => {
     const event = committed.get(command.id)
     const answer = event ? command.recall(event, firstEventState(states, command)) : undefined
     if (answer !== undefined) command.resolve(answer)

@@ -46,7 +46,7 @@ export class State {
   /** Not null while rows of entities with `load: 'on demand'` are loaded. */
   onDemand: OnDemandRows | null = null
   readonly facts = new Map<FactKind<never, never>, Fact>()
-  /** The accounts that hold claims on loaded tasks. Valid for one batch, because a name may change without an event. */
+  /** The accounts that hold claims on loaded tasks. Valid for one group, because a name may change without an event. */
   readonly people: Map<string, Person>
   private readonly rows: Partial<Record<Entity, CopyOnWriteMap<Row>>> = {}
   /** Ids of rows deleted since the load. A new row must not reuse these ids. */
@@ -89,7 +89,7 @@ export class State {
     return this.rowBytes + this.projectBytes + children
   }
 
-  /** @throws Error if no command of the batch preloads facts of this kind */
+  /** @throws Error if no command of the group preloads facts of this kind */
   fact<F extends Fact>(kind: FactKind<F, never>): F {
     const fact = this.facts.get(kind as never)
     if (!fact) throw new Error('A fact is not loaded: the command must preload it')

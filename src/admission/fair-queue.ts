@@ -1,4 +1,4 @@
-import { isOverloaded } from '../postgres/batch.ts'
+import { isOverloaded } from '../postgres/grouped.ts'
 import { tooManyRequests, unavailable } from '../responses/errors.ts'
 
 /** Idle lines are dropped only above this number of lines, because most keys soon return. */

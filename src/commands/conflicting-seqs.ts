@@ -5,7 +5,7 @@ import { UndoConflict } from '../log/undo-limits.ts'
 const maxSearched = 10_000
 const maxNamed = 20
 
-/** Adds the seqs of conflicting events to the error of an undo. Runs after the actor's batch is committed. */
+/** Adds the seqs of conflicting events to the error of an undo. Runs after the commit of the actor's commands. */
 export const openAddConflictingSeqs =
   (sql: Sql) =>
   async (error: unknown): Promise<never> => {

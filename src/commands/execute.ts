@@ -211,7 +211,7 @@ class Execution implements QueuedCommand<Reply>, RuleContext {
 export function personIn({ people }: ProjectState, row: unknown, lookedUp?: Person): Person | undefined {
   const id = (row as { claimedBy?: string | null } | undefined)?.claimedBy
   if (!id) return lookedUp
-  // If this command began the claim, later commands of the batch show the name that was looked up.
+  // If this command began the claim, later commands of the group show the name that was looked up.
   if (id === lookedUp?.id) people.set(id, lookedUp)
   return people.get(id) ?? lookedUp
 }

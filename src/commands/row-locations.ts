@@ -5,7 +5,7 @@ import { newHits } from '../metrics/counts.ts'
 import type { Entity } from '../model/entities.ts'
 import type { StoredEvent } from '../model/events.ts'
 import { model } from '../model/model.ts'
-import { batched } from '../postgres/batch.ts'
+import { grouped } from '../postgres/grouped.ts'
 import type { Sql } from '../postgres/database.ts'
 import { inOrder } from '../postgres/row-order.ts'
 import { notFound, HttpError } from '../responses/errors.ts'
@@ -121,7 +121,7 @@ function openFind(sql: Sql, kind: Entity) {
       : parent === 'task'
         ? sql`select c.id, c.task_id, t.project_id, t.number from ${from} c join tasks t on t.id = c.task_id`
         : sql`select id, null::uuid as task_id, project_id, 0 as number from ${from} c`
-  return batched({ keys: 500, slots: 2 }, async (ids: string[]) => {
+  return grouped({ keys: 500, slots: 2 }, async (ids: string[]) => {
     const rows = await sql<(RowLocation & { id: string })[]>`${select} where c.id = any(${ids}::uuid[])`
     return inOrder(ids, rows, ({ id }) => id)
   })
@@ -139,7 +139,7 @@ function openFindTaken(sql: Sql) {
     ...all.flatMap(({ table, parent, load }) => (parent && load !== 'on demand' ? isIn(table, 'id') : [])),
     ...ofTask.map(({ table }) => isIn(table, 'task_id')),
   ]
-  return batched({ keys: 500, slots: 2 }, async (ids: string[]) => {
+  return grouped({ keys: 500, slots: 2 }, async (ids: string[]) => {
     const rows = await sql<{ id: string }[]>`
       select id from unnest(${ids}::uuid[]) q(id)
       where exists (select from streams where project_id = q.id)

@@ -3,14 +3,14 @@ import { LRUCache } from 'lru-cache'
 import type { PostgresError } from 'postgres'
 import type { Config } from '../config.ts'
 import { newCommitCounts } from '../metrics/counts.ts'
-import { batched } from '../postgres/batch.ts'
+import { grouped } from '../postgres/grouped.ts'
 import type { Database, Sql } from '../postgres/database.ts'
 import { errorCode, isLockTimeout, isTransient, mayBeWritten } from '../postgres/errors.ts'
 import { model } from '../model/model.ts'
 import { idTaken } from '../responses/errors.ts'
 import { commitStatement, parametersOf, type Shape, shapeOf, widestShape } from './statement.ts'
 import { recordName } from './idempotency.ts'
-import { batchOf, type CommitUnit } from './unit.ts'
+import { groupOf, type CommitUnit } from './unit.ts'
 
 /**
  * `committed`: the unit is durable. `conflict`: nothing is written, because a project has another version, a row is
@@ -51,7 +51,7 @@ export function openCommit(
   const { waitSeconds: waits } = counts
   const openGroups = (sql: Sql, slots: number, skipsLocked: boolean) => {
     const writeAll = openWriteAll(openWrite(sql, chooseStatement), locked)
-    return batched({ keys, slots, weigh, schedule, lingerMs, waits }, async (units: CommitUnit[]) => {
+    return grouped({ keys, slots, weigh, schedule, lingerMs, waits }, async (units: CommitUnit[]) => {
       const began = performance.now()
       const sent = units.filter(({ deadline }) => deadline > began)
       for (const unit of sent) unit.isSent = true
@@ -158,9 +158,9 @@ type Write = (units: CommitUnit[], skipsLocked: boolean) => Promise<Outcome[]>
 const openWrite =
   (sql: Sql, choose: ChooseStatement): Write =>
   async (units, skipsLocked) => {
-    const batch = batchOf(units)
-    const { shape, text } = choose(shapeOf(units, batch, skipsLocked))
-    const [row] = await sql.unsafe<{ committed: string | null }[]>(text, parametersOf(shape, batch), {
+    const group = groupOf(units)
+    const { shape, text } = choose(shapeOf(units, group, skipsLocked))
+    const [row] = await sql.unsafe<{ committed: string | null }[]>(text, parametersOf(shape, group), {
       prepare: true,
     })
     const committed = new Set(row?.committed?.split(' '))
@@ -171,7 +171,7 @@ type ChooseStatement = (shape: Shape) => { shape: Shape; text: string }
 
 /**
  * A prepared statement takes about 0.4 MiB on each connection, and 100,000 shapes are possible. So the `maxStatements`
- * most recently used shapes have their own statement. All other batches use the statement of `widestShape`. A new shape
+ * most recently used shapes have their own statement. All other groups use the statement of `widestShape`. A new shape
  * replaces the least recently used one only when it recurs: preparing a statement costs more than the unused parts.
  */
 export function openChooseStatement(maxStatements: number): ChooseStatement {

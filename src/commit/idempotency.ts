@@ -1,4 +1,4 @@
-import { batched } from '../postgres/batch.ts'
+import { grouped } from '../postgres/grouped.ts'
 import type { Sql } from '../postgres/database.ts'
 import { HttpError } from '../responses/errors.ts'
 import { byOrdinal } from '../postgres/row-order.ts'
@@ -39,7 +39,7 @@ export type FindRecord = (guard: IdempotencyKey) => Promise<IdempotencyRecord | 
  * when the table was empty.
  */
 export function openFindRecord(sql: Sql): FindRecord {
-  return batched({ keys: 500, slots: 2 }, async (keys: IdempotencyKey[]) => {
+  return grouped({ keys: 500, slots: 2 }, async (keys: IdempotencyKey[]) => {
     const rows = await sql<(IdempotencyRecord & { n: number })[]>`
       select q.n::int4 as n, ${columnList(sql, idempotencyKeys, 'k')} from unnest(${keys.map((g) => g.scope)}::text[], ${keys.map((g) => g.key)}::text[])
         with ordinality q(scope, key, n)

@@ -6,9 +6,9 @@ import { events } from '../../drizzle/schema/log.ts'
 import type { Entity } from '../model/entities.ts'
 import { definitionOf, model } from '../model/model.ts'
 import { type Column, columnsOf } from '../postgres/columns.ts'
-import { type Batch, hasUnlogged, type CommitUnit, type RowWrite, rowWrites } from './unit.ts'
+import { type CommitGroup, hasUnlogged, type CommitUnit, type RowWrite, rowWrites } from './unit.ts'
 
-/** The writes of a batch besides versions and events. Each shape has its own statement, without unused parts. */
+/** The writes of a group besides versions and events. Each shape has its own statement, without unused parts. */
 export interface Shape {
   /** True if a unit writes two projects, both or neither. */
   spansProjects: boolean
@@ -37,7 +37,7 @@ const allWrites = () =>
 
 export function shapeOf(
   units: CommitUnit[],
-  { heads, events, jobs, records }: Batch,
+  { heads, events, jobs, records }: CommitGroup,
   skipsLocked = false,
 ): Shape {
   const writes = new Set<string>()
@@ -59,7 +59,7 @@ export function shapeOf(
   }
 }
 
-/** Returns the shape that fits all batches of its kind. It has unused parts, which cost time in Postgres. */
+/** Returns the shape that fits all groups of its kind. It has unused parts, which cost time in Postgres. */
 export function widestShape({ spansProjects, skipsLocked, unlogged }: Shape): Shape {
   const writes = allWrites().filter((one) => unlogged || !hasUnlogged(one.split(' ')[1] as Entity))
   return { spansProjects, hasNewProjects: true, skipsLocked, writes, unlogged, jobs: true, records: true }
@@ -74,7 +74,7 @@ const logged = columnsOf(events).filter(({ name }) => name !== 'task_id' && name
 const parameters = (types: Record<string, string>): Column[] =>
   Object.entries({ unit: 'int', ...types }).map(([key, type]) => ({ key, name: key, type }))
 
-const columns: Record<keyof Batch, Column[]> = {
+const columns: Record<keyof CommitGroup, Column[]> = {
   heads: parameters({
     ...{ projectId: 'uuid', expected: 'bigint', expectedEventId: 'uuid' },
     ...{ version: 'bigint', lastNumber: 'int', lastEventId: 'uuid' },
@@ -86,15 +86,15 @@ const columns: Record<keyof Batch, Column[]> = {
 }
 
 const partsOf = (shape: Shape) =>
-  (Object.keys(columns) as (keyof Batch)[]).filter(
+  (Object.keys(columns) as (keyof CommitGroup)[]).filter(
     (part) => part === 'heads' || part === 'events' || shape[part],
   )
 
-export const parametersOf = (shape: Shape, batch: Batch): string[] =>
+export const parametersOf = (shape: Shape, group: CommitGroup): string[] =>
   partsOf(shape).flatMap((part) =>
     part === 'records'
-      ? [...listsOf(columns.records, batch.records), recordLines(batch.records)]
-      : listsOf(columns[part], batch[part]),
+      ? [...listsOf(columns.records, group.records), recordLines(group.records)]
+      : listsOf(columns[part], group[part]),
   )
 
 // The other columns of a record are one line of text, because an array for each of them would cost twice as much. No value
@@ -102,7 +102,7 @@ export const parametersOf = (shape: Shape, batch: Batch): string[] =>
 
 const inLine = ['scope', 'fingerprint', 'status', 'etag', 'body'] as const
 
-const recordLines = (records: Batch['records']): string =>
+const recordLines = (records: CommitGroup['records']): string =>
   records.map((record) => inLine.map((key) => record[key]).join('\x1f')).join('\n')
 
 const fromLine = (key: (typeof inLine)[number]) => `split_part(line, e'\\x1f', ${inLine.indexOf(key) + 1})`
@@ -190,12 +190,12 @@ export function commitStatement(shape: Shape): string {
 const isCommitted = '(unit in (select unit from committed)) is true'
 
 /** Returns the number of the first SQL parameter of this part. */
-function firstOf(shape: Shape, part: keyof Batch): number {
+function firstOf(shape: Shape, part: keyof CommitGroup): number {
   const parts = partsOf(shape)
   return parts.slice(0, parts.indexOf(part)).reduce((sum, other) => sum + columns[other].length, 1)
 }
 
-const rowsOfCommitted = (shape: Shape, part: keyof Batch): string =>
+const rowsOfCommitted = (shape: Shape, part: keyof CommitGroup): string =>
   `select * from (${rowsFrom(columns[part], firstOf(shape, part))}) r where ${isCommitted}`
 
 /** Units write nothing if one of their keys or claimed ids is recorded already. */
@@ -225,7 +225,7 @@ const swap = (from: string) => `(update streams s set ${newVersion('h')}
 const insertStreams = (from: string) => `insert into streams (project_id, version, last_number, last_event_id)
      select "projectId", version, "lastNumber", "lastEventId" from ${from} where expected = 0`
 
-/** For batches without new projects. Saves a fifth of the time that a single commit takes in Postgres. */
+/** For groups without new projects. Saves a fifth of the time that a single commit takes in Postgres. */
 const swapOnly = (heads: string) => [`committed as ${swap(heads)}`]
 
 const swapOrInsert = (heads: string) => [

@@ -44,7 +44,7 @@ interface UnloggedValues {
 }
 
 /** The contents of several units. Each object has the field `unit`: the position of its unit in the commit. */
-export interface Batch {
+export interface CommitGroup {
   heads: CommitHead[]
   events: CommitEvent[]
   unlogged: UnloggedValues[]
@@ -53,18 +53,18 @@ export interface Batch {
 }
 
 /** Sets `unit` on the existing objects: copies would cost more than the rest of this function. */
-export function batchOf(units: CommitUnit[]): Batch {
-  const batch: Batch = { heads: [], events: [], unlogged: [], jobs: [], records: [] }
+export function groupOf(units: CommitUnit[]): CommitGroup {
+  const group: CommitGroup = { heads: [], events: [], unlogged: [], jobs: [], records: [] }
   for (const [unit, { heads, events, jobs, records }] of units.entries()) {
-    number(heads, unit, batch.heads)
-    number(events, unit, batch.events)
-    number(jobs, unit, batch.jobs)
-    number(records, unit, batch.records)
+    number(heads, unit, group.heads)
+    number(events, unit, group.events)
+    number(jobs, unit, group.jobs)
+    number(records, unit, group.records)
     setWrites(events as CommitEvent[])
     for (const { unlogged, entityId } of events)
-      if (unlogged) addUnlogged(batch, { unit, entityId, fields: unlogged })
+      if (unlogged) addUnlogged(group, { unit, entityId, fields: unlogged })
   }
-  return batch
+  return group
 }
 
 function number(rows: object[], unit: number, into: object[]): void {
@@ -102,7 +102,7 @@ function writeOf({ before, entity, undoes }: StoredEvent, { after }: StoredEvent
 const isPlain = (entity: Entity, row: object): boolean =>
   definitionOf(entity).optionalColumns !== undefined && isPlainRow(entity, row)
 
-function addUnlogged({ unlogged }: Batch, more: UnloggedValues): void {
+function addUnlogged({ unlogged }: CommitGroup, more: UnloggedValues): void {
   const same = unlogged.find(({ unit, entityId }) => unit === more.unit && entityId === more.entityId)
   if (same) same.fields = { ...same.fields, ...more.fields }
   else unlogged.push(more)

@@ -1,4 +1,4 @@
-import { batched } from '../postgres/batch.ts'
+import { grouped } from '../postgres/grouped.ts'
 import type { Sql } from '../postgres/database.ts'
 import { byOrdinal } from '../postgres/row-order.ts'
 import { invalidToken } from '../responses/errors.ts'
@@ -17,7 +17,7 @@ export interface TokenSession extends CheckedSession {
 
 /** Concurrent reads share a query. Calls `onUse` with the ids of used tokens. */
 export function openTokenSessions(sql: Sql, onUse: (tokenId: string) => void) {
-  const find = batched({ keys: 500, slots: 2 }, async (digests: string[]) => {
+  const find = grouped({ keys: 500, slots: 2 }, async (digests: string[]) => {
     const rows = await sql<TokenRow[]>`
       select q.n::int4 as n, t.id, t.user_id, t.scopes, t.projects, u.project_id as service_project_id,
         extract(epoch from t.expires_at - now())::float8 * 1000 as left_ms

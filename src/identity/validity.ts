@@ -1,5 +1,5 @@
 import type { Distribution } from '../metrics/family.ts'
-import { batched } from '../postgres/batch.ts'
+import { grouped } from '../postgres/grouped.ts'
 import type { Sql } from '../postgres/database.ts'
 import { byOrdinal } from '../postgres/row-order.ts'
 import type { Caller } from './rights.ts'
@@ -33,7 +33,7 @@ export interface Validity {
 }
 
 export const openReadValidity = (sql: Sql, waits?: Distribution) =>
-  batched({ keys: 500, slots: 2, waits }, async (keys: Claims[]) => {
+  grouped({ keys: 500, slots: 2, waits }, async (keys: Claims[]) => {
     const rows = await sql<(Validity & { n: number })[]>`
       select q.n::int4 as n, (q.expires_at - extract(epoch from now())::float8) * 1000 as left_ms,
         u.token_version = q.version and not exists (select from revoked_tokens r where r.jti = q.token_id) as is_valid

@@ -52,5 +52,5 @@ export interface UndoCaller extends ProjectCaller {
 
 export type ReadUndoInput = (at: UndoCaller, selection: UndoSelection) => Promise<UndoInput>
 
-/** `pendingEvents` were decided in the same batch of commands, and are not yet committed. */
+/** `pendingEvents` were decided in the same group of commands, and are not yet committed. */
 export type UndoContext = UndoInput & { pendingEvents: readonly StoredEvent[] }

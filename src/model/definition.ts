@@ -77,7 +77,7 @@ export interface EntityDefinition<E extends Entity = Entity> {
   plural: string
   table: PgTable
   parent: Parent | null
-  /** `on demand`: loaded for single batches and not cached, because the rows rarely change and contain secrets. */
+  /** `on demand`: loaded for single groups of commands, and not cached, because the rows rarely change and contain secrets. */
   load: 'with project' | 'by row' | 'on demand'
   view: View<Rows[E]>
   /** Only for a child of a task. */

@@ -2,8 +2,8 @@ import type { Sql } from '../postgres/database.ts'
 import type { EventDraft } from './events.ts'
 
 /**
- * Data about a project that rules need besides rows, such as which external ids are taken. Loaded for each batch of
- * commands; `apply` updates the data for each event of the batch.
+ * Data about a project that rules need besides rows, such as which external ids are taken. Loaded for each group of
+ * commands; `apply` updates the data for each event of the group.
  */
 export interface Fact {
   /** A copy on which operations can be tried. */
@@ -18,7 +18,7 @@ export interface FactKind<F extends Fact = Fact, Wanted = unknown> {
   isLast?: boolean
   /**
    * Adds what `wanted` asks for, as of the project's committed version. Returns the ids of tasks to load as rows.
-   * @param taskIds the tasks that the batch may change; their rows are loaded
+   * @param taskIds the tasks that the group may change; their rows are loaded
    */
   load(sql: Sql, fact: F, wanted: Wanted[], taskIds: string[]): Promise<string[] | void>
 }
@@ -33,7 +33,7 @@ export const factQuery = <F extends Fact, Wanted>(kind: FactKind<F, Wanted>, wan
   wanted,
 })
 
-/** Thrown by a rule that rarely needs a fact, so its command does not preload the fact. The batch is decided again. */
+/** Thrown by a rule that rarely needs a fact, so its command does not preload the fact. The group is decided again. */
 export class FactNeeded extends Error {
   constructor(readonly query: FactQuery) {
     super('A rule needs a fact that is not loaded')

@@ -82,7 +82,7 @@ function serverOf({ databaseUrl, databasePooler: pooler }: Config, idleTimeouts:
 const maxStatementCharacters = 280_000
 
 /**
- * Reads and commits find a few rows by an index. With generic plans, Postgres does not plan each batch again: a read
+ * Reads and commits find a few rows by an index. With generic plans, Postgres does not plan each statement again: a read
  * takes 28 µs instead of 51 (measured). A generic plan for a small table would scan the table even after the table has
  * grown, so scans and other plan types for whole tables are disabled.
  */

@@ -8,7 +8,7 @@ const arrayType = <T>(oid: number, literal: (items: T[]) => string, elementOf: (
   parse: (text: string) => elementsOf(text).map(elementOf),
 })
 
-/** Tests the joined ids: a test of each id took a tenth of the time of a batched read. */
+/** Tests the joined ids: a test of each id took a tenth of the time of a shared read. */
 const ids = /^[\da-f,-]*$/
 const uuids = (items: string[]): string => {
   const joined = items.join()

@@ -1,4 +1,4 @@
-import { batched } from '../postgres/batch.ts'
+import { grouped } from '../postgres/grouped.ts'
 import type { Sql, SqlPart } from '../postgres/database.ts'
 import { isId } from '../id-format.ts'
 import { inOrder } from '../postgres/row-order.ts'
@@ -26,7 +26,7 @@ export type FindPerson = (key: AccountKey) => Promise<Person | undefined>
 export function openFindPerson(sql: Sql, needsVerified = false): FindPerson {
   const isUnverified = needsVerified ? sql`u.email_verified_at is null` : sql`false`
   const finder = (from: SqlPart, key: SqlPart, list: 'uuid' | 'text') =>
-    batched({ keys: 500, slots: 2 }, async (keys: string[]) => {
+    grouped({ keys: 500, slots: 2 }, async (keys: string[]) => {
       const wanted = list === 'uuid' ? sql`${keys}::uuid[]` : sql`${keys}::text[]`
       const rows = await sql<(Person & { key: string })[]>`
         select ${key} as key, u.id, u.name, u.email, u.project_id as serves, ${nameTag(sql)} as name_tag,

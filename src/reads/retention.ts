@@ -1,4 +1,4 @@
-import { batched } from '../postgres/batch.ts'
+import { grouped } from '../postgres/grouped.ts'
 import type { Sql } from '../postgres/database.ts'
 import { readRows } from '../postgres/row-order.ts'
 import { HttpError } from '../responses/errors.ts'
@@ -8,7 +8,7 @@ import type { Versioned } from './versions.ts'
 export type OldestSeq = (projectId: string) => Promise<number | undefined>
 
 export const openOldestSeq = (sql: Sql): OldestSeq =>
-  batched({ keys: 500, slots: 2 }, async (ids: string[]) => {
+  grouped({ keys: 500, slots: 2 }, async (ids: string[]) => {
     const [row] = await sql<{ oldest: string | null }[]>`
       select string_agg(concat_ws(' ', q.n, e.seq), ',') as oldest
       from unnest(${ids}::uuid[]) with ordinality q(project_id, n)

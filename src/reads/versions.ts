@@ -1,6 +1,6 @@
 import type { Distribution } from '../metrics/family.ts'
 import { nilId } from '../id-format.ts'
-import { batched } from '../postgres/batch.ts'
+import { grouped } from '../postgres/grouped.ts'
 import type { Sql } from '../postgres/database.ts'
 import { lastRenaming } from './names.ts'
 
@@ -30,7 +30,7 @@ export function openVersions(
   waits?: Distribution,
 ) {
   const lastRenamed = lastRenaming(sql)
-  const renamingIfCurrent = batched({ keys: 500, slots: 1, waits }, async (seen: VersionOf[]) => {
+  const renamingIfCurrent = grouped({ keys: 500, slots: 1, waits }, async (seen: VersionOf[]) => {
     // With a join instead of the array, Postgres would read every project and take 50 % longer.
     const [row] = await sql<{ newest: string | null; renaming: string }[]>`
       select string_agg(project_id::text || last_event_id || version, ',') as newest, ${lastRenamed} as renaming

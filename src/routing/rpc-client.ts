@@ -3,7 +3,7 @@ import { inUrl } from '../hosts.ts'
 import type { Log } from '../logger.ts'
 import { unavailable } from '../responses/errors.ts'
 import {
-  Batch,
+  MessageBuffer,
   deriveKeys,
   authorizationHeader,
   newNonce,
@@ -120,7 +120,7 @@ class RpcClientConnection {
   state: 'connecting' | 'open' | 'leaving' | 'closed' = 'connecting'
   private readonly socket: WebSocket
   private readonly clock = new ClockOffset()
-  private readonly unsent: Batch<PendingCall> = new Batch(
+  private readonly unsent: MessageBuffer<PendingCall> = new MessageBuffer(
     (calls) => this.send(calls),
     () => this.state === 'open',
   )

@@ -9,7 +9,7 @@ import { type HttpError, unavailable, writeTimedOut } from '../responses/errors.
 import { throttle, within } from '../waits.ts'
 import { ownAddress, ownMachine } from './own-address.ts'
 import {
-  Batch,
+  MessageBuffer,
   authenticate,
   deriveKeys,
   createWelcome,
@@ -111,7 +111,7 @@ type SentResponse = { head: string; body: string; bytes: number }
 
 export class RpcServerConnection {
   private readonly pending = new Set<number>()
-  private readonly unsent = new Batch<SentResponse>((items) => this.send(items))
+  private readonly unsent = new MessageBuffer<SentResponse>((items) => this.send(items))
   private silentMs = 0
 
   constructor(

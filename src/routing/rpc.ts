@@ -106,7 +106,7 @@ const isEqual = (shown: string, expected: string): boolean =>
 /** A larger item is sent in a message of its own. */
 const maxMessageBytes = 1_048_576
 
-export class Batch<T extends { bytes: number }> {
+export class MessageBuffer<T extends { bytes: number }> {
   bytes = 0
   private items: T[] = []
 

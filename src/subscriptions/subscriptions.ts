@@ -1,7 +1,7 @@
 import { openConcurrencyLimit } from '../admission/concurrency-limit.ts'
 import type { Config } from '../config.ts'
 import type { Log } from '../logger.ts'
-import { batched } from '../postgres/batch.ts'
+import { grouped } from '../postgres/grouped.ts'
 import type { Sql } from '../postgres/database.ts'
 import { repeatedly } from '../waits.ts'
 import type { Notifications, ProjectVersion } from './notifications.ts'
@@ -85,7 +85,7 @@ function openPoll(sql: Sql, subscribers: Subscribers) {
       for (const changed of rows) subscribers.notifyChanged(changed)
     }
   }
-  const pollSoon = batched({ keys: maxProjects, slots: 1 }, async (lists: string[][]) => {
+  const pollSoon = grouped({ keys: maxProjects, slots: 1 }, async (lists: string[][]) => {
     await poll([...new Set(lists.flat())])
     return lists
   })

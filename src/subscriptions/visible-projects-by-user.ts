@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { batched } from '../postgres/batch.ts'
+import { grouped } from '../postgres/grouped.ts'
 import { maxId, nilId } from '../id-format.ts'
 import type { Sql, SqlPart } from '../postgres/database.ts'
 import { type Pair, visibleProject, visibleVersions } from '../reads/visible.ts'
@@ -32,7 +32,7 @@ export class VisibleProjectsByUser {
   private isRefreshing = false
 
   constructor(private readonly sql: Sql) {
-    this.refreshSoon = batched({ keys: maxPages, slots: 1 }, async (pages) => {
+    this.refreshSoon = grouped({ keys: maxPages, slots: 1 }, async (pages) => {
       await this.inSequence(() => refreshPages(sql, pages))
       return pages
     })

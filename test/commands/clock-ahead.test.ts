@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'bun:test'
 import { openFindCommitted } from '../../src/actor/find-committed.ts'
-import { mayBeCommitted } from '../../src/actor/decide-batch.ts'
+import { mayBeCommitted } from '../../src/actor/decide-group.ts'
 import { State } from '../../src/actor/state.ts'
 import type { QueuedCommand } from '../../src/actor/queued-command.ts'
 import type { Sql } from '../../src/postgres/database.ts'

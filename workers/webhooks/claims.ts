@@ -3,7 +3,7 @@ import type { Receiver } from '../../modules/webhooks/send.ts'
 import type { EventType } from '../../src/model/entities.ts'
 import { inOrder } from '../../src/postgres/row-order.ts'
 import { type DeliveryRow, deliveryColumns } from '../../modules/webhooks/reads.ts'
-import { batched } from '../../src/postgres/batch.ts'
+import { grouped } from '../../src/postgres/grouped.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { retryOnce } from '../../src/postgres/errors.ts'
 
@@ -33,9 +33,9 @@ export interface DeliveryResult {
 const lingerMs = 10
 
 export const openClaims = (sql: Sql, workerId: string) => ({
-  claim: batched({ keys: 200, slots: 1 }, (ids: string[]) => claimWebhooks(sql, workerId, ids)),
+  claim: grouped({ keys: 200, slots: 1 }, (ids: string[]) => claimWebhooks(sql, workerId, ids)),
   /** Returns true if the webhook has more events to deliver. */
-  release: batched({ keys: 200, slots: 2, lingerMs }, (results: DeliveryResult[]) =>
+  release: grouped({ keys: 200, slots: 2, lingerMs }, (results: DeliveryResult[]) =>
     releaseClaims(sql, workerId, results),
   ),
   renew: async (ids: string[]): Promise<string[]> => {

@@ -1,5 +1,5 @@
 import { nilId } from '../../src/id-format.ts'
-import { batched } from '../../src/postgres/batch.ts'
+import { grouped } from '../../src/postgres/grouped.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { repeatedly } from '../../src/waits.ts'
 import type { Services } from '../../src/services.ts'
@@ -13,7 +13,7 @@ export function startWebhookDelivery(services: Services): () => Promise<void> {
   const { config, database, notifications, log, webhookNotifications } = services
   const index = new WebhookIndex(database.background)
   const dispatcher = new Dispatcher(services)
-  const refresh = batched({ keys: 500, slots: 1 }, async (projectIds: string[]) => {
+  const refresh = grouped({ keys: 500, slots: 1 }, async (projectIds: string[]) => {
     dispatcher.wake(await index.refresh(projectIds))
     return projectIds
   })

@@ -1,12 +1,12 @@
 import { setImmediate } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, spyOn, test } from 'bun:test'
-import { batched, type BatchOptions } from '../../src/postgres/batch.ts'
+import { grouped, type GroupOptions } from '../../src/postgres/grouped.ts'
 import { connectionError } from '../../src/postgres/errors.ts'
 
-function byHand(limits: BatchOptions<number>) {
+function byHand(limits: GroupOptions<number>) {
   const calls: number[][] = []
   const ends: PromiseWithResolvers<number[]>[] = []
-  const call = batched(limits, (keys: number[]) => {
+  const call = grouped(limits, (keys: number[]) => {
     calls.push(keys)
     const end = Promise.withResolvers<number[]>()
     ends.push(end)
@@ -34,7 +34,7 @@ let clock: { mockReturnValue(ms: number): unknown; mockRestore(): void }
 beforeEach(() => void (clock = spyOn(performance, 'now').mockReturnValue(began)))
 afterEach(() => clock.mockRestore())
 
-/** The first call of a batch begins in the next iteration of the event loop. */
+/** The first call of a group begins in the next iteration of the event loop. */
 const turn = () => setImmediate()
 
 test('all keys of one event-loop iteration share one call, and each caller gets its own result', async () => {
@@ -130,7 +130,7 @@ test('if a call fails quickly, waiting callers send the next call; if a call fai
 })
 
 test('a synchronous exception rejects the caller like any other error', async () => {
-  const call = batched({ keys: 2, slots: 1 }, (): Promise<number[]> => {
+  const call = grouped({ keys: 2, slots: 1 }, (): Promise<number[]> => {
     throw new Error('never begun')
   })
   await expect(call(1)).rejects.toThrow('never begun')

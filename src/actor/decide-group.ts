@@ -25,19 +25,19 @@ export interface StatefulActor {
 
 export interface Prepared {
   states: State[]
-  batch: QueuedCommand[]
-  /** The idempotency records of the batch's keys and claimed ids, by `recordName`. */
+  group: QueuedCommand[]
+  /** The idempotency records of the group's keys and claimed ids, by `recordName`. */
   records?: Map<string, IdempotencyRecord>
 }
 
-interface BatchDecision extends Prepared {
+interface GroupDecision extends Prepared {
   clock: Clock
   unit: CommitUnit
   isApplying: boolean
 }
 
 /** Returns the commit unit. Changes the states in place, so the states are invalid if the commit fails. */
-export function decideBatch({ states, records, batch }: Prepared, react: Reactions): CommitUnit {
+export function decideGroup({ states, records, group }: Prepared, react: Reactions): CommitUnit {
   const unit: CommitUnit = {
     heads: states.map(headOf),
     events: [],
@@ -47,8 +47,8 @@ export function decideBatch({ states, records, batch }: Prepared, react: Reactio
     isSent: false,
   }
   const last = unit.heads.reduce((id, { lastEventId }) => (id > lastEventId ? id : lastEventId), '')
-  const decision: BatchDecision = { states, records, batch, clock: new Clock(last), unit, isApplying: false }
-  for (const command of batch) decideOne(decision, command)
+  const decision: GroupDecision = { states, records, group, clock: new Clock(last), unit, isApplying: false }
+  for (const command of group) decideOne(decision, command)
   for (const event of unit.events)
     for (const { name, data } of react(event))
       unit.jobs.push({ id: newId(), projectId: event.projectId, name, data })
@@ -62,15 +62,15 @@ export function decideBatch({ states, records, batch }: Prepared, react: Reactio
   return unit
 }
 
-export function sendOutcomes(batch: QueuedCommand[]): void {
-  for (const command of batch) {
+export function sendOutcomes(group: QueuedCommand[]): void {
+  for (const command of group) {
     command.unit = undefined
     if (command.isRejected) command.reject(command.outcome)
     else command.resolve(command.outcome)
   }
 }
 
-function decideOne(decision: BatchDecision, command: QueuedCommand): void {
+function decideOne(decision: GroupDecision, command: QueuedCommand): void {
   const { unit } = decision
   command.isRejected = false
   command.unit = unit
@@ -91,7 +91,7 @@ function decideOne(decision: BatchDecision, command: QueuedCommand): void {
   }
 }
 
-function decideNew(decision: BatchDecision, command: QueuedCommand): unknown {
+function decideNew(decision: GroupDecision, command: QueuedCommand): unknown {
   const { states, clock, unit } = decision
   const { rejection, guard, clientIds, undo: past } = command
   if (rejection) throw rejection
@@ -136,7 +136,7 @@ const recordOf = ({ scope, key, fingerprint }: IdempotencyKey, { status, body, e
   etag,
 })
 
-function addRecord(decision: BatchDecision, record: IdempotencyRecord): void {
+function addRecord(decision: GroupDecision, record: IdempotencyRecord): void {
   decision.records ??= new Map()
   decision.records.set(recordName(record), record)
   decision.unit.records.push(record)
@@ -179,16 +179,16 @@ const headOf = ({ projectId, version, lastNumber, lastEventId }: State): CommitH
 
 /**
  * True if nothing must be loaded. Idempotency keys are not looked up: the commit writes nothing if a key is recorded
- * already, and the next attempt looks up the keys of its batch.
+ * already, and the next attempt looks up the keys of its group.
  */
-export function isWarm(actors: StatefulActor[], batch: QueuedCommand[]): boolean {
+export function isWarm(actors: StatefulActor[], group: QueuedCommand[]): boolean {
   for (const { state } of actors) {
     if (!state) return false
-    for (const { preload, rejection } of batch)
+    for (const { preload, rejection } of group)
       if (rejection || (preload && !hasLoaded(state, preload))) return false
   }
   const states = actors.map(({ state }) => state!)
-  return !batch.some((command) => mayBeCommitted(states, command))
+  return !group.some((command) => mayBeCommitted(states, command))
 }
 
 /** True if a command may already be in the log: after a retry, or if it is older than the load of the state. */

@@ -11,12 +11,12 @@ export function isOverloaded(queue: { since: number }[]): boolean {
   return queue.length > shortQueue && performance.now() - queue[0]!.since > maxQueueMs
 }
 
-export interface BatchOptions<K> {
+export interface GroupOptions<K> {
   keys: number
-  /** `limit` is the total weight of a batch. A batch lingers only for a call without a key above `heavy`. */
+  /** `limit` is the total weight of a group. A group lingers only for a call without a key above `heavy`. */
   weigh?: { limit: number; heavy?: number; of: (key: K) => number }
   slots: number
-  /** How long an incomplete batch waits for more keys while another call runs. */
+  /** How long an incomplete group waits for more keys while another call runs. */
   lingerMs?: number
   waits?: Distribution
   /** Schedules the first call. Default: after the I/O of this tick, so that concurrent requests share a call. */
@@ -39,7 +39,7 @@ const slowMs = 1_000
  * keys fail too
  * @throws HttpError 503 when too many keys wait
  */
-export function batched<K, V>(limits: BatchOptions<K>, work: (keys: K[]) => Promise<V[]>) {
+export function grouped<K, V>(limits: GroupOptions<K>, work: (keys: K[]) => Promise<V[]>) {
   const { schedule = setImmediate, lingerMs = 0 } = limits
   const waiting: Waiting<K, V>[] = []
   let [running, runningHeavy] = [0, 0]
@@ -56,15 +56,15 @@ export function batched<K, V>(limits: BatchOptions<K>, work: (keys: K[]) => Prom
     }
   }
 
-  async function run(batch: Waiting<K, V>[], weight = isHeavy(batch, limits) ? 1 : 0) {
+  async function run(group: Waiting<K, V>[], weight = isHeavy(group, limits) ? 1 : 0) {
     const began = performance.now()
     runningHeavy += weight
     try {
-      const values = await work(batch.map((w) => w.key))
-      batch.forEach((w, i) => w.resolve(values[i] as V))
+      const values = await work(group.map((w) => w.key))
+      group.forEach((w, i) => w.resolve(values[i] as V))
     } catch (error) {
       const isOutage = isTransient(error) && performance.now() - began > slowMs
-      for (const w of isOutage ? [...batch, ...waiting.splice(0)] : batch) w.reject(error)
+      for (const w of isOutage ? [...group, ...waiting.splice(0)] : group) w.reject(error)
     } finally {
       running--
       runningHeavy -= weight
@@ -95,10 +95,10 @@ function once(start: (go: () => void, ms?: number) => unknown, go: () => void): 
   }
 }
 
-const isHeavy = <K>(batch: { key: K }[], { weigh }: BatchOptions<K>): boolean =>
-  weigh?.heavy !== undefined && batch.some(({ key }) => weigh.of(key) > weigh.heavy!)
+const isHeavy = <K>(group: { key: K }[], { weigh }: GroupOptions<K>): boolean =>
+  weigh?.heavy !== undefined && group.some(({ key }) => weigh.of(key) > weigh.heavy!)
 
-function countThatFit<K>(waiting: { key: K }[], { keys, weigh }: BatchOptions<K>): number {
+function countThatFit<K>(waiting: { key: K }[], { keys, weigh }: GroupOptions<K>): number {
   const most = Math.min(waiting.length, keys)
   if (!weigh) return most
   let weight = 0
