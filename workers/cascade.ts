@@ -14,7 +14,7 @@ import { serviceActor } from '../src/model/events.ts'
 import type { Sql, SqlPart } from '../src/postgres/database.ts'
 import { removeImports } from './imports/remove.ts'
 import { ignoreStatus } from './reason.ts'
-import { purgeDocuments } from './search/start.ts'
+import { purgeDocuments } from './search-index.ts'
 import { type Throttle, forEachPage, whilePagesAreFull } from './throttle.ts'
 import { removeDeliveries } from './webhooks/expire-deliveries.ts'
 

@@ -1,7 +1,6 @@
 import { expect, test } from 'bun:test'
 import type { Sql } from '../../src/postgres/database.ts'
-import { findTasks, firstTask, kinds, oldestAge } from '../../workers/timed-events/recorder.ts'
-import { openRound } from '../../workers/timed-events/start.ts'
+import { findTasks, firstTask, kinds, oldestAge, openRound } from '../../workers/timed-events.ts'
 import { holdTransaction } from '../support/database.ts'
 import { openForEach, openTestService, spawnService } from '../support/service.ts'
 import { freshRedis } from '../support/redis.ts'

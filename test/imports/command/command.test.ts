@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import type { ImportOperation } from '../../../modules/imports/command/operations.ts'
 import { newId } from '../../../src/ids.ts'
-import { findTasks, firstTask, kinds } from '../../../workers/timed-events/recorder.ts'
+import { findTasks, firstTask, kinds } from '../../../workers/timed-events.ts'
 import { readFeed } from '../../http/feed.ts'
 import { expectError } from '../../http/responses.ts'
 import { openProject, openTeam } from '../../http/scene.ts'
