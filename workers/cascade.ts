@@ -16,7 +16,7 @@ import { removeImports } from './imports/remove.ts'
 import { ignoreStatus } from './reason.ts'
 import { purgeDocuments } from './search-index.ts'
 import { type Throttle, forEachPage, whilePagesAreFull } from './throttle.ts'
-import { removeDeliveries } from './webhooks/expire-deliveries.ts'
+import { removeDeliveries } from './webhooks/recurring.ts'
 
 export const workerActor = serviceActor
 

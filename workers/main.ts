@@ -27,8 +27,7 @@ import { openWorkers, runJob, type JobHandlers } from './run-job.ts'
 import { type ChangedProjects, startSearchIndexing } from './search-index.ts'
 import { beginSlice } from './throttle.ts'
 import { startTimedEvents } from './timed-events.ts'
-import { expireDeliveries } from './webhooks/expire-deliveries.ts'
-import { reencryptSecrets } from './webhooks/reencrypt-secrets.ts'
+import { expireDeliveries, reencryptSecrets } from './webhooks/recurring.ts'
 import { startWebhookDelivery } from './webhooks/start.ts'
 
 const searchRows = 5_000

@@ -44,7 +44,6 @@ function search(services: Services): Query {
     input: SearchParameters,
     view: hitView,
     isList: true,
-    isSearch: true,
     errors: [...searchTextErrors(), notFound('Project')],
     async read({ request, caller, query }) {
       const wanted = readSearchRequest(query as Static<typeof SearchParameters>)

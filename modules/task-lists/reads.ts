@@ -24,7 +24,6 @@ function taskList(services: Services): Query {
     input: ListTasksQuery,
     view: taskView,
     isList: true,
-    isSearch: true,
     errors: [...badListQuery(), ...services.snapshots.errors, notFound('Project')],
     read: openReadTasks(services),
   }

@@ -35,8 +35,6 @@ export interface Query {
   reply?: { description: string; schema?: TSchema }
   examples?: Record<string, { value: unknown }>
   isList?: boolean
-  /** True if the response has the header Docket-Indexed when the request has `q`. */
-  isSearch?: boolean
   eventStream?: EventStream
   isStreamOnly?: boolean
   /** The media types of a file that the query returns instead of JSON. */

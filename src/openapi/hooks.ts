@@ -147,7 +147,7 @@ const downloadOf = ({ description, content, headers }: Download) => ({
 })
 
 function responseToRead(query: Query, kind: 'post' | 'page' | 'read') {
-  const { download, eventStream, isStreamOnly, isList, isSearch, reply, examples } = query
+  const { download, eventStream, input, isStreamOnly, isList, reply, examples } = query
   if (download) return downloadOf(download)
   const description = kind === 'post' ? 'The current state' : 'The current state, or the state at `asOf`'
   const one = isList ? Type.Array(query.view.schema) : query.view.schema
@@ -156,7 +156,7 @@ function responseToRead(query: Query, kind: 'post' | 'page' | 'read') {
     description: isList ? 'One page' : (reply?.description ?? description),
     headers: {
       ...headerRefs(headersOf[kind]),
-      ...(isSearch && headerRefs(['Docket-Indexed'])),
+      ...(input?.properties.q && headerRefs(['Docket-Indexed'])),
       ...(isStreamOnly && headerRefs(['Link'])),
       ...(eventStream && { ...headerRefs(['X-Accel-Buffering']), Vary: streamVaryHeader }),
     },

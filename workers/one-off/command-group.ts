@@ -1,6 +1,11 @@
+import { commands } from '../../modules/commands.ts'
+import type { CommandRequest } from '../../src/commands/request.ts'
 import type { Config } from '../../src/config.ts'
 import { isId, nilId } from '../../src/id-format.ts'
+import { openLog } from '../../src/logger.ts'
 import type { Sql } from '../../src/postgres/database.ts'
+import { openWritePath } from '../../src/services.ts'
+import { react } from '../reactions.ts'
 
 export interface AdminContext {
   config: Config
@@ -35,3 +40,12 @@ export const idOrNil = (text: string): string => (isId(text) ? text : nilId)
 
 /** Replaces line breaks and terminal escapes with spaces. */
 export const plain = (text: string): string => text.replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, ' ')
+
+export async function runCommand({ config }: AdminContext, request: CommandRequest): Promise<void> {
+  const writePath = openWritePath(config, openLog('silent'), { commands, react })
+  try {
+    await writePath.run(request)
+  } finally {
+    await writePath.close()
+  }
+}

@@ -2,8 +2,15 @@ import { getTableName } from 'drizzle-orm'
 import { model } from '../../modules/modules.ts'
 import { deleteProject } from '../../modules/projects/commands.ts'
 import { normalEmail } from '../../src/schema/text.ts'
-import { type AdminContext, idOrNil, plain, table, type CommandGroup, AdminError } from './command-group.ts'
-import { runCommand } from './run-command.ts'
+import {
+  type AdminContext,
+  idOrNil,
+  plain,
+  table,
+  type CommandGroup,
+  AdminError,
+  runCommand,
+} from './command-group.ts'
 
 const maxListed = 50
 

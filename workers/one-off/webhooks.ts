@@ -2,8 +2,15 @@ import { isId } from '../../src/id-format.ts'
 import type { StoredRows } from '../../src/model/entities.ts'
 import { disableWebhook } from '../../modules/webhooks/commands.ts'
 import { workerActor } from '../cascade.ts'
-import { type AdminContext, idOrNil, plain, table, type CommandGroup, AdminError } from './command-group.ts'
-import { runCommand } from './run-command.ts'
+import {
+  type AdminContext,
+  idOrNil,
+  plain,
+  table,
+  type CommandGroup,
+  AdminError,
+  runCommand,
+} from './command-group.ts'
 
 const maxListed = 100
 const reason = 'An operator of the service disabled the webhook'
