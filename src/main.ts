@@ -21,7 +21,7 @@ import {
 import { warnIfNotMigrated, migrateDatabase, print, runOnDatabase } from './process/database.ts'
 import { listen } from './process/listen.ts'
 import { withLocalServers } from './process/local-servers.ts'
-import { isChild, handleParentMessages, sendToParent } from './process/parent-messages.ts'
+import { isChild, handleParentMessages, sendToParent } from './process/child.ts'
 import { requireFreePorts, urlsOf } from './process/port.ts'
 import { toOneLine, Shutdown } from './process/shutdown.ts'
 import { checkEveryMs, openBusyCheck } from './process/busy-home.ts'
