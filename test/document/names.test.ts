@@ -7,26 +7,11 @@ const api: OpenApi & { info: { description: string } } = JSON.parse(await openDo
 
 test('operation ids are a verb and a noun', () => {
   const ids = [...operationsOf(api).values()].map(({ operationId }) => operationId)
-  const expected = words(`
-      register login logout logoutAll getMe updateMe deleteMe createProject listProjects getProject
-      updateProject deleteProject batchProject undoProject inviteMember listMembers setMemberRole
-      removeMember createTask listTasks getTask updateTask deleteTask createSubtask listSubtasks
-      toggleSubtask updateSubtask deleteSubtask createToken listTokens deleteToken createServiceAccount
-      listServiceAccounts deleteServiceAccount createServiceAccountToken listServiceAccountTokens
-      deleteServiceAccountToken createComment listComments updateComment deleteComment listEvents
-      followProjects readEvents listProjectHistory listTaskHistory createWebhook listWebhooks getWebhook
-      updateWebhook deleteWebhook rotateWebhook testWebhook replayWebhook listWebhookDeliveries`)
-  expect(ids).toEqual(expect.arrayContaining(expected))
   for (const id of ids) expect(id).toMatch(/^[a-z]+([A-Z][a-z]+)*$/)
   expect(new Set(ids).size).toBe(ids.length)
 })
 
 test('bodies and responses refer to named schemas', () => {
-  const resources = words(`
-    User Project Member Task Subtask Comment Event TaskEvent ApiToken ServiceAccount Webhook
-    WebhookDelivery Error`)
-  const lists = ['TaskStatus', 'TaskPriority', 'TaskSort', 'Role', 'EventType']
-  expect(Object.keys(api.components.schemas)).toEqual(expect.arrayContaining([...resources, ...lists]))
   for (const [name, { responses, requestBody }] of operationsOf(api)) {
     const shown = [requestBody, ...Object.values(responses)].flatMap((one) =>
       Object.values(one?.content ?? {}),
