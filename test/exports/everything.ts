@@ -100,6 +100,7 @@ async function makeSubtasks(ada: Person, taskId: string): Promise<void> {
 
 interface Import extends Body {
   state: string
+  mapping: { columns?: Record<string, string | null> }
   counts: Record<'read' | 'created' | 'updated' | 'unchanged' | 'rejected', number>
 }
 

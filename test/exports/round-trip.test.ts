@@ -26,9 +26,9 @@ async function newProject(): Promise<string> {
 /** Imports a file into the project, by default a new one with the same members. */
 async function imported(source: string, file: string, into?: string) {
   const projectId = into ?? (await newProject())
-  const { id, error, counts } = await importInto(ada, projectId, file, `source=${source}`)
+  const { id, error, counts, mapping } = await importInto(ada, projectId, file, `source=${source}`)
   expect(error).toBeNull()
-  return { projectId, counts, report: await reportOf(ada, id) }
+  return { projectId, counts, mapping, report: await reportOf(ada, id) }
 }
 
 const awkward = [
@@ -151,8 +151,9 @@ test(`the data of a csv file is the same after an export and an import into anot
   const id = await randomProject()
   const all = await exported(ada, id)
   const before = await exported(ada, id, 'format=csv')
-  const { projectId, counts } = await imported('csv', before)
+  const { projectId, counts, mapping } = await imported('csv', before)
   expect(counts.rejected).toBe(0)
+  expect(mapping.columns).toMatchObject({ number: null, updatedAt: null, 'field.awkward': 'field.awkward' })
   expect(cells(await exported(ada, projectId, 'format=csv'))).toEqual(cells(before))
   const rows = (text: string) =>
     linesOf(text).filter(({ kind }) => ['task', 'subtask', 'comment'].includes(String(kind)))

@@ -12,6 +12,8 @@ test('stores one of several concurrent uploads to a project, and rejects the oth
   const { owner, projectId } = await newProject()
   const answers = await Promise.all(upTo(4).map(() => start(owner, projectId)))
   expect(statuses(answers)).toEqual({ 202: 1, 409: 3 })
+  const stored = answers.find(({ status }) => status === 202)!.body.id
+  expectError(await start(owner, projectId), 409, new RegExp(`^The import ${stored} has not ended`))
   expect(await rowsOf(sql, projectId)).toBe(1)
 })
 

@@ -96,14 +96,6 @@ test('rejects an empty file, a ZIP archive and wrong parameters with 400, and st
   ).toBe(0)
 })
 
-test('runs one import at a time in a project: a second gets 409 with the id of the first', async () => {
-  const { owner, projectId } = await newProject()
-  const { body: first } = await start(owner, projectId)
-  expectError(await start(owner, projectId), 409, new RegExp(`^The import ${first.id} has not ended`))
-  await scene.end(first.id)
-  expect((await start(owner, projectId)).status).toBe(202)
-})
-
 test('a retry with the same Idempotency-Key gets the first import', async () => {
   const { owner, projectId } = await newProject()
   const key = { 'idempotency-key': 'once' }

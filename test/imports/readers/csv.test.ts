@@ -1,5 +1,4 @@
 import { expect, test } from 'bun:test'
-import { csvColumns, escapeFormula } from '../../../modules/exports/cells.ts'
 import { ImportError } from '../../../modules/imports/items.ts'
 import type { Mapping } from '../../../modules/imports/mapping.ts'
 import { columnsError } from '../../../modules/imports/readers/csv/columns.ts'
@@ -250,60 +249,4 @@ note,Look,,,,extra
     expect(messages).toContain(line)
   const named = await reading(readers.todoist, 'TYPE,CONTENT,NAME\ntask,a,b\n')
   expect(tasksOf(named)).toMatchObject([{ title: 'a', fields: { name: 'b' } }])
-})
-
-test('reads an export of Docket without a mapping', async () => {
-  const rows = [
-    {
-      ...{ id: '01a2061c-0001', number: '7', title: '=Oil', description: "'- all, wheels\n", status: 'DONE' },
-      ...{ priority: 'HIGH', dueDate: '2027-01-31T17:00:00.000Z', remindAt: '2027-01-30T17:00:00.000Z' },
-      ...{ assignee: 'Lovelace, Ada <ada@example.com>', labels: 'a, b\nc;d', externalId: 'A  42' },
-      ...{ blockedBy: '01a2061c-0002\n01a2061c-0003', createdAt: '2026-11-20T10:00:00.123Z' },
-      ...{
-        updatedAt: '2026-11-21T10:00:00.000Z',
-        author: 'Grace <grace@example.com>',
-        importedAuthor: 'Bob',
-      },
-      ...{ subtasks: '[x] one, two\n[ ] [x] three', 'field.size': '12', 'field.note': 'x\ny' },
-      comments:
-        '2026-11-20T10:05:00.000Z Grace <grace@example.com>\n  In brass,\n  \n  please.\n2026-11-20T10:06:00.000Z Bob\n  Yes',
-    },
-    { id: '01a2061c-0002', title: 'null', labels: 'null', author: 'Grace <grace@example.com>' },
-  ]
-  const names = [...csvColumns, 'field.size', 'field.note']
-  const cells = (row: Record<string, string>) =>
-    names.map((name) => `"${escapeFormula(row[name] ?? '').replaceAll('"', '""')}"`).join()
-  const { items, proposal } = await read(
-    `\ufeff${names}\r\n${rows.map((row) => `${cells(row)}\r\n`).join('')}`,
-  )
-  const child = { row: 1, task: '01a2061c-0001' }
-  const grace = { name: 'Grace', email: 'grace@example.com' }
-  expect(items).toEqual([
-    { kind: 'field', row: 1, key: 'size', name: 'size', type: 'number' },
-    { kind: 'field', row: 1, key: 'note', name: 'note', type: 'text' },
-    {
-      ...{ kind: 'task', row: 1, key: '01a2061c-0001', externalId: 'A  42', title: '=Oil', status: 'DONE' },
-      ...{ description: "'- all, wheels\n", priority: 'HIGH', labels: ['a, b', 'c;d'] },
-      ...{ dueDate: '2027-01-31T17:00:00.000Z', remindAt: '2027-01-30T17:00:00.000Z' },
-      ...{ assignee: { name: 'Lovelace, Ada', email: 'ada@example.com' }, author: { name: 'Bob' } },
-      ...{ blockedBy: ['01a2061c-0002', '01a2061c-0003'], createdAt: '2026-11-20T10:00:00.123Z' },
-      ...{ fields: { size: 12, note: 'x\ny' } },
-    },
-    { kind: 'subtask', ...child, title: 'one, two', completed: true },
-    { kind: 'subtask', ...child, title: '[x] three', completed: false },
-    {
-      ...{ kind: 'comment', ...child, text: 'In brass,\n\nplease.', author: grace },
-      createdAt: '2026-11-20T10:05:00.000Z',
-    },
-    {
-      kind: 'comment',
-      ...child,
-      text: 'Yes',
-      author: { name: 'Bob' },
-      createdAt: '2026-11-20T10:06:00.000Z',
-    },
-    { kind: 'task', row: 2, key: '01a2061c-0002', title: 'null', labels: ['null'], author: grace },
-  ] as never)
-  expect(proposal.columns).toMatchObject({ number: null, updatedAt: null, 'field.size': 'field.size' })
-  expect(proposal.columns).not.toHaveProperty('importedAuthor')
 })
