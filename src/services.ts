@@ -2,7 +2,7 @@ import { Scheduler } from './admission/scheduler.ts'
 import type { Reactions } from './log/rule.ts'
 import type { Command } from './commands/command.ts'
 import { openExecute, withSpans } from './commands/execute.ts'
-import { openLookUp } from './commands/look-up.ts'
+import { openRunLookups } from './commands/look-up.ts'
 import { openFindPerson } from './reads/people.ts'
 import { registryOf } from './commands/registry.ts'
 import { openRowLocations } from './commands/row-locations.ts'
@@ -80,7 +80,7 @@ export function openWritePath(config: Config, log: Log, domain: Domain, tracing?
     shared
   const actors = openActors(shared, domain.react)
   const registry = registryOf(domain.commands)
-  const lookUp = openLookUp(findPerson, rowLocations)
+  const lookUp = openRunLookups(findPerson, rowLocations)
   const explain = openAddConflictingSeqs(database.reads)
   const execute = withSpans(openExecute({ actors, findRole, lookUp, limits: config, explain, log }), tracing)
   const isClosing = () => actors.isClosing

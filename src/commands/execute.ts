@@ -21,7 +21,7 @@ import { throttle } from '../waits.ts'
 import type { Command, RuleContext, WriteDefinition } from './command.ts'
 import { authorize, clientIdIn, decide, destinationOf, idIn } from './decide.ts'
 import type { IfClaim } from './if-claim.ts'
-import type { LookUp } from './look-up.ts'
+import type { RunLookups } from './look-up.ts'
 import type { LookupResults, RoutedCommand } from './request.ts'
 
 /** Executes a command in this process. @param deadline on the clock of performance.now() */
@@ -30,7 +30,7 @@ export type Execute = (command: Command, routed: RoutedCommand, deadline: number
 interface ExecuteDependencies {
   actors: Actors
   findRole: FindRole
-  lookUp: LookUp
+  lookUp: RunLookups
   limits: RuleContext['limits']
   /** For a command that reads the log: throws its error again, with details from the log. */
   explain?: (error: unknown) => Promise<never>

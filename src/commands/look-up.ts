@@ -6,12 +6,12 @@ import type { LookupResults, Lookups, RoutedCommand } from './request.ts'
 import type { RowLocations } from './row-locations.ts'
 
 /** Runs the look-ups of a command. Concurrent look-ups of one kind share a query. */
-export type LookUp = (command: Command, routed: RoutedCommand) => Promise<LookupResults>
+export type RunLookups = (command: Command, routed: RoutedCommand) => Promise<LookupResults>
 
-export function openLookUp(
+export function openRunLookups(
   findPerson: FindPerson,
   locations: Pick<RowLocations, 'taskOf' | 'isTaken'>,
-): LookUp {
+): RunLookups {
   return async (command, { input, caller }) => {
     const lookups = command.lookups?.(input, caller) ?? lookupsOf(command, input, caller)
     const { clientIds } = lookups

@@ -44,39 +44,39 @@ const childrenSince = (
     where e.project_id = ${projectId} order by c.id, e.id desc) c
   where after is not null`
 
-const atSnapshot = (sql: Sql, moment: Snapshot, taskId: string | SqlPart): EventsBefore => ({
-  projectId: sql`${moment.projectId}`,
+const atSnapshot = (sql: Sql, snapshot: Snapshot, taskId: string | SqlPart): EventsBefore => ({
+  projectId: sql`${snapshot.projectId}`,
   taskId: sql`${taskId}`,
-  eventId: firstLaterEventId(sql, moment),
+  eventId: firstLaterEventId(sql, snapshot),
 })
 
 export function loggedRows(
   sql: Sql,
   entity: ChildOfTask,
-  moment: Snapshot,
+  snapshot: Snapshot,
   taskId: string | SqlPart,
 ): SqlPart {
   const { fields, record } = recordColumns(sql, entity)
-  const at = atSnapshot(sql, moment, taskId)
+  const at = atSnapshot(sql, snapshot, taskId)
   const children = model().ofTask.filter(({ name }) => name === entity)
   return sql`(select ${fields} from (${childrenSince(sql, at, arrivalEvent(sql, at), children)}) c
     cross join lateral jsonb_to_record(c.after) as r(${record}))`
 }
 
 /** SQL for: the log still has the event by which the task came into the project, and thus all its later events. */
-export const arrivalIsLogged = (sql: Sql, moment: Snapshot, taskId: string | SqlPart): SqlPart =>
-  sql`${arrivalEvent(sql, atSnapshot(sql, moment, taskId))} is not null`
+export const arrivalIsLogged = (sql: Sql, snapshot: Snapshot, taskId: string | SqlPart): SqlPart =>
+  sql`${arrivalEvent(sql, atSnapshot(sql, snapshot, taskId))} is not null`
 
-export async function isArrivalLogged(sql: Sql, moment: Snapshot, taskId: string): Promise<boolean> {
+export async function isArrivalLogged(sql: Sql, snapshot: Snapshot, taskId: string): Promise<boolean> {
   const [found] = await sql<{ isLogged: boolean }[]>`
-    select ${arrivalIsLogged(sql, moment, taskId)} as is_logged`
+    select ${arrivalIsLogged(sql, snapshot, taskId)} as is_logged`
   return found!.isLogged
 }
 
 /** SQL for: the task was deleted or moved after the snapshot, so only the log contains its children. */
-export const hasLeft = (sql: Sql, moment: Snapshot, taskId: string | SqlPart): SqlPart =>
-  sql`exists(select from ${eventsOfTask(sql, taskId, sql`id >= ${firstLaterEventId(sql, moment)}`)} e
-    where project_id = ${moment.projectId} and entity = 'task' and after is null)`
+export const hasLeft = (sql: Sql, snapshot: Snapshot, taskId: string | SqlPart): SqlPart =>
+  sql`exists(select from ${eventsOfTask(sql, taskId, sql`id >= ${firstLaterEventId(sql, snapshot)}`)} e
+    where project_id = ${snapshot.projectId} and entity = 'task' and after is null)`
 
 type LoggedChild = { seq: number; isLogged: boolean } & (
   { entity: ChildOfTask; after: Rows[ChildOfTask] } | { entity: null }

@@ -23,19 +23,19 @@ export const eventsOfTask = (sql: Sql, taskId: string | SqlPart, range: SqlPart)
 export function rowSources(
   sql: Sql,
   entity: Entity,
-  moment?: Snapshot,
+  snapshot?: Snapshot,
   taskId?: string | SqlPart,
 ): SqlPart[] {
   const { table } = definitionOf(entity)
   const rows = `select ${columnsOf(table).map(({ name }) => name)} from ${getTableName(table)}`
-  if (!moment) return [sql.unsafe(`(${rows})`)]
+  if (!snapshot) return [sql.unsafe(`(${rows})`)]
   const { fields, record } = recordColumns(sql, entity)
-  const { projectId, version } = moment
+  const { projectId, version } = snapshot
   const laterEvents = taskId
-    ? eventsOfTask(sql, taskId, sql`id >= ${firstLaterEventId(sql, moment)}`)
+    ? eventsOfTask(sql, taskId, sql`id >= ${firstLaterEventId(sql, snapshot)}`)
     : sql`(select * from events where seq > ${version}::bigint)`
   return [
-    sql`(${sql.unsafe(rows)} where event_id < ${firstLaterEventId(sql, moment)})`,
+    sql`(${sql.unsafe(rows)} where event_id < ${firstLaterEventId(sql, snapshot)})`,
     // `before` of a row's first event after the snapshot contains its state at the snapshot; it is null for a row
     // created later. With a plain join, the planner might read all events of the project.
     sql`(select ${fields} from (select distinct on (entity_id) project_id, seq from ${laterEvents} e
@@ -75,16 +75,16 @@ function loggedValue({ key, type, fallback }: Column): string {
 }
 
 /** SQL for the columns of `alias`, without references to rows that do not exist (or did not at the snapshot). */
-export function visibleColumns(sql: Sql, entity: Entity, alias: string, moment?: Snapshot): SqlPart {
+export function visibleColumns(sql: Sql, entity: Entity, alias: string, snapshot?: Snapshot): SqlPart {
   const { table } = definitionOf(entity)
   const fields = referencesOf(entity)
   if (fields.length === 0) return columnList(sql, table, alias)
   return columnsOf(table)
     .map(({ key, name }): SqlPart => {
-      if (key === 'eventId') return sql`${visibleEventId(sql, entity, alias, moment)} as event_id`
+      if (key === 'eventId') return sql`${visibleEventId(sql, entity, alias, snapshot)} as event_id`
       const field = fields.find((one) => one.name === key)
       return field
-        ? sql`${visibleIds(sql, field, alias, referencedIds(sql, entity, field, alias, moment))} as ${sql(name)}`
+        ? sql`${visibleIds(sql, field, alias, referencedIds(sql, entity, field, alias, snapshot))} as ${sql(name)}`
         : sql`${sql(`${alias}.${name}`)}`
     })
     .reduce((all, one): SqlPart => sql`${all}, ${one}`)
@@ -100,13 +100,13 @@ export const hasNoReferences = (sql: Sql, entity: Entity, alias: string): SqlPar
  * SQL for a row's event id. If references are hidden, a suffix follows, with one bit for each reference. A row whose
  * references are all null costs no look-up.
  */
-export function visibleEventId(sql: Sql, entity: Entity, alias: string, moment?: Snapshot): SqlPart {
+export function visibleEventId(sql: Sql, entity: Entity, alias: string, snapshot?: Snapshot): SqlPart {
   const column = sql`${sql(`${alias}.event_id`)}`
   const fields = referencesOf(entity)
   if (fields.length === 0) return column
   const references = fields
     .map((field, k): SqlPart => {
-      const ids = referencedIds(sql, entity, field, alias, moment)
+      const ids = referencedIds(sql, entity, field, alias, snapshot)
       return sql`select ${sql.unsafe(String(k))} as k, r.n, r.is_present from (${ids}) r`
     })
     .reduce((all, one): SqlPart => sql`${all} union all ${one}`)
@@ -122,12 +122,12 @@ function referencedIds(
   entity: Entity,
   field: ReferenceField,
   alias: string,
-  moment?: Snapshot,
+  snapshot?: Snapshot,
 ): SqlPart {
   const { to, column, isMany, values } = field
   if (values) {
-    const snapshot = moment && { ...moment, sources: rowSources(sql, to, moment) }
-    return keyedValues(sql, field, alias, snapshot)
+    const withSources = snapshot && { ...snapshot, sources: rowSources(sql, to, snapshot) }
+    return keyedValues(sql, field, alias, withSources)
   }
   const value = sql(`${alias}.${column.name}`)
   const ids = !isMany
@@ -135,16 +135,16 @@ function referencedIds(
     : column.type === 'jsonb'
       ? sql`(select e.id::uuid, e.n from jsonb_array_elements_text(${value}) with ordinality e(id, n)) x`
       : sql`unnest(${value}) with ordinality x(id, n)`
-  return sql`select x.id, x.n, ${rowExists(sql, entity, to, alias, moment)} as is_present from ${ids} where x.id is not null`
+  return sql`select x.id, x.n, ${rowExists(sql, entity, to, alias, snapshot)} as is_present from ${ids} where x.id is not null`
 }
 
-function rowExists(sql: Sql, entity: Entity, to: Entity, alias: string, moment?: Snapshot): SqlPart {
-  if (moment) {
+function rowExists(sql: Sql, entity: Entity, to: Entity, alias: string, snapshot?: Snapshot): SqlPart {
+  if (snapshot) {
     const isTask = to === 'task'
-    const rows = rowSources(sql, to, moment, isTask ? sql`x.id` : undefined)
+    const rows = rowSources(sql, to, snapshot, isTask ? sql`x.id` : undefined)
       .map(
         (source) =>
-          sql`select id from ${source} r where project_id = ${moment.projectId} ${isTask ? sql`and id = x.id` : sql``}`,
+          sql`select id from ${source} r where project_id = ${snapshot.projectId} ${isTask ? sql`and id = x.id` : sql``}`,
       )
       .reduce((all, one): SqlPart => sql`${all} union all ${one}`)
     return isTask ? sql`exists (${rows})` : sql`x.id = any(array(${rows}))`

@@ -1,6 +1,6 @@
 import type { Command } from '../../src/commands/command.ts'
 import { openExecute, type Execute } from '../../src/commands/execute.ts'
-import { type LookUp, openLookUp } from '../../src/commands/look-up.ts'
+import { type RunLookups, openRunLookups } from '../../src/commands/look-up.ts'
 import { registryOf } from '../../src/commands/registry.ts'
 import type { RoutedCommand } from '../../src/commands/request.ts'
 import { openRowLocations } from '../../src/commands/row-locations.ts'
@@ -34,10 +34,10 @@ export const routedCreate = (projectId: string, userId: string, fields: Partial<
   return { ...routed, ...fields }
 }
 
-export const lookUpOf = ({ database }: Services): LookUp =>
-  openLookUp(openFindPerson(database.reads), openRowLocations(database.reads))
+export const lookUpOf = ({ database }: Services): RunLookups =>
+  openRunLookups(openFindPerson(database.reads), openRowLocations(database.reads))
 
-export function executeOf(services: Services, over: { lookUp?: LookUp; log?: Log } = {}) {
+export function executeOf(services: Services, over: { lookUp?: RunLookups; log?: Log } = {}) {
   const { actors, findRole, config } = services
   const execute = openExecute({ actors, findRole, lookUp: lookUpOf(services), limits: config, ...over })
   return (command: Command, routed: RoutedCommand, deadline = distantDeadline()) =>
