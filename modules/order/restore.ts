@@ -115,7 +115,7 @@ function keyBetween(low: Respacing, high: Respacing, key: string): string {
   const middle = keyIn({ low: low.to, high: high.to }, 0)
   let same = 0
   while (low.from[same] === high.from[same]) same++
-  // A key must not end with 0.
+  // Appends `V`, because a key must not end with 0.
   const exact = `${middle}${key.slice(same)}V`
   return exact < high.to && exact.length <= maxKeyLength ? exact : middle
 }

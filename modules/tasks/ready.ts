@@ -8,7 +8,7 @@ interface ReadyOptions {
   snapshot?: Snapshot
 }
 
-/** SQL for: the task is not DONE, nobody else has claimed the task, and no blocker is left to do. */
+/** SQL that is true if the task is not DONE, nobody else has claimed the task, and no blocker is left to do. */
 export const isReady = (sql: Sql, alias: string, { holder, snapshot }: ReadyOptions = {}): SqlPart => {
   const column = (name: string) => sql(`${alias}.${name}`)
   const isOwn = holder === undefined ? sql`` : sql`or ${column('claimed_by')} = ${holder}`
@@ -23,7 +23,7 @@ interface BlockerOptions {
   except?: string[]
 }
 
-/** SQL for: no blocker is left to do. Blockers that are deleted, or in another project, block nothing. */
+/** SQL that is true if no blocker is left to do. Blockers that are deleted, or in another project, block nothing. */
 export function isUnblocked(sql: Sql, alias: string, { snapshot, except }: BlockerOptions = {}): SqlPart {
   // `offset 0` keeps Postgres from reading all tasks of the project.
   const blocker = rowSources(sql, 'task', snapshot, sql`x.id`)

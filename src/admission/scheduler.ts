@@ -27,7 +27,7 @@ export const slotsOf = (writes: number): number => Math.ceil(writes / writesOfRe
 
 /** While several accounts are active, limits the requests in progress of each account. Further requests wait. */
 export class Scheduler extends FairQueue {
-  /** For rejections of unknown callers, and of callers whose requests are not admitted. */
+  /** Delays the rejections of unknown callers, and of callers whose requests are not admitted. */
   private readonly anonymous = new FairQueue({
     ...{ what: 'rejections', whose: 'of unknown callers', slots: Infinity, slotsOfKey: sharedRequests },
     ...{ waitingOfKey: 5_000, rejectsWhenSlow: true },

@@ -17,7 +17,10 @@ interface EventsBefore {
   eventId: SqlPart
 }
 
-/** SQL for the id of the last event that created, restored or moved in the task; null if beyond `limit` events. */
+/**
+ * SQL for the id of the last event that created, restored or moved in the task; null if more than `limit` events follow
+ * this event.
+ */
 const arrivalEvent = (
   sql: Sql,
   { taskId, eventId, projectId }: EventsBefore,
@@ -63,7 +66,10 @@ export function loggedRows(
     cross join lateral jsonb_to_record(c.after) as r(${record}))`
 }
 
-/** SQL for: the log still has the event by which the task came into the project, and thus all its later events. */
+/**
+ * SQL that is true if the log still has the event by which the task came into the project, and thus all its later
+ * events.
+ */
 export const arrivalIsLogged = (sql: Sql, snapshot: Snapshot, taskId: string | SqlPart): SqlPart =>
   sql`${arrivalEvent(sql, atSnapshot(sql, snapshot, taskId))} is not null`
 
@@ -73,7 +79,7 @@ export async function isArrivalLogged(sql: Sql, snapshot: Snapshot, taskId: stri
   return found!.isLogged
 }
 
-/** SQL for: the task was deleted or moved after the snapshot, so only the log contains its children. */
+/** SQL that is true if the task was deleted or moved after the snapshot, so only the log contains its children. */
 export const hasLeft = (sql: Sql, snapshot: Snapshot, taskId: string | SqlPart): SqlPart =>
   sql`exists(select from ${eventsOfTask(sql, taskId, sql`id >= ${firstLaterEventId(sql, snapshot)}`)} e
     where project_id = ${snapshot.projectId} and entity = 'task' and after is null)`

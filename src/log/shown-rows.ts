@@ -80,7 +80,7 @@ function fieldsOf<Row>({ schema, computed = {} }: View<Row>, table: PgTable, ali
   return { stored, defaults, isPlain: isPlain.join(' and ') }
 }
 
-/** SQL for a value of `concat_ws`, which omits null. */
+/** SQL for the value of a column. Replaces null by an empty text, because `concat_ws` omits null. */
 function valueOf({ name, type, isNullable }: Column, alias: string): string {
   if (!isNullable) return `${alias}.${name}`
   return `coalesce(${type === 'text' ? `'=' || ${alias}.${name}` : `${alias}.${name}::text`}, '')`

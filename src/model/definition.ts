@@ -9,7 +9,10 @@ import type { View } from './view.ts'
 
 export type AuthorizeUndo = (projectCaller: ProjectCaller, event: StoredEvent) => void
 
-/** The verb of the inverse event, and a check of the caller's rights. A function returns the error for every undo. */
+/**
+ * The verb of the inverse event, and a check of the caller's rights. A function means that the event cannot be undone,
+ * and returns the error.
+ */
 export type UndoRule<Verb extends string = string> = { by: Verb; admit: AuthorizeUndo } | (() => HttpError)
 
 export interface Reference {

@@ -13,7 +13,10 @@ export function isOverloaded(queue: { since: number }[]): boolean {
 
 export interface GroupOptions<K> {
   keys: number
-  /** `limit` is the total weight of a group. A group lingers only for a call without a key above `heavy`. */
+  /**
+   * `limit` bounds the total weight of a group. A group waits for a running call only if no key of this call weighs
+   * more than `heavy`.
+   */
   weigh?: { limit: number; heavy?: number; of: (key: K) => number }
   slots: number
   /** How long an incomplete group waits for more keys while another call runs. */
@@ -34,7 +37,7 @@ const maxWaiting = 10_000
 const slowMs = 1_000
 
 /**
- * Keys that arrive while `slots` calls are running share the next call.
+ * Returns a function of one key. Keys that arrive while `slots` calls are running share the next call.
  * @param work returns the values in the order of its keys. After a temporary error that took over a second, all waiting
  * keys fail too
  * @throws HttpError 503 when too many keys wait

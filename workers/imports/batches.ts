@@ -115,7 +115,10 @@ function withResult<P extends PreparedRow>(
 const reportMessage = (message: string): string =>
   message.replace(/#\d+ (?=")/g, '').replace(/^(addBlockedByIds|blockedByIds)/, 'they')
 
-/** A repeated batch returns the stored reply: after a killed worker, also if the caller has lost the role since. */
+/**
+ * A repeated batch gets the stored reply, even if the caller has lost the role since the first attempt, whose worker
+ * was killed.
+ */
 async function runCommand(
   { services, running }: Run,
   part: string,

@@ -91,7 +91,7 @@ function checkOf({ op }: ImportOperation) {
   return check
 }
 
-/** Operations that were checked before, because the preload and each attempt to commit check them. */
+/** The operations that passed the check. The preload and each attempt to commit check an operation again. */
 const valid = new WeakSet<ImportOperation>()
 
 export function isValid(operation: ImportOperation): boolean {

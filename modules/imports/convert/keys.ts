@@ -63,7 +63,7 @@ function keepExternalId(item: Keyed, source: string): void {
 
 /** Returns digests as keys for items without a key. The key of the second equal item ends with `#2`, and so on. */
 export class DigestKeys {
-  /** By the first 48 bits of the digest. A collision only adds `#2` to a key. */
+  /** The number of items by the first 48 bits of their digests. A collision only adds `#2` to a key. */
   private readonly counts = new Map<number, number>()
 
   next(...content: unknown[]): string {

@@ -87,7 +87,7 @@ export interface CellOptions {
   priorities?: values.Priorities
   /** True for our own export: labels are separated by line ends only, and `null` is a name. */
   isOwn?: boolean
-  /** Returns the text of a cell, such as a cell with `\n` in place of line ends. */
+  /** Decodes the text of a cell, which may have `\n` in place of a line end. */
   decode?(text: string): string
   titles?: Titles
 }
