@@ -28,7 +28,7 @@ export interface ConvertContext {
    * be in the future at the commit.
    */
   firstReminder: string
-  /** Later times of subtasks and comments are replaced by this time. */
+  /** Later times of creation are replaced by this time. */
   now: string
 }
 
@@ -84,7 +84,7 @@ class Conversion {
     values.remindAt = this.reminder(values.remindAt as string | undefined)
     values.fields = item.fields && valuesOf(item.fields, this.context.fields, notes)
     for (const note of item.notes ?? []) if (!isBlank(note)) notes.addToFoot(note.trim())
-    const createdAt = this.instant('Created', item.createdAt)
+    const createdAt = this.past('task', this.instant('Created', item.createdAt))
     addLast()
     values.description = notes.describe(item.description)
     const all = item.isExported ? withEmptyValues(values, item, this.context) : values
@@ -157,7 +157,7 @@ class Conversion {
     return instant ?? undefined
   }
 
-  /** Lists sort children by their times, so a time in the future would put a child after all later children. */
+  /** Lists sort rows by their times, so a time in the future would put a row after all later rows. */
   private past(kind: string, instant: string | undefined): string | undefined {
     const { now } = this.context
     if (!instant || instant <= now) return instant

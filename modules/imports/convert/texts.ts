@@ -50,7 +50,8 @@ export const withoutAccents = (text: string): string =>
   text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
 
 /** Removes the ending of a longer word, such as `cerradas`, `terminée` and `offene`. */
-const withoutEnding = (word: string): string => (word.length < 6 ? word : word.replace(/[aeos]+$/, ''))
+const withoutEnding = (word: string): string =>
+  word.length < 6 || word.length > 60 ? word : word.replace(/[aeos]+$/, '')
 
 /**
  * Returns a function from a word, with or without accents, to the name of its list.

@@ -52,8 +52,8 @@ test('counts a sub-item that is rejected as a duplicate', async () => {
   expect(messages).toEqual(['Row 2 has the same id'])
 })
 
-test('a comment from the future is not after later comments, and is reported', async () => {
-  const file = csv('ID,Title,Comments', '1,Draw,"2099-01-01T00:00:00.000Z Ada\n  Later"')
+test('a task and a comment from the future are not after later ones, and are reported', async () => {
+  const file = csv('ID,Title,Created,Comments', '1,Draw,2099-01-01,"2099-01-01T00:00:00.000Z Ada\n  Later"')
   const first = await importFile('csv', file)
   const [task] = first.tasks
   await first.owner.post(`/tasks/${task!.id}/comments`, { text: 'Now' })
@@ -62,9 +62,13 @@ test('a comment from the future is not after later comments, and is reported', a
   const comments = tasks[0]!.comments as { text: string; createdAt: string }[]
   expect(comments.map(({ text }) => text)).toEqual(['Later', 'Now'])
   expect(comments[0]!.createdAt < comments[1]!.createdAt).toBe(true)
-  expect(first.messages).toEqual([
-    'The time 2099-01-01T00:00:00.000Z of the comment is in the future: it was replaced by the time of the import',
-  ])
+  expect(String(task!.createdAt) < comments[1]!.createdAt).toBe(true)
+  expect(first.messages).toEqual(
+    ['task', 'comment'].map(
+      (kind) =>
+        `The time 2099-01-01T00:00:00.000Z of the ${kind} is in the future: it was replaced by the time of the import`,
+    ),
+  )
 })
 
 test('reports subtasks and comments whose task is not in the file', async () => {

@@ -49,8 +49,8 @@ const clickUp: CsvFormat = {
 const trello: CsvFormat = {
   finish({ task }) {
     task.labels &&= task.labels.map((label) => {
-      const [, name, color] = /^(.*?)\s*\((\w+)\)$/.exec(label) ?? []
-      return color && Object.hasOwn(trelloColors, color) ? name || color : label
+      const [, name = '', color] = /^(.*)\((\w+)\)$/s.exec(label) ?? []
+      return color && Object.hasOwn(trelloColors, color) ? name.trim() || color : label
     })
   },
 }

@@ -36,10 +36,10 @@ export class Titles {
     this.known.set(title, shortKey(values.oneLine(id)))
   }
 
-  /** Returns the key of the first task with the title, else the text. Notion writes `Draw (https://…)`. */
+  /** Returns the key of the first task with the title, else the text. */
   keyOf(reference: string): string {
     const text = values.oneLine(reference)
-    const title = pageLink.test(text) ? text.slice(0, text.lastIndexOf(' (')) : text
+    const title = pageIn(text) ?? text
     const id = this.known.get(title)
     return id === undefined ? text : id || new DigestKeys().next(title)
   }
@@ -57,8 +57,11 @@ function idsIn(text: string): string[] {
   return parts.every((part) => /\d/.test(part)) ? parts : [text]
 }
 
-/** The end of a reference to a page of Notion. */
-const pageLink = /\S \([^()]*(:\/\/|\.md|\.csv)[^()]*\)$/
+/** Returns the title in a reference to a page of Notion, such as `Draw (https://…)`. */
+function pageIn(text: string): string | undefined {
+  const end = text.endsWith(')') ? text.lastIndexOf(' (') : -1
+  return end > 0 && /:\/\/|\.md|\.csv/.test(text.slice(end)) ? text.slice(0, end) : undefined
+}
 
 /** The task of a row that is being read. */
 export interface Draft {
@@ -110,8 +113,9 @@ const date: CellReader = (draft, { text, column: { target, header }, dates, zone
 const person: CellReader = ({ task }, { text, isOwn, column: { target } }) => {
   const part = target as 'author'
   const email = task[part]?.email
-  const given = isOwn ? text : text.replace(/\s*\(([^()\s@]+@[^()\s@]+)\)\s*$/, ' <$1>')
-  task[part] = { name: '', ...readPerson(values.oneLine(given)), ...(email && { email }) }
+  const line = values.oneLine(text)
+  const given = isOwn ? line : line.replace(/ ?\(([^()\s@]+@[^()\s@]+)\)$/, ' <$1>')
+  task[part] = { name: '', ...readPerson(given), ...(email && { email }) }
 }
 const email =
   (part: 'assignee' | 'author'): CellReader =>
@@ -122,7 +126,7 @@ const email =
 
 const list: CellReader = ({ task }, { text, column: { target }, isOwn, titles }) => {
   const isOfTasks = declared.get(target)?.reference?.to === 'task'
-  const separator = isOwn ? /\n/ : isOfTasks && pageLink.test(text.trim()) ? /(?<=\)),|\n/ : /[,;\n]/
+  const separator = isOwn ? /\n/ : isOfTasks && pageIn(text.trim()) ? /(?<=\)),|\n/ : /[,;\n]/
   const found = (!isOwn && values.bracketedList(text)) || values.listOf(text, separator)
   // Microsoft Project writes `2FS+1 day`.
   const keys = (given: string) => {

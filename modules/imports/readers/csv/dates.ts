@@ -136,9 +136,10 @@ function namedDay(text: string): unknown[] | undefined {
 export const isDate = (text: string): boolean =>
   text.length <= maxCharacters && dayOf(text.slice(0, clockIn(text)?.index), 'day') !== undefined
 
-/** Returns `20261120T143000Z` and `2026年11月20日` with the usual separators. */
+/** Returns `20261120T143000Z`, `2026年11月20日` and no-break spaces with the usual separators. */
 const withSeparators = (text: string): string =>
   text
+    .replace(/\s+/g, ' ')
     .replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(?=Z?$)/, '$1-$2-$3T$4:$5:$6')
     .replace(/^(\d{4})[年년] ?(\d{1,2})[月월] ?(\d{1,2})[日일]/, '$1-$2-$3')
 
