@@ -1,12 +1,4 @@
-import {
-  counter,
-  Distribution,
-  type Family,
-  gauge,
-  histogram,
-  type WithLabels,
-  labelledBy,
-} from './family.ts'
+import { counter, Distribution, type Family, histogram, type WithLabels, labelledBy } from './family.ts'
 
 export const newHits = () => ({ hits: 0, misses: 0 })
 export type Hits = ReturnType<typeof newHits>
@@ -26,8 +18,6 @@ export const newLeaseCounts = () => ({
 
 export const newForwardCounts = () => ({ forwarded: 0, lost: 0, served: 0 })
 
-export const newQueryCounts = () => ({ open: 0, seconds: new Distribution() })
-
 export type Counts = ReturnType<typeof openCounts>
 
 export const openCounts = () => ({
@@ -38,10 +28,10 @@ export const openCounts = () => ({
   /** Of the imports that run in this process: rows of files, and failed imports. */
   imports: { rows: 0, failed: 0 },
   queries: {
-    reads: newQueryCounts(),
-    searches: newQueryCounts(),
-    commits: newQueryCounts(),
-    background: newQueryCounts(),
+    reads: new Distribution(),
+    searches: new Distribution(),
+    commits: new Distribution(),
+    background: new Distribution(),
   },
   readWaits: { roles: new Distribution(), versions: new Distribution(), sessions: new Distribution() },
   caches: { bodies: newHits(), places: newHits(), roles: newHits(), sessions: newHits(), states: newHits() },
@@ -75,9 +65,6 @@ export function countFamilies({
   caches,
 }: Counts): Family[] {
   const took = requests.all()
-  const pools = labelledBy('pool', queries)
-  const of = <T>(part: (one: Counts['queries']['reads']) => T) =>
-    pools.map(([pool, one]): WithLabels<T> => [pool, part(one)])
   const lookups = Object.entries(caches).flatMap(([cache, { hits, misses }]): WithLabels<number>[] => [
     [{ cache, result: 'hit' }, hits],
     [{ cache, result: 'miss' }, misses],
@@ -100,15 +87,10 @@ export function countFamilies({
     counter('forwarded_commands_total', 'Commands forwarded to their home process.', forwards.forwarded),
     counter('forwards_lost_total', 'Forwarded commands without a reply: the home was lost.', forwards.lost),
     counter('served_commands_total', 'Commands executed for other processes.', forwards.served),
-    gauge(
-      'postgres_queries_open',
-      'Queries that wait for a connection or an answer.',
-      of(({ open }) => open),
-    ),
     histogram(
       'postgres_query_duration_seconds',
       'Query time with the wait for a connection.',
-      of(({ seconds }) => seconds),
+      labelledBy('pool', queries),
     ),
     histogram('read_wait_seconds', waits, labelledBy('batch', readWaits)),
     counter('cache_requests_total', 'Cache lookups by result.', lookups),

@@ -37,11 +37,11 @@ export function openDatabase(config: Config, counts?: Counts['queries']): Databa
     retries: true,
     maxStatementCharacters,
     settings: indexPlans,
-    counts: counts?.reads,
+    durations: counts?.reads,
   }
   const reads = openPool({ ...readPool, connections: Math.max(1, readConnections - 1) })
   const expensive = readConnections > 1 ? openPool({ ...readPool, connections: 1 }) : reads
-  const searches = openPool({ ...readPool, ...searchPool, counts: counts?.searches })
+  const searches = openPool({ ...readPool, ...searchPool, durations: counts?.searches })
   // With more memory, Postgres merges rows into the index of words faster.
   const indexing = openPool({ ...readPool, connections: 1, settings: { ...indexPlans, work_mem: '32MB' } })
   const exports = openPool({ ...server, ...exportPool })
@@ -50,7 +50,7 @@ export function openDatabase(config: Config, counts?: Counts['queries']): Databa
     statementMs: config.commitTimeoutMs,
     maxStatementCharacters,
     settings: { ...indexPlans, lock_timeout: `${config.lockTimeoutMs}ms` },
-    counts: counts?.commits,
+    durations: counts?.commits,
   }
   const commits = openPool({ ...commitPool, connections: config.commitSlots })
   const commitsApart = openPool({ ...commitPool, connections: 1 })
@@ -59,7 +59,7 @@ export function openDatabase(config: Config, counts?: Counts['queries']): Databa
     connections: config.backgroundConnections,
     statementMs: config.backgroundTimeoutMs,
     settings: customPlans,
-    counts: counts?.background,
+    durations: counts?.background,
   })
   const pools = { reads, expensive, searches, indexing, exports, commits, commitsApart, background }
   return {

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { Stream } from 'node:stream'
 import type { Sql, TransactionSql } from 'postgres'
-import { newQueryCounts } from '../metrics/counts.ts'
+import type { Distribution } from '../metrics/family.ts'
 import {
   connectionError,
   errorCode,
@@ -15,7 +15,6 @@ import { sendAlone, withoutHoles } from './workarounds.ts'
 
 const tickMs = 100
 const readOnly = '25006'
-const uncounted = newQueryCounts()
 
 interface PendingQuery {
   limitMs: number
@@ -99,7 +98,8 @@ interface Query extends PromiseLike<unknown[]> {
 export interface QueryOptions {
   idleTimeouts: IdleTimeouts
   retries?: boolean
-  counts?: ReturnType<typeof newQueryCounts>
+  /** The duration of each query is added, with its wait for a connection. */
+  durations?: Distribution
 }
 type Options = QueryOptions & {
   isPooled: boolean
@@ -166,18 +166,16 @@ function onSend<Q extends Query>(query: Q, options: Options, again?: () => Query
 
 function track(query: Query, options: Options, again?: () => Query): void {
   const { resolve, reject } = query
-  const { idleTimeouts, limitMs, onStandby, statements, counts = uncounted } = options
+  const { idleTimeouts, limitMs, onStandby, statements, durations } = options
   const began = performance.now()
   let isOver = false
   const isFirstEnd = () => {
     endLimit()
     if (isOver) return false
-    counts.open--
-    counts.seconds.addSince(began)
+    durations?.addSince(began)
     statements?.ended(query as never)
     return (isOver = true)
   }
-  counts.open++
   query.resolve = (rows) => {
     // COPY ends with its stream.
     if (rows instanceof Stream) resolve(rows.once('close', isFirstEnd))

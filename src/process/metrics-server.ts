@@ -50,20 +50,15 @@ export async function serveMetrics(config: Config, shutdown: Shutdown, readAll: 
   })
 }
 
-export function serviceFamilies({ actors, config, counts, subscriptions }: Services): Family[] {
-  const { known, waiting, deepest, stateBytes, leases } = actors.load()
+export function serviceFamilies({ actors, counts, subscriptions }: Services): Family[] {
+  const { waiting, deepest, stateBytes } = actors.load()
   const open = subscriptions.inProgress()
   const { streams, events, seconds } = subscriptions.lags.worst()
-  const { readConnections: reads, commitSlots: commits, backgroundConnections: background } = config
-  const pools = labelledBy('pool', { reads, commits, background })
   return [
     ...countFamilies(counts),
-    gauge('postgres_connections', 'Connection limit of each pool.', pools),
     gauge('waiting_commands', 'Commands that wait or run.', waiting),
     gauge('mailbox_depth_commands', 'Commands in the fullest mailbox.', deepest),
-    gauge('actors', 'Projects whose actor is in memory.', known),
     gauge('actor_state_bytes', 'Approximate memory of all actors.', stateBytes),
-    gauge('leases_held', 'Leases that this process holds.', leases),
     gauge('streams_open', 'Open streams of server-sent events.', streams),
     gauge('followers_open', 'Open streams and long polls.', open),
     ...lagFamilies('stream', events, seconds),
@@ -83,12 +78,10 @@ export function openProcessFamilies(): () => Family[] {
   const startedAt = Date.now() / 1_000 - process.uptime()
   return () => {
     const { user, system } = process.cpuUsage()
-    const { rss, heapUsed, external } = process.memoryUsage()
     const cpu = labelledBy('mode', { user: user / 1e6, system: system / 1e6 })
     return [
       counter('process_cpu_seconds_total', 'CPU time.', cpu),
-      gauge('process_resident_memory_bytes', 'Resident memory.', rss),
-      gauge('process_heap_bytes', 'JavaScript heap and external memory of its objects.', heapUsed + external),
+      gauge('process_resident_memory_bytes', 'Resident memory.', process.memoryUsage.rss()),
       gauge('process_start_time_seconds', 'Start time of the process, in seconds since 1970.', startedAt),
       histogram('event_loop_delay_seconds', `Delay of a timer that is due every ${timerMs} ms.`, delays),
     ]
