@@ -53,7 +53,7 @@ export const verify = (services: Services) =>
     errors: [badMailToken(), noMail(), tooLarge(signInBodyBytes)],
   })
 
-export const resend = (services: Services) =>
+export const resendVerification = (services: Services) =>
   accountCommand('email.resend', {
     ...withOperation('resendVerification'),
     about: "Sends a mail to the caller's address. The number of mails to one address in an hour is limited.",
@@ -74,7 +74,7 @@ export const resend = (services: Services) =>
   })
 
 /** Queues a job for every address, so that neither the response nor its time shows whether an account exists. */
-export const forgot = (services: Services) =>
+export const forgotPassword = (services: Services) =>
   accountCommand('password.forgot', {
     ...withOperation('forgotPassword'),
     ...open,

@@ -4,7 +4,7 @@ import type { RouteBuilders } from '../../src/http/route-builders.ts'
 import { invalidToken } from '../../src/responses/errors.ts'
 import { respondWithJson } from '../../src/responses/reply.ts'
 import type { Services } from '../../src/services.ts'
-import { forgot, resend, reset, verify } from './mail.ts'
+import { forgotPassword, resendVerification, reset, verify } from './mail.ts'
 import { deleteMe, signOut, signOutEverywhere, updateMe } from './own-account.ts'
 import { accountById } from './queries.ts'
 import { login, register } from './sign-in.ts'
@@ -19,7 +19,9 @@ export function accountRoutes(
     .post(...accountRoute('/register', register(services), 'Register an account'))
     .post(...accountRoute('/login', login(services), 'Sign in'))
     .post(...accountRoute('/email/verify', verify(services), 'Verify an email address'))
-    .post(...accountRoute('/password/forgot', forgot(services), 'Request a mail to reset the password'))
+    .post(
+      ...accountRoute('/password/forgot', forgotPassword(services), 'Request a mail to reset the password'),
+    )
     .post(...accountRoute('/password/reset', reset(services), 'Reset the password'))
   const reads = new Elysia().use(callerGuard).get(...queryRoute('/me', getMe(services), 'Who am I'))
   const writes = new Elysia()
@@ -28,7 +30,7 @@ export function accountRoutes(
     .delete(...accountRoute('/me', deleteMe(services), 'Delete my account'))
     .post(...accountRoute('/logout', signOut(services), 'Sign out'))
     .post(...accountRoute('/logout-all', signOutEverywhere(services), 'Sign out everywhere'))
-    .post(...accountRoute('/email/resend', resend(services), 'Send the verification mail again'))
+    .post(...accountRoute('/email/resend', resendVerification(services), 'Send the verification mail again'))
   return new Elysia({ prefix: '/auth' }).use(open).use(reads).use(writes)
 }
 

@@ -44,7 +44,7 @@ import {
   type ReportLine,
   reportLineView,
 } from './schema.ts'
-import { emptyFile, endedEarly, stalled, tooLate, zipArchive } from './upload/file.ts'
+import { emptyFile, endedEarly, uploadStalled, uploadTooLate, zipArchive } from './upload/file.ts'
 import { fileMissing, mappingNotJson, mappingTooLong, notForm, sourceMissing } from './upload/form.ts'
 import { codingNotSupported, openStartImport, uploadLimit } from './upload/start.ts'
 
@@ -99,7 +99,7 @@ function startHooks({ importBytes, bodyTimeoutMs }: Config) {
       fileMissing(),
       endedEarly(),
     ],
-    ...[invalidIdempotencyKey(), tooLarge(importBytes), stalled(bodyTimeoutMs), tooLate()],
+    ...[invalidIdempotencyKey(), tooLarge(importBytes), uploadStalled(bodyTimeoutMs), uploadTooLate()],
     ...[
       codingNotSupported(),
       importActive(active),

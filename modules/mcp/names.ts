@@ -1,7 +1,7 @@
 import { canonicalId, isIdInAnyCase } from '../../src/id-format.ts'
 import { editNames } from '../../src/model/fields.ts'
 import { nearest } from '../../src/schema/nearest.ts'
-import { caseless, oneForm } from '../../src/schema/text.ts'
+import { caseless, visualForm } from '../../src/schema/text.ts'
 import { namedFields, userFields } from '../tasks/schema.ts'
 import { type Call, cursorOf, withQuery } from './call.ts'
 import { ToolError } from './tool.ts'
@@ -143,8 +143,8 @@ function idOf(noun: Kind, given: string, rows: NamedRow[], path = ''): string {
     const message = `${path}A name cannot be looked up, because the list has ${maxRows} rows or more`
     throw new ToolError(400, message, 'Pass the id in place of the name')
   }
-  const wanted = caseless(oneForm(given))
-  const hasName = (names: string[] = []) => names.some((name) => caseless(oneForm(name)) === wanted)
+  const wanted = caseless(visualForm(given))
+  const hasName = (names: string[] = []) => names.some((name) => caseless(visualForm(name)) === wanted)
   const own = rows.filter(({ ownNames }) => hasName(ownNames))
   const isEmail = given.includes('@') && rows.some(({ ownNames }) => ownNames)
   const found = own.length > 0 || isEmail ? own : rows.filter(({ names }) => hasName(names))

@@ -45,7 +45,7 @@ export const ListTasksQuery = Type.Object(
 )
 
 export const asOfNeedsProject = () => badRequest('asOf needs a projectId: each project has its own versions')
-export const searchOfPast = () => badRequest('q cannot be combined with asOf')
+export const asOfWithSearch = () => badRequest('q cannot be combined with asOf')
 const positionNeedsProject = () =>
   badRequest('sort=position needs a projectId: each project has its own order')
 const needsProject = (name: string) =>
@@ -53,7 +53,7 @@ const needsProject = (name: string) =>
 
 export const badListQuery = () => [
   ...[badUser('assigneeId'), badBlocks(), badClaimedBy()],
-  ...[asOfNeedsProject(), positionNeedsProject(), needsProject('externalId'), searchOfPast()],
+  ...[asOfNeedsProject(), positionNeedsProject(), needsProject('externalId'), asOfWithSearch()],
   ...searchTextErrors(),
 ]
 
@@ -86,7 +86,7 @@ export function readTaskFilter(
   query: Query,
   { userId, token }: Pick<Caller, 'userId' | 'token'>,
 ): TaskFilter {
-  if (query.q !== undefined && query.asOf !== undefined) throw searchOfPast()
+  if (query.q !== undefined && query.asOf !== undefined) throw asOfWithSearch()
   const found: Parameters<Read>[0] = { is: {}, bounds: [], others: [] }
   let custom: FieldParameter[] | undefined
   for (const name in query) {

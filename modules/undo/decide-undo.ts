@@ -1,6 +1,6 @@
 import type { MemberRow, TaskRow } from '../../drizzle/rows.ts'
-import { evolve, type ProjectState, type State } from '../../src/actor/state.ts'
-import { mapInOrder, prefixed, rejectReinvited } from '../../src/batch/map-in-order.ts'
+import { applyEvent, type ProjectState, type State } from '../../src/actor/state.ts'
+import { mapInOrder, withPrefix, rejectReinvited } from '../../src/batch/map-in-order.ts'
 import type { RuleContext } from '../../src/commands/command.ts'
 import { checkRow } from '../../src/commands/decide.ts'
 import type { ProjectCaller } from '../../src/identity/rights.ts'
@@ -32,7 +32,7 @@ export function decideUndo(state: ProjectState, context: RuleContext, undo: Undo
   const changes: EventDraft[] = []
   const apply = (seq: number, change: EventDraft) => {
     checkRow(fork, change)
-    evolve(fork, change)
+    applyEvent(fork, change)
     changes.push({ ...change, undoes: seq })
   }
   forEachEvent(events, (event) => {
@@ -59,7 +59,7 @@ export function authorizeUndo(projectCaller: ProjectCaller, events: LoggedEvent[
 
 const forEachEvent = <R>(events: LoggedEvent[], handle: (event: LoggedEvent) => R): R[] =>
   mapInOrder(events, handle, (n, error) =>
-    events.length === 1 || error instanceof UndoConflict ? error : prefixed(`Seq ${events[n]!.seq}`, error),
+    events.length === 1 || error instanceof UndoConflict ? error : withPrefix(`Seq ${events[n]!.seq}`, error),
   )
 
 const accountDeleted = () => conflict('The account of this member was deleted')

@@ -11,7 +11,7 @@ export const maxParameters = 20
 export const maxCharacters = 4_000
 
 /** The parameters that a view does not store. */
-export const fixed = ['projectId', 'cursor', 'asOf']
+export const unstoredParameters = ['projectId', 'cursor', 'asOf']
 
 /** In a view, numbers are texts, as in a URL. */
 function asText(schema: TSchema): TSchema {
@@ -24,7 +24,7 @@ function asText(schema: TSchema): TSchema {
 
 const parameters = Object.fromEntries(
   Object.entries<TSchema>(ListTasksQuery.properties).flatMap(([name, schema]) =>
-    fixed.includes(name) ? [] : [[name, asText(schema)]],
+    unstoredParameters.includes(name) ? [] : [[name, asText(schema)]],
   ),
 )
 

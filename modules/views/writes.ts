@@ -1,7 +1,7 @@
 import { inProject } from '../../src/commands/command.ts'
 import { creation, deletion, update } from '../../src/commands/row-commands.ts'
 import { taskListView } from './entity.ts'
-import { CreateView, UpdateView, fixed, maxCharacters } from './schema.ts'
+import { CreateView, UpdateView, unstoredParameters, maxCharacters } from './schema.ts'
 import type { ViewRow } from '../../drizzle/rows.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
 import type { Caller } from '../../src/identity/rights.ts'
@@ -18,7 +18,7 @@ const queryTooLong = () =>
 /** Returns the query if the list of tasks accepts it now. @throws HttpError 400 that names the parameter */
 function checkedQuery(state: ProjectState, caller: Caller, given: object): Query {
   const query = given as Query
-  const name = fixed.find((one) => one in query)
+  const name = unstoredParameters.find((one) => one in query)
   if (name) throw notInViews(name)
   const length = Object.entries(query).reduce((sum, [key, value]) => sum + key.length + value.length, 0)
   if (length > maxCharacters) throw queryTooLong()

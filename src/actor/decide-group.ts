@@ -15,7 +15,7 @@ import type { Reply } from '../responses/reply.ts'
 import { outcomeUnknown, HttpError } from '../responses/errors.ts'
 import { hasLoaded } from './preload.ts'
 import type { QueuedCommand } from './queued-command.ts'
-import { evolve, type State } from './state.ts'
+import { applyEvent, type State } from './state.ts'
 
 /** The part of an actor that a commit uses. `state` is set to null when it is out of date. */
 export interface StatefulActor {
@@ -104,7 +104,7 @@ function decideNew(decision: GroupDecision, command: QueuedCommand): unknown {
   if (isProvisional && guard && !decision.records) throw new Error(keyNotFound)
   decision.isApplying = true
   for (const change of changes) {
-    const { version } = evolve(stateOf(states, change.projectId), change)
+    const { version } = applyEvent(stateOf(states, change.projectId), change)
     unit.events.push(eventOf(change, version, command.caller.userId, clock.now, batch))
   }
   decision.isApplying = false

@@ -198,7 +198,7 @@ export class State {
   }
 }
 
-export function evolve(state: State, change: EventDraft): State {
+export function applyEvent(state: State, change: EventDraft): State {
   const { type, entity, entityId, unlogged } = change
   state.version++
   state.lastEventId = change.id

@@ -23,7 +23,7 @@ export const tooManyOfAccount = () => tooManyRequests('Too many requests of this
 export const writesIn = ({ headers }: Request): number =>
   Math.max(1, Number(headers.get('content-length')) / bytesOfWrite || 0)
 
-export const slotsOf = (writes: number): number => Math.ceil(writes / writesOfRequest)
+export const slotsForWrites = (writes: number): number => Math.ceil(writes / writesOfRequest)
 
 /** While several accounts are active, limits the requests in progress of each account. Further requests wait. */
 export class Scheduler extends FairQueue {
@@ -44,14 +44,14 @@ export class Scheduler extends FairQueue {
 
   override acquire(accountId: string, writes = 1): Permit | Promise<Permit> {
     if (accountId !== this.lastAccountId) this.changeAccount(accountId)
-    return super.acquire(accountId, slotsOf(writes))
+    return super.acquire(accountId, slotsForWrites(writes))
   }
 
   /** Sends the response to a rejected request, and then pauses its slots. Rejections without a permit may wait for slots. */
   reject(request: Request, response: Response, permit?: Permit): Response | Promise<Response> {
     if (permit) permit.release(this.isShared() ? rejectionMs : 0)
     else {
-      const own = this.anonymous.acquire('', slotsOf(writesIn(request)))
+      const own = this.anonymous.acquire('', slotsForWrites(writesIn(request)))
       if (own instanceof Promise) return this.rejectLater(request, response, own)
       own.release(rejectionMs)
     }

@@ -1,8 +1,8 @@
 import { type Static, Type } from '@sinclair/typebox'
 import type { Preload } from '../actor/preload.ts'
-import { evolve, type ProjectState } from '../actor/state.ts'
+import { applyEvent, type ProjectState } from '../actor/state.ts'
 import { type Command, command, inProject, type RuleContext } from '../commands/command.ts'
-import { clientIdIn, decide, shownRow } from '../commands/decide.ts'
+import { clientIdIn, decide, responseRow } from '../commands/decide.ts'
 import { declaredPreload, personIn } from '../commands/execute.ts'
 import { claimEnded, type IfClaim, requireClaim } from '../commands/if-claim.ts'
 import type { LookupResults } from '../commands/request.ts'
@@ -195,13 +195,13 @@ function decideOperations(
     const subject = subjectOf(kind, input)
     const person = context.lookupResults?.people[n] ?? rowNamed(names, subjectOf(kind, rawInput))?.person
     const before = subject === undefined ? undefined : trial.row(kind.noun, subject)
-    const shown = shownRow(trial, kind.noun, before, context.now)
+    const shown = responseRow(trial, kind.noun, before, context.now)
     const decision = decide(kind.command, trial, contextOf(context, person, ifMatch), input)
     if (kind.command.emptyReply && decision.answer === undefined) throw conflict(kind.command.emptyReply)
     const shownBy = personIn(trial, shown, person)
     if (was) requireWas(shown && definitionOf(kind.noun).view.of(shown as never, shownBy), was)
     rejectReinvited(removedMembers, decision.changes, reinvited)
-    for (const change of decision.changes) evolve(trial, change)
+    for (const change of decision.changes) applyEvent(trial, change)
     changes.push(...decision.changes)
     const id = (decision.answer as { id: string } | undefined)?.id ?? subject!
     if (as !== undefined) names.set(as, { id, person })

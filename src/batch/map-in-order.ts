@@ -2,9 +2,9 @@ import type { EventDraft } from '../model/events.ts'
 import { type ErrorDetails, HttpError } from '../responses/errors.ts'
 
 export const operationError = (n: number, error: HttpError): HttpError =>
-  prefixed(`operations[${n}]`, error, { operation: n })
+  withPrefix(`operations[${n}]`, error, { operation: n })
 
-export const prefixed = (
+export const withPrefix = (
   name: string,
   { status, message, headers, details }: HttpError,
   more?: ErrorDetails,

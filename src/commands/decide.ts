@@ -41,12 +41,12 @@ export function decide<Input extends object, Row>(
   for (const change of decision.changes)
     if (change.entity === entity) checkRow(change.projectId === state.projectId ? state : destination, change)
   const after = stateAfter(destination, decision.changes)
-  decision.answer = shownRow(after, entity, decision.answer, context.now)
+  decision.answer = responseRow(after, entity, decision.answer, context.now)
   return decision
 }
 
 /** Returns a row as responses show it: without references to deleted rows, and without a claim that has ended. */
-export function shownRow<R>(state: CheckedState, entity: Entity, row: R, now: string): R {
+export function responseRow<R>(state: CheckedState, entity: Entity, row: R, now: string): R {
   if (!row || isPlainRow(entity, row)) return row
   return hideDeletedReferences(state, entity, withoutEndedClaim(row, now))
 }

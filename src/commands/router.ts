@@ -13,8 +13,8 @@ import { notFound, outcomeUnknown, HttpError } from '../responses/errors.ts'
 import type { Reply } from '../responses/reply.ts'
 import { type Home, Placement } from '../routing/placement.ts'
 import { RpcClient, ConnectionLost } from '../routing/rpc-client.ts'
-import { RpcServer, toRefusal } from '../routing/rpc-server.ts'
-import type { Peer, Refusal, RpcRequest, RpcResponse } from '../routing/rpc.ts'
+import { RpcServer, toRpcError } from '../routing/rpc-server.ts'
+import type { Peer, RpcError, RpcRequest, RpcResponse } from '../routing/rpc.ts'
 import { secretsIn } from '../setting-values.ts'
 import { readTraceparent } from '../tracing/tracing.ts'
 import type { Command } from './command.ts'
@@ -103,7 +103,7 @@ export function openRoute(
 /** The lost process may have committed the command, so an error of the retry does not mean that nothing was written. */
 const asUnknown = () => Promise.reject(outcomeUnknown())
 
-function rejectionOf({ status, message, headers, details }: Refusal): HttpError {
+function rejectionOf({ status, message, headers, details }: RpcError): HttpError {
   // The previous release sends this message also if the command may be committed.
   return message === 'The write timed out'
     ? outcomeUnknown()
@@ -234,7 +234,7 @@ export function openServe(dependencies: ServeDependencies) {
 
 function errorResponse(log: Log, error: unknown, traceparent?: string): RpcResponse {
   const httpError = toHttpError(error)
-  if (httpError) return toRefusal(httpError)
+  if (httpError) return toRpcError(httpError)
   const trace_id = readTraceparent(traceparent ?? null)?.traceId
   log.error({ err: error, trace_id }, 'a command from another process failed')
   return { kind: 'failed' }

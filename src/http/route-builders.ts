@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import type { Expensive } from '../admission/expensive.ts'
-import { slotsOf } from '../admission/scheduler.ts'
+import { slotsForWrites } from '../admission/scheduler.ts'
 import type { AccountCommand, Command, WriteDefinition } from '../commands/command.ts'
 import { readIfClaim } from '../commands/if-claim.ts'
 import { pathFields, bodyFields } from '../commands/input-fields.ts'
@@ -144,7 +144,7 @@ function openRunCommand<Input extends object, Row>(
     const charge = async () => {
       if (invitations > 0) await limits.takeInvitations(caller.userId, invitations)
       if (writes > 1) await limits.budgets?.writes.takeMore(caller, writes - 1)
-      if (!isSlow) await permit.grow(slotsOf(writes))
+      if (!isSlow) await permit.grow(slotsForWrites(writes))
       return execute(context, input)
     }
     return isSlow ? expensive.run(caller.userId, charge) : charge()

@@ -52,7 +52,8 @@ export interface TokenRights {
   isService?: true
 }
 
-export const highest = (some: Scope[]): Scope => some.reduce((a, b) => (scopeRank[b] > scopeRank[a] ? b : a))
+export const highestScope = (some: Scope[]): Scope =>
+  some.reduce((a, b) => (scopeRank[b] > scopeRank[a] ? b : a))
 
 export const scopeOfWrite = (minimum: Role | null): Scope =>
   minimum === 'ADMIN' || minimum === 'OWNER' ? 'admin' : 'write'

@@ -3,7 +3,7 @@ import type { Sql } from '../postgres/database.ts'
 import { byOrdinal } from '../postgres/row-order.ts'
 import { invalidToken } from '../responses/errors.ts'
 import { digestOfToken, isApiToken } from './api-tokens.ts'
-import { type Caller, highest, type Scope } from './rights.ts'
+import { type Caller, highestScope, type Scope } from './rights.ts'
 import { unchecked, type CheckedSession, type Validity } from './validity.ts'
 
 /** A process records the use of a token at most once in this time. */
@@ -63,7 +63,7 @@ interface TokenRow {
 }
 
 function callerOf({ id, userId, scopes, projects, serviceProjectId }: TokenRow): Caller {
-  const scope = highest(scopes.split(' ') as Scope[])
+  const scope = highestScope(scopes.split(' ') as Scope[])
   const some = projects?.split(' ') ?? null
   if (!serviceProjectId) return { userId, token: { id, scope, projects: some } }
   const own = some?.includes(serviceProjectId) === false ? [] : [serviceProjectId]

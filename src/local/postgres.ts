@@ -5,7 +5,7 @@ import { createRequire } from 'node:module'
 import { join, dirname } from 'node:path'
 import postgres from 'postgres'
 import { chownAll, type User } from './owner.ts'
-import { launch, type Launched, type Starting, run } from './process.ts'
+import { launch, type Launched, type StartOptions, run } from './process.ts'
 import { ensureRunning, type Server } from './server.ts'
 
 const settings = {
@@ -31,7 +31,11 @@ export const postgresIn = (dir: string): Server => ({
   probe: async (port) => asAdmin(await urlOf(dir, port), (sql) => sql`select 1`),
 })
 
-export async function startPostgres(dataDir: string, isShared: boolean, starting: Starting): Promise<string> {
+export async function startPostgres(
+  dataDir: string,
+  isShared: boolean,
+  starting: StartOptions,
+): Promise<string> {
   const dir = join(dataDir, 'postgres')
   const port = await ensureRunning(postgresIn(dir), starting, async () => {
     const cluster = await openCluster(dataDir, starting)
@@ -69,7 +73,7 @@ export type Cluster = { dir: string; postgres: string; runAs: RunAs }
 
 export const databaseName = 'docket'
 
-export async function openCluster(dataDir: string, { log, signal }: Starting): Promise<Cluster> {
+export async function openCluster(dataDir: string, { log, signal }: StartOptions): Promise<Cluster> {
   const dir = join(dataDir, 'postgres')
   const { initdb, postgres } = await findBinaries()
   const user = await serverUser(dir)

@@ -9,7 +9,7 @@ export const run = promisify(execFile)
 /** `takesLong`: the user should see the message immediately. */
 export type LogProgress = (message: string, takesLong?: boolean) => void
 
-export type Starting = { log: LogProgress; signal: AbortSignal }
+export type StartOptions = { log: LogProgress; signal: AbortSignal }
 
 export interface Launch {
   command: string[]

@@ -4,9 +4,9 @@ import { statSync, writeFileSync } from 'node:fs'
 import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { chownToFolderOwner } from './owner.ts'
-import { launch, type Launched, type Starting, run, type LogProgress } from './process.ts'
+import { launch, type Launched, type StartOptions, run, type LogProgress } from './process.ts'
 import { readOrCreate } from './secret.ts'
-import { ensureRunning, type Running, type Server } from './server.ts'
+import { ensureRunning, type RunningServer, type Server } from './server.ts'
 
 const settings = {
   bind: '127.0.0.1',
@@ -20,11 +20,11 @@ export const redisIn = (dir: string, password?: string): Server => ({
   name: 'Redis',
   dir,
   stopSignal: 'SIGTERM',
-  lastStart: async () => JSON.parse(await readFile(join(dir, 'server.json'), 'utf8')) as Running,
+  lastStart: async () => JSON.parse(await readFile(join(dir, 'server.json'), 'utf8')) as RunningServer,
   probe: (port) => probe(port, password),
 })
 
-export async function startRedis(dataDir: string, starting: Starting): Promise<string> {
+export async function startRedis(dataDir: string, starting: StartOptions): Promise<string> {
   const dir = join(dataDir, 'redis')
   await mkdir(dir, { recursive: true, mode: 0o700 })
   // The password is in a file, because every local user can read the arguments of processes.

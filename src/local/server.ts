@@ -1,23 +1,30 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { endLaunched, endServer, type Launched, logTail, isServerProcess, type Starting } from './process.ts'
+import {
+  endLaunched,
+  endServer,
+  type Launched,
+  logTail,
+  isServerProcess,
+  type StartOptions,
+} from './process.ts'
 import { until } from './wait.ts'
 
 const attempts = 5
 const readyTimeoutMs = 120_000
 
-export type Running = { pid: number; port: number }
+export type RunningServer = { pid: number; port: number }
 
 export interface Server {
   name: string
   dir: string
   stopSignal: NodeJS.Signals
-  lastStart(): Promise<Running>
+  lastStart(): Promise<RunningServer>
   probe(port: number): Promise<unknown>
 }
 
 export async function ensureRunning(
   server: Server,
-  { log, signal }: Starting,
+  { log, signal }: StartOptions,
   prepare: () => Promise<(port: number) => Launched>,
 ): Promise<number> {
   const port = (await attach(server, signal)) ?? (await start(server, await prepare(), signal))
@@ -68,7 +75,7 @@ export async function stop(server: Server): Promise<void> {
     throw new Error(`${server.name} (pid ${last.pid}) did not stop in time.`)
 }
 
-async function running(server: Server): Promise<Running | undefined> {
+async function running(server: Server): Promise<RunningServer | undefined> {
   const last = await server.lastStart().catch(() => undefined)
   return last && (await isServerProcess(last.pid, server.dir)) ? last : undefined
 }

@@ -4,7 +4,7 @@ import { access, mkdir, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { chownToFolderOwner } from './owner.ts'
 import { postgresIn, startPostgres } from './postgres.ts'
-import type { LogProgress, Starting } from './process.ts'
+import type { LogProgress, StartOptions } from './process.ts'
 import { NoRedisServer, redisIn, startRedis } from './redis.ts'
 import { stop } from './server.ts'
 import { until } from './wait.ts'
@@ -62,7 +62,7 @@ async function startIn(dir: string, options: LocalOptions): Promise<Local> {
   }
 }
 
-const startOptionalRedis = (dir: string, starting: Starting) =>
+const startOptionalRedis = (dir: string, starting: StartOptions) =>
   startRedis(dir, starting).then(
     (redisUrl) => ({ redisUrl }),
     (error: unknown) => {

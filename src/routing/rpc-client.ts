@@ -4,7 +4,7 @@ import type { Log } from '../logger.ts'
 import { unavailable } from '../responses/errors.ts'
 import {
   MessageBuffer,
-  deriveKeys,
+  channelKeys,
   authorizationHeader,
   newNonce,
   verifyWelcome,
@@ -40,7 +40,7 @@ export class RpcClient {
     private readonly options: RpcOptions,
     private readonly log: Log,
   ) {
-    this.keys = deriveKeys(options.secrets)
+    this.keys = channelKeys(options.secrets)
     this.timer.unref()
   }
 

@@ -11,7 +11,7 @@ import { ownAddress, ownMachine } from './own-address.ts'
 import {
   MessageBuffer,
   authenticate,
-  deriveKeys,
+  channelKeys,
   createWelcome,
   goodbye,
   type Peer,
@@ -43,7 +43,7 @@ export class RpcServer {
     private readonly log: Log,
   ) {
     this.timer.unref()
-    this.keys = deriveKeys(options.secrets)
+    this.keys = channelKeys(options.secrets)
     this.logRejected = throttle(1_000, (reason) => log.warn({ reason }, 'rejected an unauthenticated peer'))
     const { maxBytes: maxPayload } = options
     this.sockets = new WebSocketServer({ noServer: true, maxPayload, perMessageDeflate: false })
@@ -154,9 +154,9 @@ export class RpcServerConnection {
       const deadline = message[i] as number
       const respond = (response: RpcResponse) => this.respond(id, response)
       this.pending.add(id)
-      if (deadline <= now) respond(toRefusal(writeTimedOut()))
+      if (deadline <= now) respond(toRpcError(writeTimedOut()))
       else if (this.pending.size > this.options.maxPending)
-        respond(toRefusal(unavailable('Too many writes wait')))
+        respond(toRpcError(unavailable('Too many writes wait')))
       else requests.push({ payload: message[i + 1], deadline, respond })
     }
     try {
@@ -194,6 +194,6 @@ function encode(id: number, response: RpcResponse): SentResponse {
   return { head, body, bytes: Buffer.byteLength(head) + Buffer.byteLength(body) + overheadBytes }
 }
 
-export function toRefusal({ status, message, headers, details }: HttpError): RpcResponse {
+export function toRpcError({ status, message, headers, details }: HttpError): RpcResponse {
   return { kind: 'refusal', status, message, headers, details }
 }

@@ -31,7 +31,7 @@ export interface RpcRequest {
 }
 export type RequestHandler = (requests: RpcRequest[]) => void
 
-export type Refusal = {
+export type RpcError = {
   kind: 'refusal'
   status: ErrorStatus
   message: string
@@ -42,7 +42,7 @@ export type Refusal = {
 
 export type RpcResponse =
   | (Reply & { kind: 'reply' })
-  | Refusal
+  | RpcError
   /** Not started: the command is unknown, the server is closing, or the request is too large. */
   | { kind: 'unknown' }
   | { kind: 'failed' }
@@ -61,7 +61,7 @@ const nonceFormat = /^[\w-]{43}$/
 
 type Welcome = { proof: string; clock: number }
 
-export function deriveKeys(secrets: string[]): Buffer[] {
+export function channelKeys(secrets: string[]): Buffer[] {
   if (secrets.length === 0 || secrets.includes(''))
     throw new Error('JWT_SECRET must not be empty or contain an empty secret')
   return secrets.map((secret) => Buffer.from(hkdfSync('sha256', secret, '', 'docket channel', 32)))

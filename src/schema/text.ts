@@ -164,7 +164,7 @@ export function withoutNull(schema: TSchema): TSchema {
 }
 
 /** Two names look the same if these texts are equal: programs write `ü`, `Ⅳ` and spaces in several ways. */
-export const oneForm = (name: string): string => name.normalize('NFKC').trim()
+export const visualForm = (name: string): string => name.normalize('NFKC').trim()
 
 /** Two names are the same without regard to case if these texts are equal. */
 export const caseless = (name: string): string => name.normalize('NFC').toLowerCase()

@@ -2,14 +2,14 @@ import { expect, test } from 'bun:test'
 import {
   authenticate,
   authorizationHeader,
-  deriveKeys,
+  channelKeys,
   newNonce,
   verifyWelcome,
   createWelcome,
 } from '../../src/routing/rpc.ts'
 
 function shakeHands(ours: string[], theirs: string[], serverId = 'home-1') {
-  const [client, server] = [deriveKeys(ours), deriveKeys(theirs)]
+  const [client, server] = [channelKeys(ours), channelKeys(theirs)]
   const nonce = newNonce()
   const [received, key] = authenticate(server, 'home-1', authorizationHeader(client, serverId, nonce))
   expect(received).toBe(nonce)
@@ -47,11 +47,11 @@ test('rejects a client that shares no secret with the server, or that expects an
 })
 
 test('rejects an empty or missing secret', () => {
-  for (const secrets of [[], [''], [current, '']]) expect(() => deriveKeys(secrets)).toThrow('secret')
+  for (const secrets of [[], [''], [current, '']]) expect(() => channelKeys(secrets)).toThrow('secret')
 })
 
 test('rejects an Authorization header that is truncated, changed or of another protocol', () => {
-  const keys = deriveKeys([current])
+  const keys = channelKeys([current])
   const header = authorizationHeader(keys, 'home-1', newNonce())
   const [scheme, nonce, proof] = header.split(' ')
   const wrong = [
@@ -71,7 +71,7 @@ test('rejects an Authorization header that is truncated, changed or of another p
 })
 
 test("rejects a welcome message that was changed, belongs to another handshake, or repeats the client's own proof", () => {
-  const keys = deriveKeys([current])
+  const keys = channelKeys([current])
   const nonce = newNonce()
   const header = authorizationHeader(keys, 'home-1', nonce)
   const welcome = createWelcome(authenticate(keys, 'home-1', header)[1], 'home-1', nonce, 42)
@@ -82,5 +82,5 @@ test("rejects a welcome message that was changed, belongs to another handshake, 
   for (const changed of [{ clock: 43 }, { proof: reflected }, { proof: undefined }])
     expect(() => verify(changed)).toThrow('another process answers')
   expect(() => verify({}, keys, newNonce())).toThrow('another process answers')
-  expect(() => verify({}, deriveKeys([old]))).toThrow('another process answers')
+  expect(() => verify({}, channelKeys([old]))).toThrow('another process answers')
 })

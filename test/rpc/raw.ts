@@ -4,7 +4,7 @@ import {
   authenticate,
   authorizationHeader,
   createWelcome,
-  deriveKeys,
+  channelKeys,
   newNonce,
 } from '../../src/routing/rpc.ts'
 import { secret } from './pair.ts'
@@ -28,11 +28,11 @@ function readRaw(socket: WebSocket) {
 }
 
 export const authorization = (secrets: string[], serverId = 'home-1') =>
-  authorizationHeader(deriveKeys(secrets), serverId, newNonce())
+  authorizationHeader(channelKeys(secrets), serverId, newNonce())
 
 /** The valid welcome of the process `id` to a client with this Authorization header. */
 export function welcomeTo(header: string, id = 'home-1'): string {
-  const [nonce, key] = authenticate(deriveKeys([secret]), id, header)
+  const [nonce, key] = authenticate(channelKeys([secret]), id, header)
   return JSON.stringify(createWelcome(key, id, nonce, performance.now()))
 }
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { batchProject } from '../../modules/commands.ts'
 import { createTask, updateTask } from '../../modules/tasks/commands.ts'
-import { evolve } from '../../src/actor/state.ts'
+import { applyEvent } from '../../src/actor/state.ts'
 import { busy, editor, project, task, viewer } from './events.ts'
 import { ruleOf, contextOf, folded, when, errorOf } from './given.ts'
 
@@ -16,9 +16,9 @@ test('each operation sees the changes of the previous operations, as if they wer
   const together = batch([{ ...create, as: 'new' }, { ...finish, id: '#new' }, finish])(state, context)
   const alone = folded(busy)
   const first = ruleOf(createTask, { projectId: project.id, title: 'Plate' })(alone, sameContext)
-  evolve(alone, first.changes[0]!)
+  applyEvent(alone, first.changes[0]!)
   const second = ruleOf(updateTask, { id: first.changes[0]!.entityId, status: 'DONE' })(alone, sameContext)
-  evolve(alone, second.changes[0]!)
+  applyEvent(alone, second.changes[0]!)
   const third = ruleOf(updateTask, { id: task.id, status: 'DONE' })(alone, sameContext)
   expect(together.changes).toEqual([...first.changes, ...second.changes, ...third.changes])
   expect(together.isBatch).toBeTrue()

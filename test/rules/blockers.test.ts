@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import type { TaskRow } from '../../drizzle/rows.ts'
 import { blockers } from '../../modules/tasks/blockers.ts'
 import { updateTask } from '../../modules/tasks/commands.ts'
-import { evolve, type State } from '../../src/actor/state.ts'
+import { applyEvent, type State } from '../../src/actor/state.ts'
 import { upTo } from '../races/pair.ts'
 import { editor, eventOf, projectId, staffed, taskCreated, taskOf } from './events.ts'
 import { contextOf, errorOf, folded, ruleOf } from './given.ts'
@@ -17,7 +17,7 @@ function projectOf(...tasks: TaskRow[]): State {
   const state = folded(staffed)
   const fact = blockers.create(projectId)
   state.facts.set(blockers as never, fact)
-  for (const task of tasks) evolve(state, taskCreated(task))
+  for (const task of tasks) applyEvent(state, taskCreated(task))
   return state
 }
 const block = (id: string, fields: object) => ruleOf(updateTask, { id, ...fields })
@@ -41,11 +41,11 @@ test('a rule sees the blockers that earlier events of its batch have set, and a 
   const cycle = 'blockedByIds must not form a cycle: #1 "A" is blocked by #2 "B", which is blocked by #1 "A"'
   expect(errorIn(state, 'a', ids('b'))).toEqual({ status: 409, message: cycle })
   const fork = state.fork()
-  evolve(fork, eventOf('task.updated', 'task', b, { ...b, blockedByIds: null }))
+  applyEvent(fork, eventOf('task.updated', 'task', b, { ...b, blockedByIds: null }))
   expect(errorIn(fork, 'a', ids('b'))).toBeUndefined()
   expect(errorIn(state, 'a', ids('b'))).toMatchObject({ status: 409 })
-  evolve(state, eventOf('task.deleted', 'task', b, null))
-  evolve(state, taskCreated(named('c', 3, ids('b'))))
+  applyEvent(state, eventOf('task.deleted', 'task', b, null))
+  applyEvent(state, taskCreated(named('c', 3, ids('b'))))
   expect(errorIn(state, 'a', ids('c'))).toBeUndefined()
 })
 

@@ -3,7 +3,7 @@ import { dependents } from '../../modules/tasks/blockers.ts'
 import type { EventDraft } from '../../src/model/events.ts'
 import type { Decision } from '../../src/log/rule.ts'
 import { fold, emptyContents } from '../support/fold.ts'
-import { evolve, type ProjectState, State } from '../../src/actor/state.ts'
+import { applyEvent, type ProjectState, State } from '../../src/actor/state.ts'
 import type { Command, RuleContext } from '../../src/commands/command.ts'
 import { decide } from '../../src/commands/decide.ts'
 import { HttpError } from '../../src/responses/errors.ts'
@@ -37,7 +37,7 @@ export function contextOf(userId: string): RuleContext {
 export function folded(events: EventDraft[], id = projectId): State {
   const state = new State(id)
   state.facts.set(dependents as never, dependents.create(id))
-  return events.reduce(evolve, state)
+  return events.reduce(applyEvent, state)
 }
 
 export function withLoadedChildren(events: EventDraft[]): State {

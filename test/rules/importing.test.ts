@@ -3,7 +3,7 @@ import { importRows } from '../../modules/imports/command/import-rows.ts'
 import type { ImportOperation } from '../../modules/imports/command/operations.ts'
 import { blockers } from '../../modules/tasks/blockers.ts'
 import { externalIds } from '../../modules/tasks/external-ids.ts'
-import { evolve } from '../../src/actor/state.ts'
+import { applyEvent } from '../../src/actor/state.ts'
 import type { EventDraft } from '../../src/model/events.ts'
 import { newId } from '../../src/ids.ts'
 import { upTo } from '../races/pair.ts'
@@ -18,7 +18,7 @@ const rowA = taskOf({ id: a, externalId: 'A' })
 function given(...events: EventDraft[]) {
   const state = folded(staffed)
   for (const kind of [externalIds, blockers]) state.facts.set(kind as never, kind.create(projectId))
-  for (const event of events) evolve(state, event)
+  for (const event of events) applyEvent(state, event)
   return state
 }
 

@@ -4,7 +4,7 @@ import { orderFact, type WantedOrder } from '../../modules/order/load.ts'
 import { Order } from '../../modules/order/order.ts'
 import { createTask, updateTask } from '../../modules/tasks/commands.ts'
 import { task } from '../../modules/tasks/entity.ts'
-import { evolve } from '../../src/actor/state.ts'
+import { applyEvent } from '../../src/actor/state.ts'
 import type { EventDraft } from '../../src/model/events.ts'
 import { FactNeeded } from '../../src/model/facts.ts'
 import { owner, projectCreated, projectId } from './events.ts'
@@ -80,7 +80,7 @@ export function openBoard() {
   function send(command: typeof createTask | typeof updateTask, input: object, place: Place): EventDraft[] {
     const changes = run(command, input)
     for (const [n, change] of changes.entries()) {
-      evolve(state, change)
+      applyEvent(state, change)
       const isLast = n === changes.length - 1
       if (isLast) placeInList(change.entityId, place)
       expectInOrder(change.entityId, isLast ? undefined : changes.at(-1)!.entityId)

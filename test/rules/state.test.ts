@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { model } from '../../modules/modules.ts'
 import type { MemberRow } from '../../drizzle/rows.ts'
 import { updateTask } from '../../modules/tasks/commands.ts'
-import { evolve, State } from '../../src/actor/state.ts'
+import { applyEvent, State } from '../../src/actor/state.ts'
 import { type EventDraft, diff } from '../../src/model/events.ts'
 import {
   busy,
@@ -70,9 +70,9 @@ test('events applied to a fork change the fork and not the original state', () =
   const property = fc.property(histories, histories, histories, (first, second, third) => {
     const state = folded([...busy, ...first])
     const before = contentOf(state)
-    const fork = second.reduce(evolve, state.fork())
+    const fork = second.reduce(applyEvent, state.fork())
     const forked = contentOf(fork)
-    const further = third.reduce(evolve, fork.fork())
+    const further = third.reduce(applyEvent, fork.fork())
     expect(contentOf(state)).toEqual(before)
     expect(contentOf(fork)).toEqual(forked)
     expect(forked).toEqual(contentOf(folded([...busy, ...first, ...second])))
@@ -85,7 +85,7 @@ test('a rule sees the events that were applied to its fork', () => {
   const state = folded(busy)
   const fork = state.fork()
   const change = (title: string) => ruleOf(updateTask, { id: task.id, title })
-  evolve(fork, change('Redraw')(fork, contextOf(owner)).changes[0]!)
+  applyEvent(fork, change('Redraw')(fork, contextOf(owner)).changes[0]!)
   expect(change('Redraw')(fork, contextOf(owner)).changes).toEqual([])
   expect(change('Redraw')(state, contextOf(owner)).changes).toHaveLength(1)
 })

@@ -17,7 +17,7 @@ export function migrationsOf(hashes: string[], allMigrations: MigrationMeta[]): 
   return areSame ? applied : undefined
 }
 
-export const damaged = () => new AdminError('The backup is damaged or incomplete: nothing was restored')
+export const backupDamaged = () => new AdminError('The backup is damaged or incomplete: nothing was restored')
 
 /** Tables of the search index. A restored service fills these tables again. */
 export const isDerived = (table: string): boolean => /^search(_|$)/.test(table)
@@ -55,7 +55,7 @@ export class BackupReader {
 
   private async *rows(): AsyncGenerator<Buffer> {
     for (;;) {
-      while (!this.rest.includes(newline)) if (!(await this.more())) throw damaged()
+      while (!this.rest.includes(newline)) if (!(await this.more())) throw backupDamaged()
       if (this.rest.subarray(0, closing.length).equals(closing)) return void this.take(closing.length)
       const end = this.rest.indexOf(closingLine)
       yield this.take((end === -1 ? this.rest.lastIndexOf(newline) : end) + 1)

@@ -7,7 +7,7 @@ import { tryMigrationLock, knownMigrations, migrate } from '../../drizzle/migrat
 import { copyRows } from '../../src/postgres/copy.ts'
 import { errorCode } from '../../src/postgres/errors.ts'
 import { primaryServer } from '../../src/postgres/primary.ts'
-import { BackupReader, damaged, hashesIn, last, migrationsOf, tablesOf } from './backup-format.ts'
+import { BackupReader, backupDamaged, hashesIn, last, migrationsOf, tablesOf } from './backup-format.ts'
 import { inTransaction } from './backup-transaction.ts'
 import { AdminError } from './command-group.ts'
 
@@ -59,7 +59,7 @@ async function restoreIn(tx: TransactionSql, backup: BackupReader, replaces: boo
   await applyToEmpty(tx, migrations)
   await loadTables(tx, backup, tablesOf(migrations)).catch((error) => {
     ignoreDamage(error)
-    throw damaged()
+    throw backupDamaged()
   })
 }
 
@@ -95,9 +95,9 @@ async function dropTable(tx: TransactionSql, table: string, replaces: boolean): 
 async function loadTables(tx: TransactionSql, backup: BackupReader, tables: string[]): Promise<void> {
   for (let line = await backup.line(); line !== last; line = await backup.line()) {
     const block = line === undefined ? undefined : backup.block(line)
-    if (!block || !tables.includes(block.table)) throw damaged()
+    if (!block || !tables.includes(block.table)) throw backupDamaged()
     await copyRows(tx.unsafe(block.statement), block.rows)
   }
   // Reads the checksum of the archive.
-  if ((await backup.line()) !== undefined) throw damaged()
+  if ((await backup.line()) !== undefined) throw backupDamaged()
 }

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import type { TaskRow } from '../../../drizzle/rows.ts'
 import type { Preload } from '../../../src/actor/preload.ts'
-import { evolve, type ProjectState } from '../../../src/actor/state.ts'
+import { applyEvent, type ProjectState } from '../../../src/actor/state.ts'
 import { command, inProject, type RuleContext } from '../../../src/commands/command.ts'
 import type { Entity } from '../../../src/model/entities.ts'
 import type { EventDraft } from '../../../src/model/events.ts'
@@ -66,7 +66,7 @@ function decideOne(
   try {
     requireValid(operation)
     const { changes: own = [], ...result } = decideOperation(state, context, operation)
-    for (const change of own) evolve(state, change)
+    for (const change of own) applyEvent(state, change)
     changes.push(...own)
     return result
   } catch (error) {

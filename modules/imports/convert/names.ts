@@ -1,4 +1,4 @@
-import { caseless, normalEmail, oneForm } from '../../../src/schema/text.ts'
+import { caseless, normalEmail, visualForm } from '../../../src/schema/text.ts'
 import { CreateLabel } from '../../labels/schema.ts'
 import type { ImportedItem, ImportedPerson, LabelItem, TaskItem } from '../items.ts'
 import { type Mapping, valueFor } from '../mapping.ts'
@@ -69,8 +69,8 @@ export class People {
     private readonly mapping: Mapping,
   ) {
     this.byEmail = new Map(all.map((one) => [normalEmail(one.email), one]))
-    this.byName = Map.groupBy(all, ({ name }) => oneForm(name))
-    this.byNameInAnyCase = Map.groupBy(all, ({ name }) => caseless(oneForm(name)))
+    this.byName = Map.groupBy(all, ({ name }) => visualForm(name))
+    this.byNameInAnyCase = Map.groupBy(all, ({ name }) => caseless(visualForm(name)))
   }
 
   find(person: ImportedPerson): ProjectPerson | undefined {
@@ -80,7 +80,7 @@ export class People {
 
   /** The only person of the project with this name, or with this name in another case. */
   named(name: string): ProjectPerson | undefined {
-    const same = this.byName.get(oneForm(name)) ?? this.byNameInAnyCase.get(caseless(oneForm(name)))
+    const same = this.byName.get(visualForm(name)) ?? this.byNameInAnyCase.get(caseless(visualForm(name)))
     return same?.length === 1 ? same[0] : undefined
   }
 }

@@ -8,9 +8,9 @@ import { badRequest, HttpError } from '../../../src/responses/errors.ts'
 const receivingMinutes = 10
 
 export const endedEarly = () => badRequest('The body ended before its last byte arrived')
-export const stalled = (timeoutMs: number) =>
+export const uploadStalled = (timeoutMs: number) =>
   new HttpError(408, `No part of the body arrived for ${timeoutMs} ms`, { connection: 'close' })
-export const tooLate = () =>
+export const uploadTooLate = () =>
   new HttpError(408, `The file must arrive within ${receivingMinutes} minutes`, { connection: 'close' })
 
 /**
@@ -29,7 +29,7 @@ export async function* partsOf(
   let received = 0
   try {
     for (;;) {
-      if (performance.now() > endsAt) throw tooLate()
+      if (performance.now() > endsAt) throw uploadTooLate()
       const { value, done } = (await nextPart(reader, timeoutMs)) ?? { done: true }
       if (done) break
       received += value!.length
@@ -48,7 +48,7 @@ function free({ buffer, byteLength }: Uint8Array): void {
 
 async function nextPart(reader: ReadableStreamDefaultReader<Uint8Array> | undefined, timeoutMs: number) {
   const timeout = Promise.withResolvers<never>()
-  const timer = setTimeout(() => timeout.reject(stalled(timeoutMs)), timeoutMs)
+  const timer = setTimeout(() => timeout.reject(uploadStalled(timeoutMs)), timeoutMs)
   const part = reader?.read().catch(() => Promise.reject(endedEarly()))
   return Promise.race([part, timeout.promise]).finally(() => clearTimeout(timer))
 }
