@@ -19,9 +19,9 @@ const collectMs = 50
 const pauses = { factor: 3, maxMs: 300 }
 const retryMs = 1_000
 const fillEveryMs = 500
-/** After a notification, the fill pauses nine times as long as it works. */
+/** For `ms` after a notification of changes, a fill pauses `pauses` times as long as it works. */
 const busy = { ms: 1_000, pauses: 9 }
-/** Limits the memory. The sweep finds projects that are left out. */
+/** The maximum number of projects in memory. The sweep finds the projects that are left out. */
 const maxChanged = 100_000
 /** Reading a page takes about 15 ms. */
 const sweepRows = 5_000
@@ -55,7 +55,8 @@ export function startSearchIndexing(services: Services, changed: ChangedProjects
         taken.map(([id]) => id),
         warn,
       )
-      // At the end, so that a project with many changes does not delay the others.
+      // Adds the projects with further changes at the end, so that a project with many changes does not delay the
+      // others.
       for (const [id, since] of taken) if (left.includes(id)) add(id, since)
       const pauseMs = left.length > 0 ? 0 : (performance.now() - startedAt) * pauses.factor
       await sleep(Math.max(config.jobPauseMs, Math.min(pauseMs, pauses.maxMs)))

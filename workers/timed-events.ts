@@ -26,9 +26,12 @@ export function startTimedEvents(services: Services): () => Promise<void> {
   }
 }
 
-/** Shorter than the interval of the rounds, so that each interval has a round of one process. */
+/**
+ * The length of a turn in ms. Shorter than the interval of the rounds, so that each interval has a round of one
+ * process.
+ */
 const turnMs = 900
-/** The turn of a process whose round has more pages. */
+/** The length of the turn in ms if the round of a process has further pages. */
 const longTurnMs = 2_000
 
 /** With Redis, one process at a time has the turn to search. Without Redis, every process searches. */

@@ -49,7 +49,7 @@ export const tasks = pgTable(
         Record<string, string | number | boolean | { date: string } | { choice: string }>
       >(),
     externalId: text('external_id'),
-    /** Set when the task is placed between others. */
+    /** Null until the task is placed between others: see `positionKey`. */
     position: text('position'),
     claimedBy: uuid('claimed_by'),
     claimedUntil: instant('claimed_until'),

@@ -32,7 +32,7 @@ export function peopleIn(event: StoredEvent): string[] {
   )
 }
 
-/** In the API, `before` and `after` are views, not rows. */
+/** Returns the event as responses show it: `before` and `after` are views of the rows. */
 export function shownEvent(event: ReadEvent): object {
   const { seq, id, type, entity, entityId, taskId, batch = null, undoes, actorId, at, people } = event
   const actor = { id: actorId, name: people.get(actorId)?.name ?? null }

@@ -117,7 +117,7 @@ class Rows<Row> {
 
   private fetchNext(): Promise<Row[]> {
     const next = this.fetchPage()
-    // `first` throws the error.
+    // Prevents an unhandled rejection: `first` throws the same error later.
     next.catch(() => {})
     return next
   }

@@ -78,7 +78,9 @@ export class Order implements Fact {
     if (now !== null) this.enter(now, entityId)
   }
 
-  /** The key stays a bound if only one of its gaps is known. */
+  /**
+   * Merges the two gaps next to a key that a task has left. If only one of them is known, the key remains its bound.
+   */
   private leave(key: string): void {
     this.ids.delete(key)
     const [below, above] = [this.gapBefore(key), this.gapAfter(key)]

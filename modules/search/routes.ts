@@ -55,7 +55,7 @@ function search(services: Services): Query {
           const link = next && nextLink(request.url, 'cursor', writeCursor(cursorOf(next)))
           return { etag, body: JSON.stringify(hits), link: link ?? null }
         }
-        // While events are missing, the response changes without a new version.
+        // While events are not indexed yet, the response can change without a new version of the project.
         if (!project || scope.indexed !== 'all')
           return withIndexed(await respondWithBody(request, await build()), scope.indexed)
         const etag = etagAt(project)

@@ -3,7 +3,10 @@ import type { Services } from '../../src/services.ts'
 import { fillNext } from './documents.ts'
 import { indexEvents, isBehind, maxProjects, type Progress, readProgress } from './indexing.ts'
 
-/** A search indexes all missing events if they are not more. Otherwise it indexes for a limited time. */
+/**
+ * The maximum number of missing events that a search always indexes. If more events are missing, the search indexes for
+ * a limited time.
+ */
 const fewEvents = 2_000
 const maxMs = { few: 10_000, many: 500 }
 /** While a project is being filled, the filled part is not 100. */

@@ -31,7 +31,10 @@ const maxBytes = 16_777_216
 /** The maximum number of bytes that one call returns. A larger event is returned as the only event. */
 const maxBytesReturned = 262_144
 
-/** The last events of projects with streams in this process. Events that may change who can read are not stored. */
+/**
+ * The latest events of projects with streams in this process. Does not store events that may change who can read the
+ * project.
+ */
 export class RecentCommits {
   private readonly recent: LRUCache<string, RecentEvents>
 

@@ -3,8 +3,8 @@ import { isId } from '../id-format.ts'
 
 const issuer = 'docket'
 const audience = 'docket-api'
-// For the library, no token has expired at this date. Instead, the service compares the expiry with the clock of the
-// database.
+// The library compares the expiry of a token with this date, so it never rejects a token as expired. The service
+// compares the expiry with the clock of the database.
 const currentDate = new Date(0)
 const checks = { algorithms: ['HS256'], issuer, audience, currentDate }
 

@@ -111,7 +111,10 @@ type Options = QueryOptions & {
   isOver?(): boolean
 }
 
-/** For rare queries with many variants, whose statements would replace those of frequent queries. */
+/**
+ * Returns the query without a prepared statement: for rare queries with many variants, whose statements would replace
+ * those of frequent queries.
+ */
 export function unprepared<Q extends object>(query: Q): Q {
   ;(query as Q & Query).options.prepare = false
   return query
@@ -183,7 +186,8 @@ function track(query: Query, options: Options, again?: () => Query): void {
   }
   query.reject = (error) => {
     if (!isFirstEnd()) return
-    // postgres.js sets `state` when it sends the query. It may still send a query after the time limit.
+    // postgres.js sets `state` when it sends the query. After the time limit, postgres.js may still send the query, so
+    // the query counts as sent.
     const isSent = query.state !== null || errorCode(error) === 'QUERY_TIMEOUT'
     markUnknownOutcome(error, isSent && options.mayWrite)
     if (errorCode(error) === readOnly) onStandby()

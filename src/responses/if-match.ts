@@ -6,7 +6,10 @@ export const preconditionFailed = () =>
 /** The compressed body needs its own ETag: strong ETags of different bytes must differ. */
 export const gzipTag = (etag: string): string => `${etag.slice(0, -1)}-gzip"`
 
-/** The tag without the suffix that compression adds: ours or Apache's `-gzip`, or another of Apache or Caddy. */
+/**
+ * Removes the suffix that compression adds to a tag: `-gzip` by this service or by Apache, other suffixes by Apache and
+ * Caddy.
+ */
 export const plainTag = (tag: string): string => tag.replace(/-(?:gzip|br|zstd|deflate)"$/, '"')
 
 /** Returns the tags of a header without `W/`, which nginx and HAProxy add when they compress. */

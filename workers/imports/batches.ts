@@ -37,7 +37,7 @@ export async function runBatches<Row extends { n: number }, P extends PreparedRo
     const { prepared, n } = await next
     if (n === undefined) return undefined
     next = readPage(n)
-    // The next page throws the error.
+    // Prevents an unhandled rejection: the next page throws the same error.
     next.catch(() => {})
     const { finished, batches } = await runOperations(run, spec, prepared)
     await moveCursor(run, { step, n }, n / last, (tx) =>

@@ -23,7 +23,10 @@ export async function* readChunks(
   }
 }
 
-/** Returns the file, unpacked if it is a gzip archive. @throws ImportError if the archive is broken or too large */
+/**
+ * Returns the content of the file. Unpacks a gzip archive.
+ * @throws ImportError if the archive is broken or too large
+ */
 export async function* unpack(
   chunks: AsyncIterable<Uint8Array>,
   maxBytes = maxUnpackedBytes,

@@ -21,7 +21,10 @@ interface Blocker {
 
 const isSubtask = 'became a subtask'
 
-/** Finds tasks in the file. Finds others in the project: tasks of earlier imports, and of the exported project by id. */
+/**
+ * Finds the tasks with these keys in the file, and the other tasks in the project: tasks of earlier imports, and tasks
+ * of the exported project by id.
+ */
 export async function readBlockers({ sql, running }: Run, keys: string[]): Promise<Blockers> {
   const { id: importId, projectId, source, dryRun } = running
   const wanted = [...new Set(keys)]

@@ -42,7 +42,7 @@ async function readItems(run: Run, reader: Reader, reading: Reading): Promise<vo
     const isEnd = await fillPage(items, staging, names, running.source)
     await stored
     stored = insertItems(sql, running, staging.takePage()).then(() => showProgress(run, 'read', readPart()))
-    // The next page throws the error.
+    // Prevents an unhandled rejection: the next page throws the same error.
     stored.catch(() => {})
     return isEnd ? undefined : true
   }).finally(() => stored)

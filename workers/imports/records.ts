@@ -96,7 +96,7 @@ function prepareTask(
   return { ...prepared, operation }
 }
 
-/** A sub-item that became a task names its parent, and the parent names it. */
+/** Adds notes about the parent to a sub-item that became a task. `subItemLines` adds the sub-item to the parent. */
 function addParent({ parent, parentTitle, parentHasNoId }: StagedTask, notes: Notes): void {
   if (parent === null) return
   if (parentTitle === null)

@@ -99,7 +99,8 @@ export async function insertItems(
   rows: StagedItem[],
 ): Promise<void> {
   const column = <K extends keyof StagedItem>(name: K) => rows.map((row) => row[name])
-  // One text instead of an array, whose characters postgres.js would escape one by one. JSON has no line breaks.
+  // Sends one text with a line for each item: postgres.js would escape the characters of an array one by one. JSON has
+  // no line breaks.
   const items = column('json').join('\n')
   const running = await sql`
     with running as materialized (select id, set_config('synchronous_commit', 'off', true) from imports
@@ -147,7 +148,10 @@ export interface StagedChild extends Staged {
   task: Pick<TaskItem, 'externalId' | 'list' | 'isExported'>
 }
 
-/** A sub-item: a line in the description of its parent has its values or, if it becomes a task, its title. */
+/**
+ * A sub-item. The description of its parent has a line with the values of the sub-item or, if the sub-item becomes a
+ * task, with its title.
+ */
 export type SubItem = { taskN: number; key: string } & (
   { kind: 'leaf'; item: TaskItem } | { kind: 'task'; item: Pick<TaskItem, 'title' | 'hasNoId'> }
 )

@@ -27,11 +27,11 @@ export function documentOf({ number, title, text }: DocumentText): { doc: string
   }
 }
 
-/** Shorter words and numbers resemble too many others. */
+/** Excludes numbers and short words, because they resemble too many others. */
 export const isComparable = (word: string): boolean =>
   word.length >= 3 && !/^#?\d+$/.test(word) && !isDense(word)
 
-/** Postgres stores no higher position: it takes a higher one as this one. */
+/** The highest position that Postgres stores. Postgres replaces a higher position by this position. */
 const maxPosition = 16_383
 
 /** Words consist of letters and digits, so nothing needs to be escaped between the quotes. */

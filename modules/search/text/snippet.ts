@@ -23,7 +23,7 @@ const unitsRead = 2_000
 /** Comparing this number of matches takes 1 ms. */
 const maxMatches = 200
 
-/** Returns a part of a text, which holds the most terms of a search: at most 200 UTF-16 code units. */
+/** Returns the part of a text that contains the most terms of a search: at most 200 UTF-16 code units. */
 export function snippetOf(text: string, terms: Term[]): Snippet {
   const near = matchesIn(text.slice(0, unitsRead + maxUnits), terms).filter(({ end }) => end <= unitsRead)
   const matches = near.length > 0 || text.length <= unitsRead ? near : matchesIn(text, terms)
@@ -64,7 +64,7 @@ function matchesIn(text: string, terms: Term[]): Match[] {
   })
 }
 
-/** Returns the match before the most matches of different terms; of several such matches the earliest. */
+/** Returns the match that begins the part with the most different terms; the earliest of several such matches. */
 function bestOf(matches: Match[]): Match | undefined {
   let [best, count] = [matches[0], 0]
   for (const match of matches) {

@@ -44,7 +44,7 @@ export function offsetsIn(text: string): (unit: number) => { start: number; end:
   for (const { 0: character, index } of text.matchAll(characters)) {
     const end = index + character.length
     const { length } = character < '\x80' ? character : foldedCharacter(character)
-    // An accent belongs to the character before it.
+    // Characters that `fold` removes, such as accents, belong to the character before them.
     if (length === 0 && offsets.length > 0) offsets.at(-1)!.end = end
     for (let n = 0; n < length; n++) offsets.push({ start: index, end })
   }

@@ -57,7 +57,7 @@ export function openPasswordChecks(limiterOf: OpenLimiter, config: Config): Chec
   }
 }
 
-/** The delays after successive wrong passwords beyond the free ones. The last delay repeats. */
+/** The delays after successive wrong passwords, when the free attempts are used up. The last delay repeats. */
 export const delaySeconds = [1, 2, 4, 8, 16, 32, 60]
 /** Wrong passwords of an account are counted in periods of this length. */
 const countedSeconds = 86_400
@@ -74,7 +74,7 @@ function openDelays(limiterOf: OpenLimiter, free: number) {
       const { consumedPoints } = await wrong.penalty(account, 1)
       if (consumedPoints <= free) return
       const customDuration = delaySeconds[consumedPoints - free - 1] ?? delaySeconds.at(-1)!
-      // Of concurrent attempts, one begins, and its delay rejects the others.
+      // Of several concurrent attempts, only the first begins. It starts the delay that rejects the other attempts.
       const other = await delays.consume(account, 1, { customDuration }).then(() => null, asDelay)
       if (!other || isExempt) return
       await wrong.reward(account, 1)

@@ -88,7 +88,7 @@ export interface CellOptions {
   /** The time zone of the row's dates. */
   zone?: string
   priorities?: values.Priorities
-  /** True for our own export: labels are separated by line ends only, and `null` is a name. */
+  /** True for an export of Docket: labels are separated by line ends only, and `null` is a name. */
   isOwn?: boolean
   /** Decodes the text of a cell, which may have `\n` in place of a line end. */
   decode?(text: string): string
@@ -265,7 +265,7 @@ export function draftOf(row: Row, columns: ReadColumn[], options: CellOptions): 
 }
 
 const texts = ['title', 'description', 'author', 'authorEmail', 'assigneeEmail', 'notes', 'id', 'externalId']
-/** Many systems write `null`, `[]` and `{}` in empty cells. In our own files, they are names. */
+/** Many systems write `null`, `[]` and `{}` in empty cells. In exports of Docket, these texts are names. */
 const isEmpty = (text: string, target: string) =>
   /^\s*(null|\[\]|\{\})\s*$/.test(text) && !target.startsWith(fieldPrefix) && !texts.includes(target)
 

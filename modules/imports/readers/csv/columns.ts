@@ -50,9 +50,12 @@ export interface Column {
   key: string
   /** True if the header has no usual target, or another column has it. The column then becomes a custom field. */
   isUnknown: boolean
-  /** The types that all values so far have. Absent: the column has no values. */
+  /** The types that fit all values read so far. Absent: the column has no values. */
   types?: CheckedType[]
-  /** The decimals of the first number, and whether other numbers have another count, or end with a zero. */
+  /**
+   * `decimals`: the number of decimals of the first number. `differ`: another number has more or fewer decimals.
+   * `endWithZero`: the decimals of a number end with 0.
+   */
   decimals?: number
   differ?: boolean
   endWithZero?: boolean
