@@ -6,7 +6,7 @@ import type { ChildOfTask, Entity, Rows } from '../model/entities.ts'
 import { definitionOf, model } from '../model/model.ts'
 import type { Sql } from '../postgres/database.ts'
 import { childEntries } from './children.ts'
-import { maxUndoneRows, readBounded, undoTooLarge } from './undo-limits.ts'
+import { maxUndoneRows, readBounded, UndoConflict, undoTooLarge } from './undo-limits.ts'
 import type { LoggedEvent, Respacing, UndoInput, Unassignment } from './undo-input.ts'
 
 /** Reads a deleted task's children from the log, because a worker may have removed their rows. @throws HttpError 409 */
@@ -146,4 +146,36 @@ export async function readRespacings(sql: Sql, events: LoggedEvent[]): Promise<R
       select ${sql.unsafe(positionKey)} from (select e.before ->> 'position' as position, ${number}) r) as from
     from events e where e.project_id = ${placed[0]!.projectId} and e.seq >= ${from} and ${sql.unsafe(isRespacingSql('e'))}
     order by e.seq limit ${maxRespacings}`
+}
+
+const maxSearchedEvents = 10_000
+const maxNamedEvents = 20
+
+/** Adds the seqs of conflicting events to the error of an undo. Runs after the commit of the actor's commands. */
+export const openAddConflictingSeqs =
+  (sql: Sql) =>
+  async (error: unknown): Promise<never> => {
+    if (!(error instanceof UndoConflict)) throw error
+    const { event, fields, undone } = error
+    throw new UndoConflict(event, fields, undone, await conflictingSeqs(sql, error))
+  }
+
+async function conflictingSeqs(sql: Sql, { event, fields, undone }: UndoConflict): Promise<number[]> {
+  const { projectId, entityId, taskId, seq, id } = event
+  const later = taskId
+    ? sql`task_id = ${taskId} and id > ${id}`
+    : sql`project_id = ${projectId} and seq > ${seq}`
+  const whole = fields.length === 0
+  const { userId = null } = (event.before ?? {}) as { userId?: string }
+  // A task's deletion conflicts with a change of the task's subtasks or comments, whichever event was first.
+  const rows = await sql<{ seq: number }[]>`
+    select seq::float8 as seq from (
+      select * from events where ${later} order by ${taskId ? sql`id` : sql`seq`} limit ${maxSearchedEvents}) e
+    where project_id = ${projectId} and not seq = any(${undone}::bigint[])
+      and not (${sql.unsafe(isRespacingSql())}) and (
+      entity_id = ${entityId} and (before is null or after is null or ${whole} or before ?| ${fields}::text[])
+      or entity_id = ${taskId} and after is null or task_id = ${entityId} and ${whole}
+      or entity = 'member' and after ->> 'userId' = ${userId} and ${whole})
+    order by seq limit ${maxNamedEvents}`
+  return rows.map((row) => row.seq)
 }
