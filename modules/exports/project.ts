@@ -1,7 +1,7 @@
 import type { FieldRow, LabelRow, ProjectRow } from '../../drizzle/rows.ts'
 import { positionKey, tasks } from '../../drizzle/schema/tasks.ts'
 import type { Snapshot } from '../../src/log/as-of.ts'
-import { arrivalIsLogged, hasLeft, loggedRows } from '../../src/log/logged-children.ts'
+import { arrivalIsLogged, hasLeftProject, loggedRows } from '../../src/log/logged-children.ts'
 import { rowSources, visibleColumns } from '../../src/log/rows-at.ts'
 import { personColumns, shownRow, type WithPerson } from '../../src/log/rows-with-person.ts'
 import type { EntityDefinition } from '../../src/model/definition.ts'
@@ -152,7 +152,7 @@ export function childRows(at: ExportedProject, definition: EntityDefinition<Chil
   const sources = rowSources(sql, name, snapshot, snapshot && sql`k.id`)
   const children = sources.map((from) => ofTask(from, snapshot ? sql`not k.has_left` : sql`true`))
   if (snapshot) children.push(ofTask(loggedRows(sql, name, snapshot, sql`k.id`), sql`k.has_left`))
-  const left = snapshot ? sql`, ${hasLeft(sql, snapshot, sql`t.id`)} as has_left` : sql``
+  const left = snapshot ? sql`, ${hasLeftProject(sql, snapshot, sql`t.id`)} as has_left` : sql``
   return sql`
     select ${visibleColumns(sql, name, 'c', snapshot)} ${names}
     from (select t.id, t.sort_key ${left} from (${tasksInOrder(at)}) t) k
@@ -185,6 +185,6 @@ async function hasLoggedChildren(sql: Sql, snapshot: Snapshot): Promise<boolean>
   const [, changed] = rowSources(sql, 'task', snapshot)
   const [missing] = await sql`
     select from ${changed!} t where t.project_id = ${snapshot.projectId}
-      and ${hasLeft(sql, snapshot, sql`t.id`)} and not ${arrivalIsLogged(sql, snapshot, sql`t.id`)} limit 1`
+      and ${hasLeftProject(sql, snapshot, sql`t.id`)} and not ${arrivalIsLogged(sql, snapshot, sql`t.id`)} limit 1`
   return missing === undefined
 }

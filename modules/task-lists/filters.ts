@@ -184,7 +184,7 @@ export async function conditionsOf(sql: Sql, filter: TaskFilter, snapshot?: Snap
   }
 }
 
-export const and = (sql: Sql, parts: SqlPart[]): SqlPart =>
+export const joinedByAnd = (sql: Sql, parts: SqlPart[]): SqlPart =>
   parts.reduce((all, one): SqlPart => sql`${all} and ${one}`)
 
 /** SQL that limits projects `p` to projects with matching tasks. */

@@ -1,7 +1,7 @@
 import type { Snapshot } from '../../src/log/as-of.ts'
 import { rowSources } from '../../src/log/rows-at.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
-import { and, conditionsOf, hasFilters } from './filters.ts'
+import { joinedByAnd, conditionsOf, hasFilters } from './filters.ts'
 import { branchesOf, conditionsWithoutIndex, isInBranch, isWithin, keyIn, orderOf } from './sorts.ts'
 import type { TaskFilter } from './task-filter.ts'
 
@@ -33,7 +33,7 @@ export async function openRows(sql: Sql, filter: TaskFilter, by: SqlPart, snapsh
   const found = (
     from: SqlPart,
   ) => sql`(select t.* from ${filter.projectId ? sql`` : sql`mine v join`} ${from} t
-    ${filter.projectId ? sql`where` : sql`on`} t.project_id = v.id and ${and(sql, indexed)} offset 0)`
+    ${filter.projectId ? sql`where` : sql`on`} t.project_id = v.id and ${joinedByAnd(sql, indexed)} offset 0)`
   const selection: Selection = isNarrow
     ? {
         sources: sources.map(found),
@@ -46,7 +46,7 @@ export async function openRows(sql: Sql, filter: TaskFilter, by: SqlPart, snapsh
   // With a constant, Postgres would read and sort this many rows, although the first rows often fill the page.
   const most = sql`(select ${maxScannedTasks}::int)`
   const rows = (max: number, cap = most) => sql`
-    select t.* from (select t.*, ${and(sql, residual)} as fits, row_number() over (order by ${by}) = ${cap} as ends
+    select t.* from (select t.*, ${joinedByAnd(sql, residual)} as fits, row_number() over (order by ${by}) = ${cap} as ends
       from (${merged(cap)}) t) t
     where t.fits or t.ends order by ${by} limit ${max}`
   return { rows, isNarrow, isScan: true }
@@ -81,4 +81,4 @@ function mergedRows(
 }
 
 const allOf = (sql: Sql, parts: SqlPart[]): SqlPart =>
-  parts.length > 0 ? sql`and ${and(sql, parts)}` : sql``
+  parts.length > 0 ? sql`and ${joinedByAnd(sql, parts)}` : sql``

@@ -3,7 +3,7 @@ import type { TaskRow } from '../../drizzle/rows.ts'
 import type { ReadRequest } from '../../src/commands/query.ts'
 import { canonicalId, isId } from '../../src/id-format.ts'
 import { AsOfParameter, type Snapshot, parseAsOf } from '../../src/log/as-of.ts'
-import { hasLeft } from '../../src/log/logged-children.ts'
+import { hasLeftProject } from '../../src/log/logged-children.ts'
 import { firstRows, visibleColumns, rowSources } from '../../src/log/rows-at.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { unprepared } from '../../src/postgres/timeouts.ts'
@@ -92,7 +92,7 @@ export async function taskAt(sql: Sql, snapshot: Snapshot, taskId: string) {
   const { projectId } = snapshot
   const one = { where: sql`t.id = ${taskId} and t.project_id = ${projectId}`, by: sql`t.id`, limit: 1 }
   const [row] = await unprepared(sql<(TaskRow & { hasLeft: boolean })[]>`
-    select ${visibleColumns(sql, 'task', 't', snapshot)}, ${hasLeft(sql, snapshot, taskId)} as has_left
+    select ${visibleColumns(sql, 'task', 't', snapshot)}, ${hasLeftProject(sql, snapshot, taskId)} as has_left
     from ${firstRows(sql, rowSources(sql, 'task', snapshot, taskId), one)} t`)
   return row
 }

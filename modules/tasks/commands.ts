@@ -15,7 +15,7 @@ import { place, placeErrors, placeOfMovedTask, precededBy, requireNoSpot } from 
 import { blockerErrors, tooManyBlockers, tooManyDependents } from './blockers.ts'
 import { task } from './entity.ts'
 import { externalIds, externalIdTaken } from './external-ids.ts'
-import { fieldsOf, newTask, notAssignable, type Editable, requireAssignable } from './fields.ts'
+import { rowFieldsOf, newTask, notAssignable, type Editable, requireAssignable } from './fields.ts'
 import { move, tooManyToMove } from './move.ts'
 import {
   CreateTask,
@@ -66,8 +66,8 @@ export const updateTask = command('task.update', {
       requireNoSpot(input)
       return move(state, target, context, task, input)
     }
-    if (isPlainInput('task', input)) return changeTask(state, context, task, fieldsOf(input, state))
-    const wanted = fieldsOf(editReferences(state, 'task', task, input), state, task.fields)
+    if (isPlainInput('task', input)) return changeTask(state, context, task, rowFieldsOf(input, state))
+    const wanted = rowFieldsOf(editReferences(state, 'task', task, input), state, task.fields)
     const placed = place(state, context, input, task)
     const decision = changeTask(state, context, task, { ...wanted, ...placed?.fields })
     return placed ? precededBy(placed.changes, decision) : decision
@@ -100,7 +100,7 @@ export const upsertTask = command('task.upsert', {
     if (holder) {
       const task = state.requireRow('task', holder.id)
       requireMatch(context, task)
-      return changeTask(state, context, task, fieldsOf(input, state, task.fields))
+      return changeTask(state, context, task, rowFieldsOf(input, state, task.fields))
     }
     const { title } = input
     if (title === undefined) throw titleMissing()

@@ -23,8 +23,12 @@ const storedForms = new Map<string, ToStored | null>([
   ),
 ])
 
-/** @param stored the stored values of fields, to which the input's values are added. @throws HttpError 400 */
-export function fieldsOf(
+/**
+ * Returns the fields of a row in their stored forms.
+ * @param stored the stored custom fields of the task, to which the input's custom fields are added
+ * @throws HttpError 400
+ */
+export function rowFieldsOf(
   input: Partial<Omit<TaskInput, 'id' | 'projectId'>>,
   state: Pick<CheckedState, 'all'>,
   stored?: TaskRow['fields'],
@@ -59,7 +63,7 @@ export function newTask(
   input: Omit<TaskInput, 'id' | 'projectId'>,
 ) {
   requireAssignable(state, input)
-  const fields = fieldsOf(input, state)
+  const fields = rowFieldsOf(input, state)
   const { dueDate, remindAt } = fields
   const row = {
     ...defaults,

@@ -11,7 +11,7 @@ import { editReferences, movedReferences } from '../../src/model/references.ts'
 import { conflict } from '../../src/responses/errors.ts'
 import { timesOf } from './times.ts'
 import { releaseDependents } from './blockers.ts'
-import { fieldsOf, requireAssignable } from './fields.ts'
+import { rowFieldsOf, requireAssignable } from './fields.ts'
 import { type TaskChange, userFields } from './schema.ts'
 
 /** The task loses its assignee, and other users in its fields, who are not members of the target project. */
@@ -28,7 +28,7 @@ export function move(
   // The last event gets the command's id, because the response shows the row of the last event.
   const newIds = { newEventId: () => context.newId() }
   const { row, copies, after } = moveReferences(source, target, task, input, context)
-  const wanted = fieldsOf(editReferences(after, 'task', row, input), after, row.fields)
+  const wanted = rowFieldsOf(editReferences(after, 'task', row, input), after, row.fields)
   requireAssignable(target, wanted)
   const { eventId: _, ...kept } = task.claimedBy ? { ...task, ...noClaim } : task
   const { projectId, lastNumber } = target

@@ -223,7 +223,7 @@ class ProjectActor implements StatefulActor {
   }
 
   private startNext(): void {
-    const next = takeFrom(this.queue, this.config.commitEvents)
+    const next = takeGroup(this.queue, this.config.commitEvents)
     if ('run' in next) return void next.run().then(this.finishGroup)
     this.group = next
     void transact(this.dependencies, [this], next).then(this.finishGroup)
@@ -239,7 +239,7 @@ class ProjectActor implements StatefulActor {
   }
 }
 
-export function takeFrom(queue: Queue, maxWrites: number): QueuedCommand[] | Exclusive {
+export function takeGroup(queue: Queue, maxWrites: number): QueuedCommand[] | Exclusive {
   if (queue[0] && 'run' in queue[0]) return queue.shift() as Exclusive
   let [count, weight, logReaders] = [0, 0, 0]
   for (const item of queue) {

@@ -80,7 +80,7 @@ export async function isArrivalLogged(sql: Sql, snapshot: Snapshot, taskId: stri
 }
 
 /** SQL that is true if the task was deleted or moved after the snapshot, so only the log contains its children. */
-export const hasLeft = (sql: Sql, snapshot: Snapshot, taskId: string | SqlPart): SqlPart =>
+export const hasLeftProject = (sql: Sql, snapshot: Snapshot, taskId: string | SqlPart): SqlPart =>
   sql`exists(select from ${eventsOfTask(sql, taskId, sql`id >= ${firstLaterEventId(sql, snapshot)}`)} e
     where project_id = ${snapshot.projectId} and entity = 'task' and after is null)`
 

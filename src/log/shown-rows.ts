@@ -36,7 +36,7 @@ interface Stored {
  * @param key SQL for a text that is read with each row and not shown
  */
 export function openShownRows<Row>(view: View<Row>, table: PgTable, alias: string, key?: string) {
-  const { stored, defaults, isPlain } = fieldsOf(view, table, alias)
+  const { stored, defaults, isPlain } = joinedFieldsOf(view, table, alias)
   const values = [...(key ? [key] : []), ...stored.map(({ value }) => value)]
   const shown = `case when ${alias}.id is not null then concat_ws('${separator}', ${values.join(', ')}) end as shown,
     ${isPlain} as is_plain`
@@ -64,7 +64,7 @@ export function openShownRows<Row>(view: View<Row>, table: PgTable, alias: strin
   }
 }
 
-function fieldsOf<Row>({ schema, computed = {} }: View<Row>, table: PgTable, alias: string) {
+function joinedFieldsOf<Row>({ schema, computed = {} }: View<Row>, table: PgTable, alias: string) {
   const columns = new Map(columnsOf(table).map((column) => [column.key, column]))
   const stored: Stored[] = []
   const defaults: Record<string, unknown> = {}

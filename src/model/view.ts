@@ -37,7 +37,7 @@ export const view = <Row>({ of, computed = {}, ...definition }: ViewDefinition<R
   ...definition,
   computed,
   schema: named(definition.name, definition.schema),
-  of: of ?? fieldsOf(Object.keys(definition.schema.properties), computed),
+  of: of ?? compileFields(Object.keys(definition.schema.properties), computed),
 })
 
 /** Computes a field from the value of an optional column. Without a value, returns `empty`. */
@@ -51,8 +51,11 @@ export function ifSet<Row, T>(
   return Object.assign(of, { ifSet: { column, empty, isColumn: !compute } })
 }
 
-/** Generates code, like TypeBox for its checks, because a loop over the fields takes eight times as long. */
-function fieldsOf<Row>(
+/**
+ * Returns a function that computes all fields of a row. Generates code, like TypeBox for its checks, because a loop
+ * over the fields takes eight times as long.
+ */
+function compileFields<Row>(
   names: string[],
   computed: NonNullable<ViewDefinition<Row>['computed']>,
 ): View<Row>['of'] {

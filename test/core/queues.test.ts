@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { takeFrom } from '../../src/actor/actors.ts'
+import { takeGroup } from '../../src/actor/actors.ts'
 import type { QueuedCommand } from '../../src/actor/queued-command.ts'
 import { within } from '../../src/waits.ts'
 import { newId } from '../../src/ids.ts'
@@ -13,7 +13,7 @@ const reading = () => commandWith({ undo: { seqs: [1], authorize: () => {} } })
 function sizes(commands: QueuedCommand[]): number[] {
   const queue = [...commands]
   const taken: QueuedCommand[][] = []
-  while (queue.length > 0) taken.push(takeFrom(queue, 512) as QueuedCommand[])
+  while (queue.length > 0) taken.push(takeGroup(queue, 512) as QueuedCommand[])
   expect(taken.flat()).toEqual(commands)
   return taken.map(({ length }) => length)
 }
@@ -31,24 +31,24 @@ const maxWrites = 4
 test('a batch contains the next commands in order, up to a limit of writes', () => {
   const all = [command(), command(2), command(), command(), command(3)]
   const queue = [...all]
-  expect(takeFrom(queue, maxWrites)).toEqual(all.slice(0, 3))
-  expect(takeFrom(queue, maxWrites)).toEqual(all.slice(3))
-  expect(takeFrom(queue, maxWrites)).toEqual([])
+  expect(takeGroup(queue, maxWrites)).toEqual(all.slice(0, 3))
+  expect(takeGroup(queue, maxWrites)).toEqual(all.slice(3))
+  expect(takeGroup(queue, maxWrites)).toEqual([])
 })
 
 test('a command with more writes than the limit is alone in its batch', () => {
   const [heavy, next] = [command(maxWrites + 1), command()]
   const queue = [heavy, next]
-  expect(takeFrom(queue, maxWrites)).toEqual([heavy])
-  expect(takeFrom(queue, maxWrites)).toEqual([next])
+  expect(takeGroup(queue, maxWrites)).toEqual([heavy])
+  expect(takeGroup(queue, maxWrites)).toEqual([next])
 })
 
 test('exclusive work runs in order, and not in a batch with commands', () => {
   const [before, alone, after] = [command(), { run: async () => {}, since: 0 }, command()]
   const queue = [before, alone, after]
-  expect(takeFrom(queue, maxWrites)).toEqual([before])
-  expect(takeFrom(queue, maxWrites)).toBe(alone)
-  expect(takeFrom(queue, maxWrites)).toEqual([after])
+  expect(takeGroup(queue, maxWrites)).toEqual([before])
+  expect(takeGroup(queue, maxWrites)).toBe(alone)
+  expect(takeGroup(queue, maxWrites)).toEqual([after])
 })
 
 test('work after its time limit ends at once, without a warning of the runtime', async () => {

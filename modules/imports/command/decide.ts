@@ -163,7 +163,7 @@ function commandOf(op: ChildOfTask, verb: 'create' | 'update'): ChildCommand | u
   return childCommands.get(`${op}.${verb}`)
 }
 
-const fieldsOf = ({ input }: ChildCommand): TProperties => (input as TObject).properties
+const inputFieldsOf = ({ input }: ChildCommand): TProperties => (input as TObject).properties
 
 /**
  * A child may get the id of a deleted row: an undo may have deleted the row of the same item. The account that imports
@@ -178,7 +178,8 @@ function decideChild(state: ProjectState, context: RuleContext, operation: Child
     typeof value === 'string' ? value.trim() : value,
   ])
   const [create, change] = [commandOf(op, 'create')!, commandOf(op, 'update')]
-  const of = (command: ChildCommand) => Object.fromEntries(values.filter(([key]) => key in fieldsOf(command)))
+  const of = (command: ChildCommand) =>
+    Object.fromEntries(values.filter(([key]) => key in inputFieldsOf(command)))
   const row = state.row(op, id)
   if (row) {
     if (row.taskId !== taskId) throw idTaken()
@@ -191,7 +192,7 @@ function decideChild(state: ProjectState, context: RuleContext, operation: Child
   if (!Value.Check(create.input as TObject, input))
     throw validationError(Value.Errors(create.input as TObject, input))
   const [created] = decide(create, state, context, input as never).changes
-  const others = values.filter(([key]) => !(key in fieldsOf(create)))
+  const others = values.filter(([key]) => !(key in inputFieldsOf(create)))
   Object.assign(created!, { entityId: id })
   Object.assign(created!.after!, Object.fromEntries(others), { id })
   const hasAuthor = columnsOf(definitionOf(op).table).some(({ key }) => key === 'importedAuthor')
