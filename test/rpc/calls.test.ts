@@ -145,6 +145,7 @@ test('client and server each reject requests above their limit of pending reques
     status: 503,
     message: 'Too many writes wait',
     headers: { 'retry-after': '1' },
+    details: {},
   }
   expect(await all[3]).toEqual(rejected as RpcResponse)
   expect(await all[4]).toEqual(rejected as RpcResponse)

@@ -26,6 +26,7 @@ const tooLate: RpcResponse = {
   status: 503,
   message: 'The write timed out. Nothing was written',
   headers: { 'retry-after': '1' },
+  details: {},
 }
 
 test('rejects a request that arrives after its deadline, and serves requests that arrive before their deadline', async () => {
