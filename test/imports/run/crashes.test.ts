@@ -3,7 +3,7 @@ import type { ImportedItem } from '../../../modules/imports/items.ts'
 import type { Reader } from '../../../modules/imports/readers/reader.ts'
 import type { Sql } from '../../../src/postgres/database.ts'
 import { connectionError } from '../../../src/postgres/errors.ts'
-import { unavailable } from '../../../src/responses/errors.ts'
+import { conflict, unavailable } from '../../../src/responses/errors.ts'
 import type { Services } from '../../../src/services.ts'
 import { endLostImports } from '../../../workers/imports/remove.ts'
 import { openRunImport } from '../../../workers/imports/run-import.ts'
@@ -149,6 +149,18 @@ test('an undo waits until the worker of a cancelled import has recorded its last
   await sql`delete from outbox where id = ${jobId}`
   await undo(owner, id)
   expect(await rowsOf(projectId)).toEqual(nothing)
+})
+
+test('a batch that is rejected as a whole is imported in halves, which lose no row', async () => {
+  const { projectId, id } = await begin()
+  const runHere: Services['runHere'] = async (request) => {
+    const { operations } = request.input as { operations: object[] }
+    if (operations.length > 2) throw conflict('Another project uses one of the ids')
+    return services.runHere(request)
+  }
+  await work(id, fast, openRunImport({ ...services, runHere }, { readers: { planka: lineReader } }))
+  expect(await resultOf(id)).toMatchObject({ state: 'done', counts: created, lines: [] })
+  expect(await rowsOf(projectId)).toEqual(whole)
 })
 
 // Two workers can run the same job if Redis has lost the job, or if the lock of a paused worker has expired.
