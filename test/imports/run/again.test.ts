@@ -4,7 +4,7 @@ import { openRunImport } from '../../../workers/imports/run-import.ts'
 import type { Person } from '../../support/client.ts'
 import { openRunScene, tasksOf } from './scene.ts'
 
-const { newProject, queue, work, resultOf, services } = await openRunScene()
+const { newProject, importItems, queue, work, resultOf, services } = await openRunScene()
 const runCsv = openRunImport(services, { readers: { planka: readCsv } })
 
 async function importCsv(owner: Person, projectId: string, file: string, options = {}) {
@@ -42,4 +42,15 @@ test('replaces the text of an edited comment, and keeps rows that the file no lo
     ['one', false],
     ['two', true],
   ])
+})
+
+test('sets the description of a project that has none, and keeps another one', async () => {
+  const { owner, projectId } = await newProject()
+  const items = [{ kind: 'project' as const, row: 1, description: 'An engine' }]
+  const descriptionOf = async () => (await owner.get(`/projects/${projectId}`)).body.description
+  await importItems(owner, projectId, items)
+  expect(await descriptionOf()).toBe('An engine')
+  await owner.patch(`/projects/${projectId}`, { description: 'In brass' })
+  await importItems(owner, projectId, items)
+  expect(await descriptionOf()).toBe('In brass')
 })

@@ -8,7 +8,7 @@ import type { Services } from '../../../src/services.ts'
 import { endLostImports } from '../../../workers/imports/remove.ts'
 import { openRunImport } from '../../../workers/imports/run-import.ts'
 import { openUndoImport } from '../../../workers/imports/undo-import.ts'
-import { SliceEnded } from '../../../workers/throttle.ts'
+import { SliceEnded, type Throttle } from '../../../workers/throttle.ts'
 import { upTo } from '../../races/pair.ts'
 import { make, type Person } from '../../support/client.ts'
 import { comment, subtask, task } from './items.ts'
@@ -179,9 +179,9 @@ test('two workers that undo the same import undo each task once', async () => {
   await sql`update imports set undo_state = 'queued' where id = ${id}`
   const [read, committed, stored] = [0, 1, 2].map(() => Promise.withResolvers<void>())
   const caller = JSON.stringify({ userId: owner.id })
-  const undoWith = (run: typeof services.runHere) => {
-    const undo = openUndoImport({ ...services, runHere: run })
-    return work(id, fast, (data, one) => undo({ ...data, caller }, one))
+  const undoWith = (runHere: Services['runHere']) => {
+    const undo = openUndoImport({ ...services, runHere })
+    return (throttle: Throttle) => undo({ importId: id, caller }, throttle)
   }
   const first = undoWith(async (request) => {
     await read!.promise
@@ -190,13 +190,17 @@ test('two workers that undo the same import undo each task once', async () => {
     await stored!.promise
     return reply
   })
-  await undoWith(async (request) => {
+  const second = undoWith(async (request) => {
     read!.resolve()
     await committed!.promise
     return services.runHere(request)
   })
+  const undoing = work(id, fast, (_, throttle) => first(throttle))
+  // The second worker stores the result of the batch, and stops before the next batch.
+  await expect(second(perBatch)).rejects.toBeInstanceOf(SliceEnded)
   stored!.resolve()
-  await first
+  await undoing
+  await work(id, fast, (_, throttle) => second(throttle))
   const [row] = await sql<object[]>`select undo_state, undone, kept from imports where id = ${id}`
   expect(row).toEqual({ undoState: 'done', undone: items.length, kept: 0 })
   expect((await resultOf(id)).lines).toEqual([])
