@@ -31,7 +31,6 @@ import { expireDeliveries, reencryptSecrets } from './webhooks/recurring.ts'
 import { startWebhookDelivery } from './webhooks/start.ts'
 
 const searchRows = 5_000
-/** Imports that a worker process runs at the same time. */
 const importConcurrency = 4
 
 /** Returns a function that stops the workers: running jobs finish, or return to the queue. */

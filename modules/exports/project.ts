@@ -70,7 +70,6 @@ export interface ProjectParts {
   project: object
   name: string
   parts: { name: Entity; shown: object }[]
-  /** The rows of an entity. */
   all(entity: Entity): { id: string }[]
   labels: ReadonlyMap<string, string>
   fields: FieldRow[]

@@ -64,7 +64,7 @@ export function openDatabase(config: Config, counts?: Counts['queries']): Databa
   const pools = { reads, expensive, searches, indexing, exports, commits, commitsApart, background }
   return {
     ...pools,
-    // Without the timeout, postgres.js waits for broken idle connections.
+    // With a timeout, because postgres.js would wait for broken idle connections.
     async close() {
       await Promise.all(Object.values(pools).map((sql) => sql.end({ timeout: 1 })))
       idleTimeouts.close()

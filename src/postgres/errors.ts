@@ -10,17 +10,17 @@ const unknownOutcomes = new WeakSet<object>()
 /** The same errors, if the statement was sent on a connection that may write. */
 const unknownWrites = new WeakSet<object>()
 
-/** Returns true for a temporary error: a repeated statement may succeed. */
+/** True for a temporary error: a repeated statement may succeed. */
 export function isTransient(error: unknown): boolean {
   if (!(error instanceof postgres.PostgresError)) return unknownOutcomes.has(error as object)
   // FATAL and PANIC end the connection; the statement is not the cause.
   return (error.severity ?? error.severity_local) !== 'ERROR' || transientCodes.test(error.code)
 }
 
-/** Returns true if the failed statement may have written something, or may still do so. */
+/** True if the failed statement may have written something, or may still do so. */
 export const mayBeWritten = (error: unknown): boolean => unknownWrites.has(error as object)
 
-/** A repeated statement would probably take too long again. */
+/** True for a statement timeout. Such a statement is not repeated, because it would probably take too long again. */
 export const isStatementTimeout = (error: unknown): boolean => errorCode(error) === '57014'
 export const isLockTimeout = (error: unknown): boolean => errorCode(error) === '55P03'
 

@@ -90,7 +90,10 @@ export async function readContext({ sql, running }: Run): Promise<LoadContext> {
   }
 }
 
-/** An import adds options to an existing field. */
+/**
+ * Returns the field with the options of the existing field, and then the further options of the file: an import adds
+ * options to an existing field.
+ */
 const withOptions = (field: FieldSpec, existing: FieldSpec = field): FieldSpec => ({
   ...existing,
   ...(field.options && { options: [...new Set([...(existing.options ?? []), ...field.options])] }),

@@ -16,9 +16,9 @@ import { countRead, insertLines } from './report.ts'
 import { readPeople } from './names.ts'
 import { insertItems, markLeaves, Staging } from './staged.ts'
 
-/** The event loop runs at least this often. */
+/** The maximum time in ms between two runs of the event loop. */
 const turnMs = 5
-/** A cancelled import ends within this time. */
+/** The time between two checks whether the import was cancelled. */
 const checkEveryMs = 1_000
 
 /** Stores the items of the file. After an interruption, the whole file is read again. */

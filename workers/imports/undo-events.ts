@@ -14,7 +14,6 @@ export interface Undo {
   caller: Caller
 }
 
-/** An event of the import. */
 export interface ImportedEvent {
   seq: number
   entity: string

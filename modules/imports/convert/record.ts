@@ -61,7 +61,6 @@ export const convertChild = (
   notes: Notes,
 ): (Values & Origin) | undefined => new Conversion(context, notes).child(item)
 
-/** The conversion of one record. */
 class Conversion {
   constructor(
     private readonly context: ConvertContext,

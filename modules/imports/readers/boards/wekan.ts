@@ -8,7 +8,6 @@ const types: Record<string, FieldItem['type']> = {
   ...{ number: 'number', currency: 'number', checkbox: 'boolean', date: 'date', dropdown: 'choice' },
 }
 
-/** Reads the JSON export of a WeKan board. */
 export const readWekan = boardReader({
   missing: 'The file is not the JSON export of a WeKan board: it has no lists',
   omit: ['file', 'avatarFile', 'avatarUrl', 'permission', 'boardIds'],

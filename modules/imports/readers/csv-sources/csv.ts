@@ -9,7 +9,10 @@ import { trelloColors } from '../boards/colors.ts'
 
 const importedAuthor = plain('importedAuthor')
 
-/** Our own export. The number is not imported. `importedAuthor`, the first author, replaces `author`. */
+/**
+ * The format of CSV exports of Docket. The task number is not imported. `importedAuthor`, the first author, replaces
+ * `author`.
+ */
 function own(headers: ReadonlySet<string>): CsvFormat {
   const others = model().ofTask.filter(({ plural }) => !csvColumns.includes(plural))
   const children = others.map(({ name, plural }) => [plain(plural), childPrefix + name])

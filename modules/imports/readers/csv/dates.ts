@@ -24,7 +24,7 @@ const languages = [
 ]
 const minMonthCharacters = 3
 
-/** The names of months alone, after a day, and in short. */
+/** Formats that give the names of months: alone, after a day, and abbreviated. */
 const nameFormats = [{ month: 'long' }, { month: 'long', day: 'numeric' }, { month: 'short' }] as const
 /** The months, from 1, that a name or the start of a name means. An ambiguous start means several. */
 const months = new Map<string, Set<number>>()
@@ -97,7 +97,10 @@ const dayFirst =
   /^(?:\p{L}{2,10}\.?,? )?(\d{1,2})(?:st|nd|rd|th|er|º)?[ /.-]+(?:de )?(\p{L}{3,10})\.?,?[ /.-]+(?:de )?(\d{2,4})$/iu
 const monthFirst = /^(?:\p{L}{2,10}\.?,? )?(\p{L}{3,10})\.?[ -](\d{1,2})(?:st|nd|rd|th)?,?[ -](\d{4})$/iu
 
-/** Whether day or month is first. `certain`: a number above 12 shows it. `usual`: the separator also shows it. */
+/**
+ * Returns which of day and month comes first in a date. `certain`: a number above 12 shows the order. `usual`: the
+ * order that the separator suggests, if no number shows it.
+ */
 export function orderOf(text: string): { certain?: First; usual?: First; separator?: string } {
   if (text.length > maxCharacters) return {}
   const [, one = '', separator, two] = numbers.exec(text.slice(0, clockIn(text)?.index)) ?? []
@@ -149,7 +152,10 @@ const dayMs = 86_400_000
 
 /** Reads the dates of one file. */
 export class Dates {
-  /** If undefined, 3/4/2026 is ambiguous, and only the format reads it. A format such as YY/MM/DD has no usual order. */
+  /**
+   * The order of day and month. If it is undefined, a date such as 3/4/2026 is ambiguous, and only `format` can read
+   * it. A format such as YY/MM/DD implies no order.
+   */
   first?: First
   /** True after `zone` was used: for a time without an offset in a row without a time zone. */
   usedZone = false

@@ -7,7 +7,7 @@ import { clockIn, type Dates } from './dates.ts'
 
 type Priority = NonNullable<TaskItem['priority']>
 
-/** In English, Spanish, German, French, Portuguese and Polish. */
+/** The words for priorities in English, Spanish, German, French, Portuguese and Polish. */
 const knownPriority = byWord<Priority>(
   {
     HIGH: `high,highest,urgent,important,critical,blocker,very high,immediate,show-stopper,showstopper,p0,p1,alta,más alta,muy alta,crítica,urgente,hoch,
@@ -30,7 +30,7 @@ export function priorityOf(text: string, own: Priorities = {}): Priority | undef
   if (Object.hasOwn(own, text)) return own[text]
   const word = caseless(text)
   if (noPriority.includes(word)) return undefined
-  // Such as `1 - Critical` and `P2 (Medium)`.
+  // The priorities in a text such as `1 - Critical` or `P2 (Medium)`.
   const inText = new Set(word.split(/[^\p{L}\p{N}]+/u).flatMap((part) => knownPriority(part) ?? []))
   return knownPriority(word) ?? (inText.size === 1 ? [...inText][0]! : null)
 }
@@ -62,7 +62,10 @@ export function subtasksOf(text: string): { title: string; completed: boolean }[
 
 type Answer = 'yes' | 'no' | 'other'
 
-/** In English, German, French, Spanish, Portuguese, Italian, Dutch and Polish, as spreadsheets write them too. */
+/**
+ * The answers yes and no in English, German, French, Spanish, Portuguese, Italian, Dutch and Polish, also TRUE and
+ * FALSE as spreadsheets write them.
+ */
 const knownAnswer = byWord<Exclude<Answer, 'other'>>({
   no: 'no,n,false,f,off,unchecked,open,incomplete,-,[],[ ],☐,❌,nein,falsch,non,faux,falso,não,nee,onwaar,nie',
   yes: 'yes,y,true,t,on,checked,x,[x],done,complete,completed,✓,✔,☑,✅,ja,wahr,oui,vrai,sí,si,verdadero,sim,verdadeiro,sì,vero,waar,tak',
