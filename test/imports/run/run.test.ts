@@ -117,6 +117,19 @@ test('adds blockers above the limit to the foot of the description', async () =>
   expect((await importItems(owner, projectId, file)).counts).toEqual(unchanged(53))
 })
 
+test('links a blocker that only the project has', async () => {
+  const { owner, projectId } = await newProject()
+  const file = [task('1', { blockedBy: ['2'] })]
+  await importItems(owner, projectId, file)
+  expect(await tasksOf(owner, projectId)).toMatchObject([{ description: 'Blocked by: 2', blockedByIds: [] }])
+  await importItems(owner, projectId, [task('2')])
+  const { lines: planned } = await importItems(owner, projectId, file, { dryRun: true })
+  const { lines } = await importItems(owner, projectId, file)
+  expect([planned, lines]).toEqual([[], []])
+  const [one, two] = await tasksOf(owner, projectId)
+  expect(one).toMatchObject({ blockedByIds: [two!.id] })
+})
+
 test('adds as many lines of sub-items to a description as it has space for', async () => {
   const { owner, projectId } = await newProject()
   const parts = upTo(4_000).map((n) => task(`${n + 10}`, { parent: '1', labels: ['brass'] }))
