@@ -47,7 +47,7 @@ export function nameIn(text: string, max: number): string | undefined {
 
 /** Returns a text in lower case without accents, because people omit accents. */
 export const withoutAccents = (text: string): string =>
-  text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
+  (/[^\0-\x7f]/.test(text) ? text.normalize('NFKD').replace(/\p{M}/gu, '') : text).toLowerCase()
 
 /** Removes the ending of a longer word, such as `cerradas`, `terminée` and `offene`. */
 const withoutEnding = (word: string): string =>

@@ -146,14 +146,18 @@ export class Survey {
   /** The first date of each order, and whether its numbers show the order. */
   private readonly orders = new Map<First, { separator?: string; certain?: string }>()
 
+  private readonly dated: ReadonlySet<Column>
+
   constructor(
     private readonly columns: Column[],
     private readonly decode = (text: string) => text,
-  ) {}
+  ) {
+    this.dated = new Set(columns.filter(hasDates))
+  }
 
   scan(row: Row): void {
     for (const column of this.columns) {
-      if (column.target === null || (column.types?.length === 0 && !hasDates(column))) continue
+      if (column.target === null || (column.types?.length === 0 && !this.dated.has(column))) continue
       const text = this.decode(row.at(column.index)).trim()
       if (text !== '') this.add(column, text)
     }
@@ -170,10 +174,12 @@ export class Survey {
       return type !== 'number' || isNumeric(column, text)
     })
     if (column.target === 'completed') column.hasOtherAnswers ||= answerOf(text, column.header) === 'other'
-    if (!hasDates(column)) return
+    if (!this.dated.has(column)) return
     const { usual, certain, separator } = orderOf(text)
-    if (usual)
-      this.orders.set(usual, { separator, certain: this.orders.get(usual)?.certain ?? (certain && text) })
+    if (!usual) return
+    const known = this.orders.get(usual)?.certain
+    // Dates in custom fields stay as they are, so the report does not mention them.
+    this.orders.set(usual, { separator, certain: known ?? (column.isUnknown ? undefined : certain && text) })
   }
 
   /** Returns a message with a date that has another order of day and month than the given format. */

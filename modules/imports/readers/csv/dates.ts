@@ -141,10 +141,12 @@ export const isDate = (text: string): boolean =>
 
 /** Returns `20261120T143000Z`, `2026年11月20日` and no-break spaces with the usual separators. */
 const withSeparators = (text: string): string =>
-  text
-    .replace(/\s+/g, ' ')
-    .replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(?=Z?$)/, '$1-$2-$3T$4:$5:$6')
-    .replace(/^(\d{4})[年년] ?(\d{1,2})[月월] ?(\d{1,2})[日일]/, '$1-$2-$3')
+  /[^ -~]|^\d{8}T/.test(text)
+    ? text
+        .replace(/\s+/g, ' ')
+        .replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(?=Z?$)/, '$1-$2-$3T$4:$5:$6')
+        .replace(/^(\d{4})[年년] ?(\d{1,2})[月월] ?(\d{1,2})[日일]/, '$1-$2-$3')
+    : text
 
 const maxZones = 1_000
 const maxDays = 20_000
