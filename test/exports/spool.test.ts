@@ -6,13 +6,37 @@ import { Spool } from '../../modules/exports/spool.ts'
 const calm = { isWanted: false }
 const bytesOf = (n: number) => new Uint8Array(1_000).fill(n)
 
-async function* numbered(count: number) {
-  for (let n = 0; n < count; n++) yield bytesOf(n % 251)
+async function* numbered(count: number, onEnd = () => {}) {
+  try {
+    for (let n = 0; n < count; n++) yield bytesOf(n % 251)
+  } finally {
+    onEnd()
+  }
 }
 
-async function readAll(spool: Spool): Promise<void> {
-  for await (const _ of spool.chunks());
+async function readAll(spool: Spool): Promise<Uint8Array> {
+  const parts: Uint8Array[] = []
+  for await (const chunk of spool.chunks()) parts.push(chunk as Uint8Array)
+  return Buffer.concat(parts)
 }
+
+const whole = (count: number) => Buffer.concat(Array.from({ length: count }, (_, n) => bytesOf(n % 251)))
+
+test('a reader gets all bytes in order, also if the file is ahead of it by a limited number of bytes', async () => {
+  for (const aheadBytes of [700, 2_500, 1_000_000]) {
+    const spool = await Spool.open(calm, { aheadBytes })
+    void spool.fill(numbered(300))
+    expect(Buffer.from(await readAll(spool)).equals(whole(300))).toBeTrue()
+    await spool.close()
+  }
+})
+
+test('a writer that is not bounded ends without a reader', async () => {
+  const spool = await Spool.open(calm, { aheadBytes: Infinity })
+  await spool.fill(numbered(300))
+  expect(Buffer.from(await readAll(spool)).equals(whole(300))).toBeTrue()
+  await spool.close()
+})
 
 test('a reader gets the error of the writer', async () => {
   const spool = await Spool.open(calm)
@@ -23,6 +47,26 @@ test('a reader gets the error of the writer', async () => {
   await spool.fill(broken())
   await expect(readAll(spool)).rejects.toThrow('broken')
   await spool.close()
+})
+
+test('close ends a writer that waits for its client, and a reader that waits for the writer', async () => {
+  const ended = Promise.withResolvers<void>()
+  const full = await Spool.open(calm, { aheadBytes: 1_500 })
+  void full.fill(numbered(300, ended.resolve))
+  await full.close()
+  await ended.promise
+  const silent = Promise.withResolvers<void>()
+  async function* waiting() {
+    await silent.promise
+    yield bytesOf(1)
+  }
+  const empty = await Spool.open(calm)
+  void empty.fill(waiting())
+  const read = readAll(empty)
+  const closed = empty.close()
+  expect((await read).length).toBe(0)
+  silent.resolve()
+  await closed
 })
 
 test('a writer that has waited too long for its client ends when another export waits for a place', async () => {
