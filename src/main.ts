@@ -12,13 +12,13 @@ import { maxReceivedBytes } from './http/json-body.ts'
 import type { Log } from './logger.ts'
 import { withProcessLabel } from './metrics/family.ts'
 import {
-  collect,
+  collectFamilies,
   type CollectFamilies,
   openProcessFamilies,
   serveMetrics,
   serviceFamilies,
 } from './process/metrics-server.ts'
-import { warnIfNotMigrated, migrateDatabase, print, runOnDatabase } from './process/database.ts'
+import { warnIfNotMigrated, migrateDatabase, printResult, runOnDatabase } from './process/database.ts'
 import { listen } from './process/listen.ts'
 import { withLocalServers } from './process/local-servers.ts'
 import { isChild, handleParentMessages, sendToParent } from './process/child.ts'
@@ -54,7 +54,7 @@ async function main(command = 'start', ...args: string[]): Promise<void> {
   const run = async () => {
     if (!isOneOff) await requireFreePorts(command, given)
     const admin = isAdmin && parseAdmin(command === 'jobs' ? [command, ...args] : args)
-    if (admin && typeof admin !== 'function') return shutdown.stop(print(admin))
+    if (admin && typeof admin !== 'function') return shutdown.stop(printResult(admin))
     const config = await withLocalServers(given, { command, isOneOff }, log, shutdown)
     const migrates = command === 'migrate' || command === 'start' || !given.databaseUrl
     if (migrates) await shutdown.unlessStopping(migrateDatabase(config, log, command === 'migrate'))
@@ -64,7 +64,7 @@ async function main(command = 'start', ...args: string[]): Promise<void> {
     if (command !== 'worker' && config.webConcurrency > 1)
       return runParent(command, config, log, shutdown, begin)
     const parts: CollectFamilies[] = []
-    await serveMetrics(config, shutdown, async () => [await collect(parts)])
+    await serveMetrics(config, shutdown, async () => [await collectFamilies(parts)])
     const port = await serve(command, config, log, shutdown, parts)
     if (port === undefined) return
     begin(port)
@@ -79,7 +79,7 @@ async function main(command = 'start', ...args: string[]): Promise<void> {
 /** Runs as a child of a supervisor, which has migrated the database and logs the address. */
 async function runChild(command: string, config: Config, log: Log, shutdown: Shutdown): Promise<void> {
   const parts: CollectFamilies[] = []
-  handleParentMessages(shutdown, () => collect(parts))
+  handleParentMessages(shutdown, () => collectFamilies(parts))
   await serve(command, config, log, shutdown, parts).then(
     (port) => sendToParent({ port }),
     (error) => shutdown.fail(error),

@@ -35,7 +35,7 @@ const turnMs = 900
 const longTurnMs = 2_000
 
 /** With Redis, one process at a time has the turn to search. Without Redis, every process searches. */
-function openTurn({ redis, config }: Services, { column }: Kind) {
+function openTurn({ redis, config }: Services, { column }: TimeKind) {
   const key = `${config.redisPrefix}:turn:${column}`
   const isTaken = (reply: unknown) => reply !== null
   return {
@@ -48,7 +48,12 @@ function openTurn({ redis, config }: Services, { column }: Kind) {
  * Returns a function that searches for the tasks whose time has come. The command for these tasks checks them again, so
  * each event is recorded once, even if several processes search.
  */
-export function openRound(services: Services, kind: Kind, recorder: Pick<Recorder, 'add'>, pages: Throttle) {
+export function openRound(
+  services: Services,
+  kind: TimeKind,
+  recorder: Pick<Recorder, 'add'>,
+  pages: Throttle,
+) {
   const turn = openTurn(services, kind)
   return async (): Promise<void> => {
     if (!(await turn.take())) return
@@ -123,12 +128,12 @@ class Recorder {
 }
 
 /** A kind of time: a column of tasks, and the condition of its partial index. */
-export interface Kind {
+export interface TimeKind {
   column: string
   condition: string
 }
 
-export const kinds: Kind[] = [
+export const kinds: TimeKind[] = [
   { column: 'remind_at', condition: 'remind_at is not null' },
   { column: 'due_date', condition: `status <> 'DONE' and due_date > coalesce(due_after, '-infinity')` },
   { column: 'claimed_until', condition: 'claimed_by is not null' },
@@ -145,7 +150,7 @@ interface TimedTask {
 export const firstTask: Omit<TimedTask, 'isInProject'> = { at: '-infinity', projectId: nilId, id: nilId }
 
 /** Returns the next tasks whose time has come, in the order of the index. */
-export function findTasks(sql: Sql, { column, condition }: Kind, after: typeof firstTask, rows: number) {
+export function findTasks(sql: Sql, { column, condition }: TimeKind, after: typeof firstTask, rows: number) {
   const key = sql`${sql(column)}, project_id, id`
   return sql<TimedTask[]>`
     select ${sql(column)} as at, project_id, id, ${isInProject(sql)} as is_in_project from tasks t

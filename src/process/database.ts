@@ -72,11 +72,11 @@ type Command = (dependencies: { config: Config; sql: Sql }) => Promise<CommandRe
 export function runOnDatabase(config: Config, command: Command) {
   const database = openDatabase(config)
   return command({ config, sql: database.background })
-    .then(print, (error) => Promise.reject(toConfigError(error, config.databaseUrl)))
+    .then(printResult, (error) => Promise.reject(toConfigError(error, config.databaseUrl)))
     .finally(() => database.close())
 }
 
-export function print({ code, text }: CommandResult): number {
+export function printResult({ code, text }: CommandResult): number {
   if (!text) return code
   if (code === 0) console.log(text)
   else console.error(text)

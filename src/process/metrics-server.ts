@@ -20,7 +20,7 @@ const collectTimeoutMs = 1_500
 
 export type CollectFamilies = () => Family[] | Promise<Family[]>
 
-export async function collect(parts: CollectFamilies[]): Promise<Family[]> {
+export async function collectFamilies(parts: CollectFamilies[]): Promise<Family[]> {
   const collected = parts.map((part) => within(collectTimeoutMs, Promise.try(part)).catch(() => undefined))
   return (await Promise.all(collected)).flatMap((families) => families ?? [])
 }

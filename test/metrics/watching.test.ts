@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { AggregatorRegistry } from 'prom-client'
 import { openCounts, RequestDurations } from '../../src/metrics/counts.ts'
 import { Distribution, counter, gauge, histogram, withProcessLabel } from '../../src/metrics/family.ts'
-import { collect, openProcessFamilies, serviceFamilies } from '../../src/process/metrics-server.ts'
+import { collectFamilies, openProcessFamilies, serviceFamilies } from '../../src/process/metrics-server.ts'
 import { Lags } from '../../src/subscriptions/subscriptions.ts'
 import { workerFamilies } from '../../workers/metrics.ts'
 import { forFile, openTestService } from '../support/service.ts'
@@ -14,7 +14,7 @@ const labelsByMetric = new Map<string, string[]>()
 const service = await forFile(openTestService({ METRICS_PORT: '1' }))
 await service.client.get('/auth/me')
 const { services } = service
-const jobs = await collect(workerFamilies(services, new Map()))
+const jobs = await collectFamilies(workerFamilies(services, new Map()))
 for (const { name, type, values } of [...openProcessFamilies()(), ...serviceFamilies(services), ...jobs]) {
   for (const { value } of values) expect([name, value]).toEqual([name, expect.any(Number)])
   const labels = [...new Set(values.flatMap(({ labels }) => Object.keys(labels)))]

@@ -3,14 +3,14 @@ import { workerFamilies } from '../../workers/metrics.ts'
 import { make } from '../support/client.ts'
 import { AggregatorRegistry } from 'prom-client'
 import { createApp } from '../../src/app.ts'
-import { collect, serviceFamilies } from '../../src/process/metrics-server.ts'
+import { collectFamilies, serviceFamilies } from '../../src/process/metrics-server.ts'
 import { eventually, upTo } from '../races/pair.ts'
 import { openScene } from '../support/scene.ts'
 
 const { service, ada } = await openScene(['Ada'])
 
 async function metrics() {
-  const families = await collect(workerFamilies(service.services, new Map()))
+  const families = await collectFamilies(workerFamilies(service.services, new Map()))
   return Object.fromEntries(
     families.flatMap(({ name, values }) =>
       values.map(({ labels, value }) => [[name, ...Object.values(labels)].join(' '), value]),

@@ -6,7 +6,7 @@ import {
   DigestKeys,
   externalIdOf,
   msOf,
-  tailOf,
+  last16Digits,
 } from '../../modules/imports/convert/keys.ts'
 import { maxFoot, Notes, Texts } from '../../modules/imports/convert/notes.ts'
 import { convertChild, convertTask, subtaskOf } from '../../modules/imports/convert/record.ts'
@@ -202,7 +202,7 @@ export async function readExistingChildren(
       const item = { ...text, kind, task: key, author, createdAt: new Date(createdAt).toISOString() }
       ids
         .set(id, id)
-        .set(tailOf(id), id)
+        .set(last16Digits(id), id)
         .set(keys.ofChild(item as unknown as SubtaskItem), id)
     }
   return ids

@@ -106,11 +106,11 @@ export function taskIdOf(item: Pick<TaskItem, 'createdAt' | 'isExported' | 'key'
   const { createdAt = '', isExported, key } = item
   const id = newId()
   const at = isExported && isId(key) ? msOf(key) : Date.parse(parseInstant(createdAt.trim()) ?? '')
-  return Number.isNaN(at) ? id : childId(Math.min(at + (n >> 12), msOf(id)), n, tailOf(id))
+  return Number.isNaN(at) ? id : childId(Math.min(at + (n >> 12), msOf(id)), n, last16Digits(id))
 }
 
 /** Returns the last 16 hex digits. */
-export const tailOf = (id: string): string => id.slice(19).replace('-', '')
+export const last16Digits = (id: string): string => id.slice(19).replace('-', '')
 
 /** Returns the time of a UUIDv7 in ms since 1970. */
 export const msOf = (id: string): number => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)

@@ -1,5 +1,5 @@
 import type { Term } from './query.ts'
-import { cut, fold, isDense, offsetsIn, runs } from './words.ts'
+import { cutRun, fold, isDense, offsetsIn, runs } from './words.ts'
 
 export interface Snippet {
   text: string
@@ -47,7 +47,7 @@ function matchesIn(text: string, terms: Term[]): Match[] {
   /** The places of the characters of `spaced` in the folded text. */
   const places = [0]
   for (const { 0: whole, index } of fold(text).matchAll(runs)) {
-    const run = cut(whole)
+    const run = cutRun(whole)
     spaced += `${run} `
     for (let n = 0; n <= run.length; n++) places.push(index + n)
   }

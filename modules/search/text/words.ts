@@ -9,9 +9,9 @@ export const isDense = (run: string): boolean => run.charCodeAt(0) > 127 && star
 const maxWordUnits = 200
 
 /** Returns the runs of a text in order. */
-export const runsOf = (text: string): string[] => (fold(text).match(runs) ?? []).map(cut)
+export const runsOf = (text: string): string[] => (fold(text).match(runs) ?? []).map(cutRun)
 
-export function cut(run: string): string {
+export function cutRun(run: string): string {
   if (run.length <= maxWordUnits || isDense(run)) return run
   return run.slice(0, maxWordUnits).replace(/[\ud800-\udbff]$/, '')
 }
