@@ -8,7 +8,10 @@ import { conflict } from '../../src/responses/errors.ts'
 import { keyIn, keyOf, maxKeyLength } from './keys.ts'
 import { orderFact } from './load.ts'
 
-/** Longer than other keys may be, because an undo gives no other tasks new keys. */
+/**
+ * The maximum length of a restored key. Other keys must be shorter, but an undo cannot give the tasks around a restored
+ * key new keys.
+ */
 const maxLength = 64
 
 type Placed = Pick<TaskRow, 'position' | 'number'>

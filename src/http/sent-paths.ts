@@ -21,7 +21,8 @@ export function sentPathRoutes(respond: Respond): Record<string, Respond> {
   }
   const routes: Record<string, Respond> = { '/*': compare }
   for (let count = 1, path = '/:s1'; count <= maxSegments; path += `/:s${++count}`) {
-    // Elysia removes the last slash of each of these paths. The process that retires its port does not.
+    // For paths with and without a slash at the end. Elysia removes the last slash of a route, so `//` means `/`. The
+    // process that retires its port does not remove the slash.
     for (const ending of ['', '/', '//']) routes[path + ending] = compare
     routes[`${path}/*`] = reject
   }

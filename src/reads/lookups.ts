@@ -63,7 +63,8 @@ export function openLookUp<S extends Versioned>(
     const key = userId + id
     const last = cache.get(key)
     let seen = last && versions.follow(last, id)
-    // Comparing the version takes Postgres a third of the time of a new look-up.
+    // First checks whether the cached result is current: comparing the version takes Postgres a third of the time of a
+    // new look-up.
     const renaming = seen && (await versions.renamingIfCurrent(seen))
     const isRenamed = seen?.renaming !== undefined && seen.renaming !== renaming
     if (seen && renaming !== undefined && !(isRenamed && spec.hasNames)) {

@@ -89,7 +89,8 @@ export class Placement {
   }
 
   private async update(): Promise<void> {
-    // Repeats leaving: Redis was unavailable, or another process restored this member after Redis lost its data.
+    // Leaves again, because Redis may have been unavailable before, or another process may have restored this member
+    // after Redis lost its data.
     if (this.self && this.hasLeft) await this.membership.leave(this.self)
     const members = await this.membership.read(this.hasLeft ? undefined : this.self)
     this.setMembers(members)

@@ -115,7 +115,7 @@ const INSTANT =
 
 /** Converts an ISO 8601 date-time with offset, or a date (midnight UTC), to UTC with milliseconds; null if invalid. */
 export function parseInstant(text: string): string | null {
-  // Most values have the form that responses have, and are compared as a whole.
+  // Most values are written like times in responses, and need no further parsing.
   if (text.length === 24 && isoOf(Date.parse(text)) === text) return text.startsWith('0000') ? null : text
   const match = INSTANT.exec(text)
   if (!match) return null

@@ -63,7 +63,7 @@ const linesOf = (finished: FinishedRow[]) =>
 
 interface BatchResult<P extends PreparedRow> {
   finished: FinishedRow<P>[]
-  /** The `batch` of the events. */
+  /** The batch numbers of the events: see `batch` of an event. */
   batches: number[]
 }
 

@@ -28,7 +28,10 @@ export function openFailures(log: Log, now = () => performance.now()) {
   }
 
   return {
-    /** Returns why the import failed. @throws SliceEnded to continue later, and unexpected errors */
+    /**
+     * Returns why the import failed.
+     * @throws SliceEnded if the import continues later, and the error itself if it is unexpected
+     */
     messageOf({ id, cursor }: { id: string; cursor: ImportCursor }, error: unknown): string {
       if (error instanceof ImportError) return error.message
       if (error instanceof ImportTaken) throw new SliceEnded()

@@ -27,7 +27,7 @@ export function fieldKeyOf(name: string): string {
 export class FieldKeys {
   private readonly keys = new Map<string, string>()
   private readonly used = new Set<string>()
-  /** The number for the next key with the same start. */
+  /** The next number to append to a key, by the start of the key. */
   private readonly numbers = new Map<string, number>()
 
   /** Returns the same key for the same id, and different keys for different ids. */

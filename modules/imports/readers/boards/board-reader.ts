@@ -40,7 +40,7 @@ interface CheckItem extends Card {
 }
 
 interface Comment extends Loose<Omit<CommentItem, 'kind' | 'row'>> {
-  /** The key of the card. A row that is not a comment has none. */
+  /** The key of the card that the comment belongs to. Undefined for a row that is not a comment. */
   task?: string | undefined
 }
 
