@@ -1,5 +1,6 @@
 import type { EntityDefinition } from '../../src/model/definition.ts'
 import type { ChildOfTask } from '../../src/model/entities.ts'
+import { capital } from '../../src/schema/response.ts'
 
 /**
  * The columns that CSV exports have had since the first release. Imports recognize an export by these columns, so their
@@ -81,6 +82,18 @@ export function readComments(cell: string): CellComment[] {
 /** The names in a child that files and answers for agents leave out, or show in another form. */
 const omitted = 'id taskId createdAt updatedAt author authorId authorRemoved importedAuthor'.split(' ')
 
+/** Other parts of a child have these names in files and imports. */
+const taken = 'kind row key task messages author csvKey orderMs'.split(' ')
+/** Returns the name that a field of a child has in files and imports. */
+export const nameInFile = (name: string): string => (taken.includes(name) ? `own${capital(name)}` : name)
+
+/** Returns the values of a line. A line has a kind, so a field with this name has another name. */
+export function lineValues(shown: object): object {
+  if (!('kind' in shown)) return shown
+  const { kind, ...others } = shown
+  return { ...others, [nameInFile('kind')]: kind }
+}
+
 /** Returns the names of the values that a child has besides its text. */
 export const otherNames = ({ view, asChild, person }: EntityDefinition<ChildOfTask>): string[] =>
   Object.keys(view.schema.properties).filter(
@@ -97,7 +110,9 @@ export function childCell(
 ): string {
   const { text, input } = definition.asChild!
   const all = [
-    ...otherNames(definition).flatMap((name) => (name in input.properties ? [[name, shown[name]]] : [])),
+    ...otherNames(definition).flatMap((name) =>
+      name in input.properties ? [[nameInFile(name), shown[name]]] : [],
+    ),
     ...(definition.person
       ? [
           ['author', author && personCell(author)],

@@ -10,6 +10,7 @@ import {
   csvColumns,
   escapeFormula,
   fieldPrefix,
+  lineValues,
   linesCell,
   personCell,
 } from './cells.ts'
@@ -104,13 +105,13 @@ const docket: Format = {
       task({ shown: { importedAuthor, ...shown }, author }) {
         const externalId = shown.externalId ?? `docket:${shown.id}`
         const named = { ...namedIn(shown, all), author: authorOf(importedAuthor, author) }
-        return [line({ kind: 'task', ...shown, externalId, ...named }), '']
+        return [line({ kind: 'task', ...lineValues(shown), externalId, ...named }), '']
       },
       list: () => ['', '', ''],
       child({ name: kind }, shown) {
-        if (!('authorId' in shown)) return line({ kind, ...shown })
+        if (!('authorId' in shown)) return line({ kind, ...lineValues(shown) })
         const { authorId: _, authorRemoved: __, importedAuthor, author, ...child } = shown
-        return line({ kind, ...child, author: authorOf(importedAuthor, author) })
+        return line({ kind, ...lineValues(child), author: authorOf(importedAuthor, author) })
       },
       event: (shown) => line({ kind: 'event', ...shown }),
       end: () => line({ kind: 'end', lines: lines + 1 }),

@@ -145,7 +145,7 @@ interface ListUses {
 /** How files, agents and clients show a field of a task. */
 export interface ShownUses {
   /**
-   * The header of the column in CSV files, by default the name of the field. In the record of a `docket` file, a field
+   * The header of the column in CSV files, by default the name of the field, or `ownNotes` if `notes` has another meaning. In the record of a `docket` file, a field
    * with this name has the people or the names of labels.
    */
   header?: string

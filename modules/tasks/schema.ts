@@ -3,7 +3,7 @@ import type { TaskRow } from '../../drizzle/rows.ts'
 import { editsOf, field, inputsOf, outputsOf, referencesIn } from '../../src/model/fields.ts'
 import { ifSet, view } from '../../src/model/view.ts'
 import { IdOf, Input, OwnId } from '../../src/schema/input.ts'
-import { unique, Id, OrNull, sampleId, Timestamp } from '../../src/schema/response.ts'
+import { capital, unique, Id, OrNull, sampleId, Timestamp } from '../../src/schema/response.ts'
 import { Instant, Name, Nullable, OneOf, Text } from '../../src/schema/text.ts'
 import {
   FieldValuesInput,
@@ -152,7 +152,11 @@ export const fieldParameters = taskFields.flatMap(([name, field]) =>
     (one) => [one, field] as const,
   ),
 )
-export const headerOf = (name: string, { header = name }: kinds.ShownUses): string => header
+/** Other parts of a task have these names in files and imports. A field with such a name has another header. */
+const taken =
+  'key kind row list parent notes messages problem author completed comments subtasks after order'.split(' ')
+export const headerOf = (name: string, { header }: kinds.ShownUses): string =>
+  header ?? (taken.includes(name) ? `own${capital(name)}` : name)
 export const references = referencesIn({ ...fields, ...lists, ...values })
 const optional = { ...inputsOf(fields), ...inputsOf(lists), ...inputsOf(values) }
 
@@ -208,7 +212,7 @@ const optionalFields = taskFields.flatMap(([name, { defaultValue }]) =>
 /** A field as the OpenAPI document describes it to clients. */
 function describedField([name, field]: (typeof taskFields)[number]) {
   const { kind, reference, defaultValue, filter, lists } = field
-  const hyphens = headerOf(name, field).replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+  const hyphens = (field.header ?? name).replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
   return {
     ...{ name, kind: kind?.is ?? `${reference!.to}s`, default: defaultValue ?? null },
     option: field.option ?? hyphens,

@@ -66,11 +66,11 @@ test('files contain all values of a child with an author, and an import creates 
       remark: 'One\n\n  two\n  hours: 3',
       hours: 2.25,
       billable: false,
-      mode: 'ONSITE',
+      kind: 'ONSITE',
       workerId: bea.id,
       ...times,
     },
-    { remark: '=1+1', hours: 1e-7, billable: true, mode: 'REMOTE', workerId: null, startedAt: null },
+    { remark: '=1+1', hours: 1e-7, billable: true, kind: 'REMOTE', workerId: null, startedAt: null },
   ]
   for (const [n, author] of [ada, bea].entries())
     expect((await author.post(`/tasks/${task.id}/work_logs`, all[n])).status).toBe(201)
@@ -100,7 +100,7 @@ test('files contain all values of a child with an author, and an import creates 
 test('an invalid value of a child is rejected, and an import rejects only this child', async () => {
   const { id } = await created('/projects', { name: 'P' })
   const task = await created('/tasks', { projectId: id, title: 'f' })
-  const log = { remark: 'One', hours: 1, mode: 'ONSITE', workerId: ada.id, startedAt: '2030-01-01' }
+  const log = { remark: 'One', hours: 1, kind: 'ONSITE', workerId: ada.id, startedAt: '2030-01-01' }
   for (const remark of ['One', 'Two']) await created(`/tasks/${task.id}/work_logs`, { ...log, remark })
   const invalid = await ada.post(`/tasks/${task.id}/work_logs`, { ...log, workerId: 'nobody' })
   expect([invalid.status, invalid.body.message]).toEqual([400, 'workerId must be an id'])

@@ -111,7 +111,9 @@ describe.each(newFields)('a field of the kind $kind', (field) => {
       const { projectId, a, b } = await place()
       const file = async (id: string) => (await ada.get(`/projects/${id}/export?format=${format}`)).text
       const text = await file(projectId)
-      expect(text).toContain(format === 'csv' ? `,${header},` : `"${field.kind === 'user' ? header : name}":`)
+      expect(text).toContain(
+        format === 'csv' ? `,${header},` : `"${field.kind === 'user' || name === 'kind' ? header : name}":`,
+      )
       const otherId = await newProject()
       for (const count of [
         { created: 4, unchanged: 0 },
@@ -164,7 +166,7 @@ describe.each(newFields)('a field of the kind $kind', (field) => {
       DOCKET_PROJECT: projectId,
       HOME: '/nonexistent',
     }
-    const option = `--${header.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+    const option = `--${(header.startsWith('own') ? name : header).replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
     const cli = async (...line: string[]) => {
       const { out, err } = await runDocket([...line, '--json'], { fetch: send, env })
       return out ? JSON.parse(out) : err

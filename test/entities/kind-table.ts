@@ -80,6 +80,27 @@ export const newFields: NewField[] = [
     wrong: ['GOOD', 1],
   },
   {
+    name: 'kind',
+    kind: 'choice',
+    column: "text('kind').$type<'BUG' | 'CHORE' | 'WISH'>()",
+    declaration: `kind: kinds.choice, input: Nullable(OneOf('TaskKind', ['BUG', 'CHORE', 'WISH'] as const)),
+      output: OrNull(OneOf('TaskKind', ['BUG', 'CHORE', 'WISH'] as const), 'A kind, or null', 'BUG'), defaultValue: null`,
+    values: ['BUG', 'CHORE', 'WISH'],
+    wrong: ['GOOD', 1],
+    // Lines of files have a kind.
+    header: 'ownKind',
+  },
+  {
+    name: 'notes',
+    kind: 'text',
+    column: "text('notes')",
+    declaration: `kind: kinds.text, input: Nullable(Text(0, 2_000, 'It squeaks')),
+      output: OrNull(Type.String(), 'Notes, or null', 'It squeaks'), defaultValue: null`,
+    values: ['a', '=b', 'null'],
+    wrong: [1],
+    header: 'ownNotes',
+  },
+  {
     name: 'teamName',
     kind: 'name',
     column: "text('team_name')",

@@ -1,5 +1,5 @@
 import type { NewEntity } from './module-text.ts'
-/** A child with an author, a name of two words, and a column of each kind. */
+/** A child with an author, a name of two words, a column of each kind, and a field that lines of files have too. */
 export const workLog: NewEntity = {
   files: {
     'drizzle/schema/work-logs.ts': `import { boolean, doublePrecision, index, pgTable, text, uuid } from 'drizzle-orm/pg-core'
@@ -11,7 +11,7 @@ export const workLogs = pgTable('work_logs', {
   hours: doublePrecision('hours').notNull(),
   billable: boolean('billable').notNull().default(true),
   startedAt: instant('started_at'),
-  mode: text('mode').$type<'ONSITE' | 'REMOTE'>().notNull(),
+  kind: text('kind').$type<'ONSITE' | 'REMOTE'>().notNull(),
   workerId: uuid('worker_id'),
   importedAuthor: text('imported_author'),
   authorId: uuid('author_id').notNull(),
@@ -32,7 +32,7 @@ const fields = {
   hours: Type.Number({ minimum: 0, maximum: 24, description: 'A number of hours' }),
   billable: Type.Optional(Type.Boolean({ description: 'True or false' })),
   startedAt: Type.Optional(Nullable(Instant())),
-  mode: Mode,
+  kind: Mode,
   workerId: Type.Optional(Nullable(IdOf('user'))),
 }
 export const CreateWorkLog = Input({ id: OwnId(), taskId: IdOf('task'), remark: Remark, ...fields })
@@ -42,7 +42,7 @@ export const workLogView = view<object & { authorId: string; hours: number }>({
   schema: Type.Object({
     id: Id('The log'), taskId: Id('The task'), remark: Type.String({ description: 'A remark', examples: ['Oiled'] }),
     hours: Type.Number({ description: 'Hours', examples: [2.5] }), billable: Type.Boolean({ description: 'Billable', examples: [true] }),
-    startedAt: OrNull(Timestamp('Start'), 'Start, or null'), mode: Mode,
+    startedAt: OrNull(Timestamp('Start'), 'Start, or null'), kind: Mode,
     workerId: OrNull(Id('The worker'), 'The worker, or null'),
     authorId: Id('The author'),
     author: Type.Union([named('LogAuthor', Type.Pick(userView.schema, ['id', 'name'])), Type.Null()], { description: 'The author' }),
@@ -79,8 +79,8 @@ import { CreateWorkLog, UpdateWorkLog } from './schema.ts'
 const author = (_: object, { userId }: { userId: string }) => ({ by: 'id' as const, key: userId })
 export const createWorkLog = creation(workLog, {
   input: CreateWorkLog, target: ofTask('taskId'), role: 'EDITOR', path: '/tasks/work_logs', person: author,
-  fields: ({ taskId, remark, hours, billable, startedAt, mode, workerId }, { caller, now }) => ({
-    taskId, remark: remark.trim(), hours, billable: billable ?? true, startedAt: startedAt ?? null, mode, workerId: workerId ?? null,
+  fields: ({ taskId, remark, hours, billable, startedAt, kind, workerId }, { caller, now }) => ({
+    taskId, remark: remark.trim(), hours, billable: billable ?? true, startedAt: startedAt ?? null, kind, workerId: workerId ?? null,
     authorId: caller.userId, createdAt: now, updatedAt: now, importedAuthor: null }),
 })
 export const updateWorkLog = update(workLog, { input: UpdateWorkLog, role: 'EDITOR', person: author, fields: ({ id: _, ...input }) => input })

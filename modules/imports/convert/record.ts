@@ -2,7 +2,7 @@ import type { TSchema } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { definitionOf } from '../../../src/model/model.ts'
 import { caseless, isNameSchema, nameFrom, parseInstant, withoutNull } from '../../../src/schema/text.ts'
-import { csvColumns } from '../../exports/cells.ts'
+import { csvColumns, nameInFile } from '../../exports/cells.ts'
 import type { AnyField } from '../../tasks/kinds.ts'
 import { CreateTask, headerOf, maxIds, taskFields } from '../../tasks/schema.ts'
 import type { TaskOperation } from '../command/operations.ts'
@@ -95,7 +95,7 @@ class Conversion {
     const { input, text } = asChild!
     const values: Values = {}
     for (const [name, schema] of Object.entries(input.properties)) {
-      const given = (item as unknown as Values)[name]
+      const given = (item as unknown as Values)[nameInFile(name)]
       if (name === 'id' || name in references) continue
       if (typeof given === 'string' && isNameSchema(schema)) values[name] = this.name(name, given, schema)
       else if (typeof given === 'string' && name === text) values[name] = this.text(item.kind, given, schema)

@@ -4,7 +4,7 @@ import { Value } from '@sinclair/typebox/value'
 import type { EntityDefinition } from '../../../src/model/definition.ts'
 import type { ChildOfTask } from '../../../src/model/entities.ts'
 import { model } from '../../../src/model/model.ts'
-import { csvColumns } from '../../exports/cells.ts'
+import { csvColumns, nameInFile } from '../../exports/cells.ts'
 import { docketFormat } from '../../exports/formats.ts'
 import { fieldTypes } from '../../fields/schema.ts'
 import { headerOf, namedFields, taskFields } from '../../tasks/schema.ts'
@@ -178,7 +178,8 @@ function taskLine(): LineKind {
   const named = new Set(namedFields.map(([name]) => name))
   const declared = taskFields.map(([name, field]) => {
     const header = headerOf(name, field)
-    return { name: named.has(name) ? header : name, header, schema: schemaIn(field) }
+    const isRenamed = named.has(name) || (name as string) === 'kind'
+    return { name: isRenamed ? header : name, header, schema: schemaIn(field) }
   })
   const values = Type.Record(Text, Type.Union([Text, Type.Number(), Type.Boolean()]))
   const schemas = Object.fromEntries(declared.map(({ name, schema }) => [name, schema]))
@@ -191,10 +192,13 @@ function taskLine(): LineKind {
 function childLine({ asChild, references = {} }: EntityDefinition<ChildOfTask>): LineKind {
   const { text, input } = asChild!
   const values = Object.entries<TSchema>(input.properties).flatMap(([name, schema]) =>
-    name === 'id' || name === text || name in references ? [] : [[name, orAbsent(schema)] as const],
+    name === 'id' || name === text || name in references
+      ? []
+      : [[name === 'kind' ? nameInFile(name) : name, orAbsent(schema)] as const],
   )
   const schemas = { id: Text, taskId: Text, [text]: Text, ...Object.fromEntries(values), ...origin }
-  return kindOf(schemas, { id: 'key', taskId: 'task' })
+  const itemNames = Object.fromEntries(values.map(([name]) => [name, nameInFile(name)]))
+  return kindOf(schemas, { ...itemNames, id: 'key', taskId: 'task' })
 }
 const orAbsent = (schema: TSchema): TSchema =>
   withoutNull(schema).type === 'string' ? OptionalText : Type.Optional(Type.Union([schema, Type.Null()]))
@@ -239,8 +243,9 @@ function itemOf({ number, value }: Line): ImportedItem | undefined {
 
 /** Returns the test for fields of a child that accept null. */
 function isClearable(kind: ChildOfTask): (name: string) => boolean {
-  const properties = model().ofTask.find(({ name }) => name === kind)?.asChild!.input.properties
-  return (name) => Object.hasOwn(properties ?? {}, name) && Value.Check(properties![name]!, null)
+  const { properties = {} } = model().ofTask.find(({ name }) => name === kind)?.asChild!.input ?? {}
+  return (name) =>
+    Object.entries(properties).some(([one, schema]) => nameInFile(one) === name && Value.Check(schema, null))
 }
 
 /** Files of earlier releases do not have such a field of tasks. If a file has the field, null is an empty value. */

@@ -5,6 +5,7 @@ import { definitionOf } from '../../../../src/model/model.ts'
 import {
   type CellComment,
   fieldPrefix,
+  nameInFile,
   readChildren,
   readComments,
   readPerson,
@@ -159,9 +160,10 @@ const declaredChild: CellReader = ({ task, children }, { text: cell, column: { t
   const kind = target.slice(childPrefix.length) as ChildOfTask
   const { text, input } = definitionOf(kind).asChild!
   const { properties } = input
-  const names = [...Object.keys(properties), 'author', 'createdAt']
+  const schemas = new Map(Object.entries<TSchema>(properties).map(([name, one]) => [nameInFile(name), one]))
+  const names = [...schemas.keys(), 'author', 'createdAt']
   for (const { author, createdAt, ...texts } of readChildren(cell, text, names)) {
-    const read = Object.entries(texts).map(([name, value]) => [name, valueIn(properties[name]!, value)])
+    const read = Object.entries(texts).map(([name, value]) => [name, valueIn(schemas.get(name)!, value)])
     const person = author === undefined ? undefined : readPerson(author)
     children.push({
       ...Object.fromEntries(read),
