@@ -13,6 +13,12 @@ const rows = [task, subtask, comment]
 const fileOf = (lines: object[]) => [head, ...lines].map((line) => `${JSON.stringify(line)}\n`).join('')
 const whole = (lines: object[]) => fileOf([...lines, { kind: 'end', lines: lines.length + 2 }])
 
+test('prefers the imported author of a row to its author', async () => {
+  const remark = { ...comment, author: { id: id(9), name: 'Ada' }, importedAuthor: 'Charles' }
+  const { items } = await reading(readDocket, whole([task, remark]))
+  expect(items.at(-1)).toMatchObject({ kind: 'comment', author: { name: 'Charles' } })
+})
+
 test('names at most 20 unknown kinds of lines in the report', async () => {
   const others = Array.from({ length: 1_000 }, (_, n) => ({ kind: `kind ${n}` }))
   const { messages } = await reading(readDocket, whole(others), { partBytes: 4_096 })
