@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { csvColumns } from '../../../modules/exports/cells.ts'
 import { ImportError } from '../../../modules/imports/items.ts'
 import type { Mapping } from '../../../modules/imports/mapping.ts'
 import { columnsError } from '../../../modules/imports/readers/csv/columns.ts'
@@ -249,4 +250,13 @@ note,Look,,,,extra
     expect(messages).toContain(line)
   const named = await reading(readers.todoist, 'TYPE,CONTENT,NAME\ntask,a,b\n')
   expect(tasksOf(named)).toMatchObject([{ title: 'a', fields: { name: 'b' } }])
+})
+
+test('reads the first author of a row of an export of Docket, and original texts of formulas', async () => {
+  const row: Record<string, string> = { id: 'A', title: "'=Oil", author: 'Grace <grace@example.com>' }
+  const fileOf = (importedAuthor: string) =>
+    `${csvColumns}\r\n${csvColumns.map((name) => ({ ...row, importedAuthor })[name] ?? '')}\r\n`
+  const grace = { name: 'Grace', email: 'grace@example.com' }
+  expect(tasksOf(await read(fileOf('')))).toMatchObject([{ title: '=Oil', author: grace }])
+  expect(tasksOf(await read(fileOf('Bob')))).toMatchObject([{ title: '=Oil', author: { name: 'Bob' } }])
 })
