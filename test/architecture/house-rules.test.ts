@@ -1,8 +1,10 @@
 import { expect, test } from 'bun:test'
 import { basename } from 'node:path'
-import { clients, codeOf, product, type Source, sourcesIn, topLevel } from './source.ts'
+import { clients, codeOf, pagesIn, product, read, type Source, sourcesIn, topLevel } from './source.ts'
 
 const maxLines = 400
+/** The size of the day, so that a change that makes the whole larger says so here. */
+const budget = { lines: 43_100, files: 420, words: 20_000 }
 const allowedAtTop = `src modules workers drizzle test bench package.json tsconfig.json bunfig.toml
   docker-compose.yml Dockerfile README.md CHANGELOG.md CONTRIBUTING.md LICENSE bun.lock docs ops clients .ci .github .gitignore .dockerignore
   .env.example`.split(/\s+/)
@@ -21,6 +23,16 @@ test('the top level contains only the listed files and folders', () => {
 
 test(`no file is longer than ${maxLines} lines`, () => {
   expect(everything().filter(({ lines }) => lines > maxLines)).toEqual([])
+})
+
+test(`the product has at most ${budget.lines} lines in ${budget.files} files, and the pages at most ${budget.words} words`, () => {
+  const sources = product()
+  const lines = sources.reduce((sum, one) => sum + one.lines, 0)
+  const pages = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...pagesIn('docs')]
+  const words = pages.flatMap((path) => read(path).text.split(/\s+/).filter(Boolean)).length
+  expect(lines).toBeLessThanOrEqual(budget.lines)
+  expect(sources.length).toBeLessThanOrEqual(budget.files)
+  expect(words).toBeLessThanOrEqual(budget.words)
 })
 
 test('files are named in kebab case', () => {

@@ -24,6 +24,9 @@ export function sourcesIn(...folders: string[]): Source[] {
     })
 }
 
+export const pagesIn = (folder: string): string[] =>
+  readdirSync(join(root, folder)).flatMap((file) => (file.endsWith('.md') ? `${folder}/${file}` : []))
+
 export const product = () => sourcesIn('src', 'modules', 'workers', 'drizzle')
 
 const generated = ['clients/typescript/src/api.ts', 'clients/typescript/src/declarations.ts']
