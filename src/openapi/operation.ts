@@ -95,6 +95,8 @@ export function responseExample(schema: TSchema): unknown {
   if (schema.type === 'object') return examplesOf(schema.properties)
   if (schema.type === 'array') return [responseExample(schema.items)]
   if (schema.anyOf) return responseExample(schema.anyOf[0])
+  if (schema.type === 'boolean') return true
+  if (schema.type === 'integer' || schema.type === 'number') return schema.minimum ?? schema.maximum ?? 1
   return schema.enum?.[0] ?? null
 }
 

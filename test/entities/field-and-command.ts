@@ -24,5 +24,8 @@ test('a new field is validated, stored, returned, logged and documented, and a n
     select after->'estimate' as minutes from events where entity_id = ${id} order by seq`
   expect(events.map(({ minutes }) => minutes)).toEqual([90, 45, 45])
   const document = (await ada.get('/../docs/json')).text
+  const { post } = JSON.parse(document).paths['/api/v1/tasks']
+  const { example } = post.requestBody.content['application/json']
+  await created('/tasks', { ...example, projectId })
   for (const part of ['A whole number of hours', '/tasks/{id}/finish']) expect(document).toContain(part)
 })
