@@ -53,11 +53,11 @@ export async function deleteDocuments(sql: Sql, projectId: string, limit: number
 }
 
 export const fillStart: FillCursor = { task: nilId, id: nilId, number: 0 }
-const deletedAtOnce = 2_000
 
 /**
- * Continues the fill of a project: first deletes its documents, which may be of events that the log lost in a failover,
- * then adds its rows in the order of tasks and ids. Returns true if more is left.
+ * Continues the fill of a project: replaces the documents of its next rows, in the order of tasks and ids, also documents of
+ * events that the log lost in a failover. A search finds either the old document of a row or the new one. Returns true if
+ * more is left.
  */
 export const fillNext = (sql: Sql, projectId: string): Promise<boolean> =>
   sql.begin(async (tx) => {
@@ -66,22 +66,39 @@ export const fillNext = (sql: Sql, projectId: string): Promise<boolean> =>
       select fill from search_cursors where project_id = ${projectId} for update`
     if (!cursor?.fill) return false
     const { task, number } = cursor.fill
-    if (task === nilId && (await deleteDocuments(own, projectId, deletedAtOnce)) === deletedAtOnce)
-      return true
-    const rows = await nextRows(own, projectId, cursor.fill)
-    const last = rows.at(-1)
-    const next = rows.length === rowsAtOnce && {
+    const read = async () => [
+      ...(await nextRows(own, projectId, cursor.fill!)),
+      ...(task === nilId ? await projectRow(own, projectId) : []),
+    ]
+    const page = await read()
+    const last = page.findLast(({ kind }) => kind !== 'project')
+    const next = page.filter(({ kind }) => kind !== 'project').length === rowsAtOnce && {
       ...{ task: last!.taskId, id: last!.id },
-      number: rows.reduce((most, row) => Math.max(most, row.number ?? 0), number),
+      number: page.reduce((most, row) => Math.max(most, row.number ?? 0), number),
     }
-    if (task === nilId) rows.push(...(await projectRow(own, projectId)))
-    // Deletes documents of the same rows in another project: the log may have lost that their task came from there.
-    await own`delete from search_documents d using tasks t where d.id = any(${rows.map(({ id }) => id)}::uuid[])
-      and d.project_id <> ${projectId} and t.id = d.task_id and t.project_id = ${projectId}`
+    const locked = await own<{ id: string }[]>`
+      select id from search_documents where id = any(${page.map(({ id }) => id)}::uuid[]) order by id for update`
+    // Reads the page again, because others may have written newer documents before the lock.
+    const wanted = new Set(page.map(({ id }) => id))
+    const rows = (await read()).filter(({ id }) => wanted.has(id))
+    const present = new Set(rows.map(({ id }) => id))
+    const replaced = locked.flatMap(({ id }) => (present.has(id) ? id : []))
+    await own`delete from search_documents where id = any(${replaced}::uuid[])`
     await writeDocuments(own, rows)
+    if (!next) await deleteLost(own, projectId)
     await own`update search_cursors set fill = ${next ? JSON.stringify(next) : null}::text::jsonb where project_id = ${projectId}`
     return next !== false
   }) as Promise<boolean>
+
+/** Deletes documents of rows that the project does not have, because the log lost their creation or arrival. */
+async function deleteLost(sql: Sql, projectId: string): Promise<void> {
+  const kinds = [['task', tasks] as const, ...model().ofTask.map(({ name, table }) => [name, table] as const)]
+  for (const [kind, table] of kinds)
+    await sql`
+      delete from search_documents d where project_id = ${projectId} and kind = ${kind} and doc is not null
+        and not exists (select from ${sql(getTableName(table))} r join tasks t on t.id = d.task_id
+          where r.id = d.id and t.project_id = d.project_id)`
+}
 
 const projectRow = (sql: Sql, projectId: string) => sql<Row[]>`
   select 'project' as kind, id, null::uuid as task_id, id as project_id, event_id, created_at as at, null::int4 as number,
