@@ -90,14 +90,13 @@ export const fillNext = (sql: Sql, projectId: string): Promise<boolean> =>
     return next !== false
   }) as Promise<boolean>
 
-/** Deletes documents of rows that the project does not have, because the log lost their creation or arrival. */
+/** Deletes documents of rows that do not exist. A task that left the project keeps its documents until its arrival is indexed. */
 async function deleteLost(sql: Sql, projectId: string): Promise<void> {
   const kinds = [['task', tasks] as const, ...model().ofTask.map(({ name, table }) => [name, table] as const)]
   for (const [kind, table] of kinds)
     await sql`
       delete from search_documents d where project_id = ${projectId} and kind = ${kind} and doc is not null
-        and not exists (select from ${sql(getTableName(table))} r join tasks t on t.id = d.task_id
-          where r.id = d.id and t.project_id = d.project_id)`
+        and not exists (select from ${sql(getTableName(table))} r where r.id = d.id)`
 }
 
 const projectRow = (sql: Sql, projectId: string) => sql<Row[]>`
