@@ -4,7 +4,7 @@ import { tasks } from '../../drizzle/schema/tasks.ts'
 import { nilId } from '../../src/id-format.ts'
 import { model } from '../../src/model/model.ts'
 import { columnsOf } from '../../src/postgres/columns.ts'
-import type { Sql } from '../../src/postgres/database.ts'
+import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { searchedFields } from '../tasks/schema.ts'
 import { documentOf, type DocumentText } from './text/document.ts'
 
@@ -66,24 +66,24 @@ export const fillNext = (sql: Sql, projectId: string): Promise<boolean> =>
       select fill from search_cursors where project_id = ${projectId} for update`
     if (!cursor?.fill) return false
     const { task, number } = cursor.fill
-    const read = async () => [
-      ...(await nextRows(own, projectId, cursor.fill!)),
-      ...(task === nilId ? await projectRow(own, projectId) : []),
-    ]
-    const page = await read()
-    const last = page.findLast(({ kind }) => kind !== 'project')
-    const next = page.filter(({ kind }) => kind !== 'project').length === rowsAtOnce && {
+    const page = await own<Pick<Row, 'id' | 'taskId' | 'number'>[]>`
+      select id, task_id, number from (${nextRows(own, projectId, cursor.fill)}) r order by task_id, id`
+    const last = page.at(-1)
+    const next = page.length === rowsAtOnce && {
       ...{ task: last!.taskId, id: last!.id },
       number: page.reduce((most, row) => Math.max(most, row.number ?? 0), number),
     }
+    const ids = page.map(({ id }) => id)
+    if (task === nilId) ids.push(projectId)
     const locked = await own<{ id: string }[]>`
-      select id from search_documents where id = any(${page.map(({ id }) => id)}::uuid[]) order by id for update`
-    // Reads the page again, because others may have written newer documents before the lock.
-    const wanted = new Set(page.map(({ id }) => id))
-    const rows = (await read()).filter(({ id }) => wanted.has(id))
-    const present = new Set(rows.map(({ id }) => id))
-    const replaced = locked.flatMap(({ id }) => (present.has(id) ? id : []))
-    await own`delete from search_documents where id = any(${replaced}::uuid[])`
+      select id from search_documents where id = any(${ids}::uuid[]) order by id for update`
+    // The texts are read after the lock, because others may have written documents of newer events before it.
+    const rows = await own<
+      Row[]
+    >`select * from (${nextRows(own, projectId, cursor.fill)}) r where id = any(${ids}::uuid[])`
+    if (task === nilId) rows.push(...(await projectRow(own, projectId)))
+    await own`delete from search_documents where id = any(${locked.map(({ id }) => id)}::uuid[])
+      and id = any(${rows.map(({ id }) => id)}::uuid[])`
     await writeDocuments(own, rows)
     if (!next) await deleteLost(own, projectId)
     await own`update search_cursors set fill = ${next ? JSON.stringify(next) : null}::text::jsonb where project_id = ${projectId}`
@@ -108,8 +108,8 @@ const searchedColumns = searchedFields.map((name) => `, t.${tasks[name].name}`)
 export const taskText =
   searchedColumns.length > 0 ? `concat_ws(e'\\n', t.description${searchedColumns.join('')})` : 't.description'
 
-/** In the order of the indexes, so that a page reads at most one page of the children of a task. */
-function nextRows(sql: Sql, projectId: string, { task, id }: FillCursor): Promise<Row[]> {
+/** SQL for the next rows. In the order of the indexes, so that a page reads at most one page of the children of a task. */
+function nextRows(sql: Sql, projectId: string, { task, id }: FillCursor): SqlPart {
   const children = model().ofTask.map(({ name, table, asChild }) => {
     const { name: text } = columnsOf(table).find(({ key }) => key === asChild!.text)!
     return sql`union all (
@@ -117,7 +117,7 @@ function nextRows(sql: Sql, projectId: string, { task, id }: FillCursor): Promis
       where c.task_id = t.id and c.id > case when t.id = ${task} then ${id}::uuid else ${nilId} end
       order by c.id, c.created_at limit ${rowsAtOnce})`
   })
-  return sql<Row[]>`
+  return sql`
     select d.*, t.id as task_id, ${projectId}::uuid as project_id
     from (select * from tasks where project_id = ${projectId} and id >= ${task} order by id, number limit ${rowsAtOnce + 1}) t
     cross join lateral (

@@ -13,7 +13,7 @@ const maxFoundTasks = 2_000
 const maxLookedUp = 4
 
 /** Either the ids of all tasks that match, or, for many tasks, the condition that a list checks for each task. */
-export type MatchingTasks = { foundIds: string[] } | { matching: Matching }
+type MatchingTasks = { foundIds: string[] } | { matching: Matching }
 
 export interface Matching {
   query: SearchQuery
