@@ -23,7 +23,7 @@ export const reasons = {
 } as const
 export type ErrorStatus = keyof typeof reasons
 
-/** What a program can do about an error; the tools for agents show it and turn `code` into advice. */
+/** Facts about an error for programs. The tools for agents show them, and turn `code` into advice. No HTTP response has them. */
 export interface ErrorDetails {
   code?:
     | 'role-needed'

@@ -5,7 +5,7 @@ import type { Reply } from '../responses/reply.ts'
 /*
  * RPC between processes: the client keeps one WebSocket to each server.
  *
- *   client   upgrade request with a nonce and its proof in Authorization (handshake.ts)
+ *   client   upgrade request with a nonce and its proof in Authorization
  *   server   {proof, clock}: the welcome
  *   client   [first id, deadline, payload, deadline, payload, …]: requests with consecutive ids
  *   server   [clock, id, length, response, …], a line feed, and the bodies of the responses: each has `length` UTF-16 units

@@ -3,7 +3,7 @@ import { basename } from 'node:path'
 import { clients, codeOf, pagesIn, product, read, type Source, sourcesIn, topLevel } from './source.ts'
 
 const maxLines = 400
-/** The size of the day, so that a change that makes the whole larger says so here. */
+/** The sizes of today. A change that makes the product or the pages larger must raise its number here. */
 const budget = { lines: 43_100, files: 420, words: 20_000 }
 const allowedAtTop = `src modules workers drizzle test bench package.json tsconfig.json bunfig.toml
   docker-compose.yml Dockerfile README.md CHANGELOG.md CONTRIBUTING.md LICENSE bun.lock docs ops clients .ci .github .gitignore .dockerignore
