@@ -5,7 +5,7 @@ type Address = ipaddr.IPv4 | ipaddr.IPv6
 type Network = [Address, number]
 
 /** The proxies whose headers are trusted, as in `trust proxy` of Express. `off` means no hops and no networks. */
-export interface TrustedProxies {
+interface TrustedProxies {
   /** The number of proxies in front of this process. */
   hops: number
   networks: Network[]
@@ -54,7 +54,7 @@ function bitsOf(mask: string | undefined, text: string, address: Address): numbe
 }
 
 /** Returns undefined for a text that is not an address, such as `unknown`. IPv4 in IPv6 becomes IPv4. */
-export function readAddress(text: string): Address | undefined {
+function readAddress(text: string): Address | undefined {
   if (ipaddr.IPv4.isValidFourPartDecimal(text)) return ipaddr.IPv4.parse(text)
   if (!ipaddr.IPv6.isValid(text)) return undefined
   const address = ipaddr.IPv6.parse(text)

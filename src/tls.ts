@@ -9,7 +9,7 @@ const modes = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-ful
  * As `sslmode` in libpq: `require` verifies the certificate only if `sslrootcert` is set; `verify-full` also verifies
  * the host name.
  */
-export type TlsMode = (typeof modes)[number]
+type TlsMode = (typeof modes)[number]
 
 export interface Tls {
   mode: TlsMode

@@ -128,7 +128,7 @@ class Recorder {
 }
 
 /** A kind of time: a column of tasks, and the condition of its partial index. */
-export interface TimeKind {
+interface TimeKind {
   column: string
   condition: string
 }

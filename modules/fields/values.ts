@@ -5,7 +5,7 @@ import { isText, parseInstant, unstorableIn } from '../../src/schema/text.ts'
 import { badRequest } from '../../src/responses/errors.ts'
 
 export type FieldValue = string | number | boolean
-export type StoredValues = NonNullable<TaskRow['fields']>
+type StoredValues = NonNullable<TaskRow['fields']>
 type StoredValue = StoredValues[string]
 
 /** The maximum number of values of a task, and the maximum number of characters of these values as JSON. */
@@ -77,12 +77,11 @@ const types: Record<FieldRow['type'], FieldType> = {
   },
 }
 
-export const unknownFieldKey = (key: string) =>
+const unknownFieldKey = (key: string) =>
   badRequest(`fields.${key.slice(0, 100)} must be the key of a field of the project`)
 const invalidValue = (name: string, type: FieldRow['type'], value?: unknown) =>
   badRequest(`${name} must be ${types[type].expected}${unstorableIn(value)}`)
-export const valuesTooLong = () =>
-  badRequest(`fields must have at most ${maxValueCharacters} characters as JSON`)
+const valuesTooLong = () => badRequest(`fields must have at most ${maxValueCharacters} characters as JSON`)
 
 /** Returns the form in which a task stores a value. @param name of the value in errors @throws HttpError 400 */
 export function storedForm(field: OptionField, value: unknown, name: string): StoredValue {

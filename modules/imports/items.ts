@@ -5,7 +5,7 @@ import type { TaskInput } from '../tasks/schema.ts'
 /** The records of a file that an import reads, as the lines of an export. Readers of all sources return these items. */
 export type ImportedItem = SpecItem | TaskItem | SubtaskItem | CommentItem | ChildItem
 /** An item that is about the project, not a task. */
-export type SpecItem = ProjectItem | LabelItem | FieldItem
+type SpecItem = ProjectItem | LabelItem | FieldItem
 
 interface Item {
   /** The number of the row in the file, from 1. A header is not counted. */
@@ -18,7 +18,7 @@ export interface ImportedPerson {
 }
 
 /** The description for a project without one. */
-export interface ProjectItem extends Item {
+interface ProjectItem extends Item {
   kind: 'project'
   description: string
 }

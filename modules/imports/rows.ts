@@ -28,7 +28,7 @@ export const isShown = (sql: Sql) => sql`state not in ('receiving', 'removing')`
 export const isActive = (sql: Sql) =>
   sql`(state in ('receiving', 'queued', 'running') or undo_state in ('queued', 'running'))`
 
-export const importColumns = (sql: Sql, alias = 'imports') => columnList(sql, imports, alias)
+const importColumns = (sql: Sql, alias = 'imports') => columnList(sql, imports, alias)
 
 export type FindImport = (id: string) => Promise<ImportRow | undefined>
 

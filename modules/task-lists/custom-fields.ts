@@ -19,7 +19,7 @@ const NAME = /^field\.([a-z][a-z0-9_]{0,39})(?:\.(min|max))?$/
 
 export const unknownFieldParameter = (name: string) =>
   badRequest(`${name.slice(0, 100)} must name a field of the project`)
-export const notOrdered = (name: string) => badRequest(`${name} must name a field of the type number or date`)
+const notOrdered = (name: string) => badRequest(`${name} must name a field of the type number or date`)
 export function readFieldParameters(query: Record<string, unknown>): FieldParameter[] {
   const found: FieldParameter[] = []
   for (const name in query) {

@@ -45,7 +45,7 @@ export const ListTasksQuery = Type.Object(
 )
 
 export const asOfNeedsProject = () => badRequest('asOf needs a projectId: each project has its own versions')
-export const asOfWithSearch = () => badRequest('q cannot be combined with asOf')
+const asOfWithSearch = () => badRequest('q cannot be combined with asOf')
 const positionNeedsProject = () =>
   badRequest('sort=position needs a projectId: each project has its own order')
 const needsProject = (name: string) =>

@@ -38,7 +38,7 @@ export const byPosition: Sort = {
   parts: [isPositionKey],
 }
 
-export const byCreation: Sort = {
+const byCreation: Sort = {
   indexed: ['status', 'priority', 'assigneeId'],
   cursorOf: ({ id }) => [id],
   parts: [isIdPart],

@@ -7,7 +7,7 @@ import { Name } from '../../src/schema/text.ts'
 import { ListTasksQuery } from '../task-lists/list-query.ts'
 
 /** The maximum number of parameters of a view, and the maximum number of characters of their names and values together. */
-export const maxParameters = 20
+const maxParameters = 20
 export const maxCharacters = 4_000
 
 /** The parameters that a view does not store. */

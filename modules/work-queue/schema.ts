@@ -3,7 +3,7 @@ import { IdOf, IdsOf, Input } from '../../src/schema/input.ts'
 import { named } from '../../src/schema/response.ts'
 import { maxIds, Priority } from '../tasks/schema.ts'
 
-export const LeaseSeconds = Type.Integer({
+const LeaseSeconds = Type.Integer({
   minimum: 10,
   maximum: 86_400,
   description:

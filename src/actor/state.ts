@@ -17,7 +17,7 @@ export interface CreatorLink {
   createdBy: string | null
 }
 
-export interface OnDemandRows {
+interface OnDemandRows {
   /** The creators, including deleted service accounts whose integrations still work. */
   links: CreatorLink[]
   isTruncated: boolean

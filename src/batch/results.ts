@@ -7,7 +7,7 @@ import { etagOf } from '../responses/reply.ts'
 import { Id, named } from '../schema/response.ts'
 
 /** Full resources may be far larger than the request, but a reply must fit in one RPC frame. */
-export const maxFullBytes = 500_000
+const maxFullBytes = 500_000
 
 const Result = named(
   'BatchResult',
@@ -21,7 +21,7 @@ const Result = named(
   }),
 )
 
-export interface BatchAnswer {
+interface BatchAnswer {
   version: number
   results: object[]
   batch?: number

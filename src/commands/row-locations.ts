@@ -11,7 +11,7 @@ import { inOrder } from '../postgres/row-order.ts'
 import { notFound, HttpError } from '../responses/errors.ts'
 import { isId } from '../id-format.ts'
 
-export interface RowLocation {
+interface RowLocation {
   projectId: string
   taskId: string | null
   /** The task's number in the project. A task that moved away and back has another number. */

@@ -80,7 +80,7 @@ function normalize(request: Request, params: GuardedContext['params']): void {
 
 type Admitted = { caller: Caller; share: Share | null; permit: Permit }
 
-export interface GuardedContext extends Partial<Admitted> {
+interface GuardedContext extends Partial<Admitted> {
   request: Request
   params: Record<string, string | undefined>
   /** Authenticates the request and adds the other fields. Set for routes that need a token. */

@@ -109,7 +109,7 @@ const maxLevels = 32
 /** The maximum number of keys and elements in a body. A batch of 500 operations with every field has half of this number. */
 const maxParts = 50_000
 
-export const bodyMissing = () => badRequest('A body is required: send a JSON object')
+const bodyMissing = () => badRequest('A body is required: send a JSON object')
 const tooManyParts = () => badRequest(`The body must have at most ${maxParts} keys and elements`)
 
 const [quote, comma, backslash] = [0x22, 0x2c, 0x5c]

@@ -44,7 +44,7 @@ const scopeRank: Record<Scope, number> = { read: 1, write: 2, admin: 3 }
 /** The highest role that a token with this scope can use. */
 const maxRoles: Record<Scope, Role> = { read: 'VIEWER', write: 'EDITOR', admin: 'OWNER' }
 
-export interface TokenRights {
+interface TokenRights {
   id: string
   scope: Scope
   /** The only projects visible to the token; null for all projects of its account. */

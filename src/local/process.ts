@@ -11,7 +11,7 @@ export type LogProgress = (message: string, takesLong?: boolean) => void
 
 export type StartOptions = { log: LogProgress; signal: AbortSignal }
 
-export interface Launch {
+interface Launch {
   command: string[]
   cwd: string
   logFile: string

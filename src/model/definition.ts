@@ -58,7 +58,7 @@ export function childInput(create: TObject, update: TObject): ChildInput {
 }
 
 /** How files, searches and agents show a child of a task. */
-export interface ChildParts<Row> {
+interface ChildParts<Row> {
   /** The column with the text that searches find. Answers for agents may cut this text. */
   text: string & keyof Row
   /** The fields of the inputs of its commands. Imports set these fields, except references to other rows. */

@@ -7,7 +7,7 @@ import { forEachPage } from '../throttle.ts'
 import { endStep, moveCursor, type Run } from './import-row.ts'
 import { type FinishedRow, insertBatches, insertLines, type PreparedRow } from './report.ts'
 
-export interface BatchStep<Row extends { n: number }, P extends PreparedRow> {
+interface BatchStep<Row extends { n: number }, P extends PreparedRow> {
   step: ImportStep
   last: number
   read(after: number): Promise<Row[]>
@@ -135,7 +135,7 @@ async function runCommand(
 const scope = 'imports'
 
 /** The key under which the reply to a batch is stored. */
-export const batchKey = (importId: string, part: string) => ({
+const batchKey = (importId: string, part: string) => ({
   scope,
   key: `${importId} ${part}`,
   fingerprint: '',

@@ -175,10 +175,10 @@ function prepareChild(
 }
 
 /** The ids of the children that tasks already have: by id, by the end of the id, and by the key of a child without an id. */
-export type ExistingChildren = ReadonlyMap<string, string>
+type ExistingChildren = ReadonlyMap<string, string>
 
 /** Reads the children of tasks that existed before the import. */
-export async function readExistingChildren(
+async function readExistingChildren(
   sql: Sql,
   children: StagedChild[],
   items: ChildItem[],
@@ -233,7 +233,7 @@ function childrenOf(sql: Sql, kind: ChildOfTask, tasks: ReadonlyMap<string, stri
 }
 
 /** Returns the id of the child that an earlier import created, or else a new id, which is the same in each import. */
-export function childIdOf(
+function childIdOf(
   { n, key, taskId, task }: StagedChild,
   { kind, key: ownKey = '', csvKey = '', orderMs }: ChildItem,
   source: Source,

@@ -21,7 +21,7 @@ export interface PreparedRow {
 
 export type FinishedRow<P extends PreparedRow = PreparedRow> = P & { outcome: Outcome; id?: string }
 
-export interface NewLine {
+interface NewLine {
   row: number | null
   externalId: string | null
   outcome: string

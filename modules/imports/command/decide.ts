@@ -29,7 +29,7 @@ import type {
   TaskOperation,
 } from './operations.ts'
 
-export interface Decided extends ImportResult {
+interface Decided extends ImportResult {
   changes?: EventDraft[]
 }
 type Decide<Operation> = (state: ProjectState, context: RuleContext, operation: Operation) => Decided

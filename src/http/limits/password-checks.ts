@@ -21,7 +21,7 @@ const oneAtATime = {
 }
 
 /** Runs a check of a password and returns its result. @throws HttpError 429 after too many wrong passwords */
-export type CheckPassword = (attempt: SignInAttempt, isRight: Check) => Promise<boolean>
+type CheckPassword = (attempt: SignInAttempt, isRight: Check) => Promise<boolean>
 
 /** How long an address is exempt from the account's delays after a sign-in. */
 const exemptSeconds = 30 * 86_400

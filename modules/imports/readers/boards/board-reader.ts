@@ -45,7 +45,7 @@ interface Comment extends Loose<Omit<CommentItem, 'kind' | 'row'>> {
 }
 
 /** How a product writes boards as JSON. */
-export interface BoardSource {
+interface BoardSource {
   /** The message about a file without lists and cards. */
   missing: string
   /** Keys whose values are not read. */
