@@ -4,7 +4,7 @@ import { clients, codeOf, pagesIn, product, read, type Source, sourcesIn, topLev
 
 const maxLines = 400
 /** The sizes of today. A change that makes the product or the pages larger must raise its number here. */
-const budget = { lines: 43_100, files: 420, words: 20_000 }
+const budget = { lines: 44_300, files: 430, words: 21_500 }
 const allowedAtTop = `src modules workers drizzle test bench package.json tsconfig.json bunfig.toml
   docker-compose.yml Dockerfile README.md CHANGELOG.md CONTRIBUTING.md LICENSE bun.lock docs ops clients .ci .github .gitignore .dockerignore
   .env.example`.split(/\s+/)
