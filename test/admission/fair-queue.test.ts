@@ -1,7 +1,7 @@
 import { describe, expect, spyOn, test } from 'bun:test'
 import { Expensive, runYielding, ownIteration } from '../../src/admission/expensive.ts'
 import { FairQueue } from '../../src/admission/fair-queue.ts'
-import { upTo } from '../races/pair.ts'
+import { upTo } from '../kit.ts'
 
 const bounds = { what: 'sign-ins', whose: 'from this address' }
 const limits = { slots: 1, slotsOfKey: 1, waiting: 6, waitingOfKey: 4 }

@@ -1,4 +1,3 @@
-import { expect, test } from 'bun:test'
 import { declarationsOf, typesOf } from '../../clients/typescript/scripts/types-of.ts'
 import { read } from './source.ts'
 import { openDocument } from '../document/open-document.ts'

@@ -1,4 +1,3 @@
-import { expect, test } from 'bun:test'
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'

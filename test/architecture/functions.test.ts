@@ -1,4 +1,3 @@
-import { expect, test } from 'bun:test'
 import { functionsIn } from './functions.ts'
 import { clients, product, sourcesIn } from './source.ts'
 

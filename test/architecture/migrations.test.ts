@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import { readdirSync } from 'node:fs'
-import { expect, test } from 'bun:test'
 import { read } from './source.ts'
 
 const folder = 'drizzle/migrations'

@@ -1,4 +1,3 @@
-import { expect, test } from 'bun:test'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { documentedSettings, readConfig, settingNames } from '../../src/config.ts'

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { launch, type Page } from 'puppeteer-core'
-import { forFile, openForEach } from '../support/service.ts'
+import { forFile, openForEach } from '../kit.ts'
 
 /** Long enough for a busy machine; only a page that hangs exceeds this limit. */
 const stepTimeoutMs = 60_000

@@ -1,6 +1,5 @@
-import { expect, test } from 'bun:test'
 import type { Page } from 'puppeteer-core'
-import { forFile, freshEnv, spawnService } from '../support/service.ts'
+import { forFile, freshEnv, spawnService } from '../kit.ts'
 import { execute, openBrowser, seriousFindings } from './browser.ts'
 
 const { env } = await forFile(freshEnv())

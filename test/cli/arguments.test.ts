@@ -1,4 +1,3 @@
-import { expect, test } from 'bun:test'
 import { commands } from '../../clients/cli/src/commands.ts'
 import { shellWords } from './shell-words.ts'
 import { runDocket } from './scene.ts'

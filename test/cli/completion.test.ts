@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { expect, test } from 'bun:test'
 import { commands } from '../../clients/cli/src/commands.ts'
 import { runDocket } from './scene.ts'
 

@@ -1,8 +1,7 @@
 import { readdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
-import { expect, test } from 'bun:test'
-import { newFolder } from '../support/service.ts'
+import { newFolder } from '../kit.ts'
 import { openCliScene } from './scene.ts'
 
 const { run, json, send, service } = await openCliScene()

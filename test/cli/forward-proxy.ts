@@ -1,6 +1,6 @@
 import { connect, createServer, type Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
-import { listen } from '../support/listen.ts'
+import { listen } from '../kit.ts'
 import { testCertificate } from '../support/tls-proxy.ts'
 
 /** Opens a proxy that sends every request to one service, also after CONNECT, then with TLS. No name is looked up. */

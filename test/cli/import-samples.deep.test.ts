@@ -1,8 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, test } from 'bun:test'
-import { root } from '../architecture/source.ts'
+import { root } from '../kit.ts'
 import { openCliScene } from './scene.ts'
 
 const { run, json, home, service } = await openCliScene()

@@ -1,7 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { expect, test } from 'bun:test'
 import { sources as known } from '../../clients/cli/src/transfer/source.ts'
 import { sources } from '../../modules/imports/sources.ts'
 import { openCliScene, type Surroundings } from './scene.ts'

@@ -1,11 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, test } from 'bun:test'
-import { root } from '../architecture/source.ts'
-import { make } from '../support/client.ts'
-import { forFile, newFolder, spawnService } from '../support/service.ts'
-import { openTcpProxyTo } from '../support/tcp-proxy.ts'
-import { openWebProcess } from '../support/web-process.ts'
+import { forFile, make, newFolder, openTcpProxyTo, openWebProcess, root, spawnService } from '../kit.ts'
 import { openForwardProxy } from './forward-proxy.ts'
 import { execute } from './process.ts'
 

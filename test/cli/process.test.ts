@@ -1,9 +1,5 @@
 import { readdir } from 'node:fs/promises'
-import { expect, test } from 'bun:test'
-import { make } from '../support/client.ts'
-import { forFile, newFolder } from '../support/service.ts'
-import { openTcpProxyTo } from '../support/tcp-proxy.ts'
-import { openWebProcess } from '../support/web-process.ts'
+import { forFile, make, newFolder, openTcpProxyTo, openWebProcess } from '../kit.ts'
 import { bundled, execute, start } from './process.ts'
 
 const [{ ada, web }, file, HOME] = await Promise.all([forFile(openWebProcess()), bundled(), newFolder()])

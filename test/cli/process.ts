@@ -1,8 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { resolve } from 'node:path'
 import { bundle } from '../../clients/cli/scripts/bundle.ts'
-import { root } from '../architecture/source.ts'
-import { newFolder } from '../support/service.ts'
+import { newFolder, root } from '../kit.ts'
 
 /** Bundles the command line into a new folder, and returns the path of the file. */
 export const bundled = async () => bundle(resolve(root, 'clients/cli'), await newFolder())

@@ -1,9 +1,5 @@
-import { expect, test } from 'bun:test'
 import { proxyOf } from '../../clients/cli/src/service/proxy.ts'
-import { make } from '../support/client.ts'
-import { forFile, newFolder } from '../support/service.ts'
-import { words } from '../support/words.ts'
-import { openWebProcess } from '../support/web-process.ts'
+import { forFile, make, newFolder, openWebProcess, words } from '../kit.ts'
 import { openForwardProxy } from './forward-proxy.ts'
 import { bundled, execute } from './process.ts'
 

@@ -1,11 +1,9 @@
 import { symlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, test } from 'bun:test'
 import { commands } from '../../clients/cli/src/commands.ts'
-import { read } from '../architecture/source.ts'
+import { newFolder, read } from '../kit.ts'
 import { blocksOf, difference } from '../docs/page.ts'
 import { openPages } from '../docs/shell.ts'
-import { newFolder } from '../support/service.ts'
 import { bundled } from './process.ts'
 
 const page = 'clients/cli/README.md'

@@ -1,7 +1,6 @@
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, test } from 'bun:test'
-import { newFolder } from '../support/service.ts'
+import { newFolder } from '../kit.ts'
 import { origin } from '../clients/scene.ts'
 import { openCliScene, runDocket } from './scene.ts'
 

@@ -1,5 +1,4 @@
-import { expect, test } from 'bun:test'
-import { register, invite } from '../support/client.ts'
+import { invite, register } from '../kit.ts'
 import { openCliScene } from './scene.ts'
 
 const { run, json, ada, service, docket } = await openCliScene()

@@ -1,4 +1,3 @@
-import { expect, test } from 'bun:test'
 import { openCliScene } from './scene.ts'
 
 const { run, json, docket } = await openCliScene()

@@ -1,8 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, test } from 'bun:test'
 import type { SignalName } from '../../clients/cli/src/cli.ts'
-import { newFolder } from '../support/service.ts'
+import { newFolder } from '../kit.ts'
 import { openCliScene } from './scene.ts'
 
 const { run, json, docket, ada } = await openCliScene()

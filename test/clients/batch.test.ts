@@ -1,4 +1,3 @@
-import { expect, test } from 'bun:test'
 import { BadRequestError, PreconditionFailedError } from '../../clients/typescript/src/errors.ts'
 import { openClientScene } from './scene.ts'
 

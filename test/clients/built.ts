@@ -1,8 +1,7 @@
 import { cp, mkdir, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import ts from 'typescript'
-import { root, sourcesIn } from '../architecture/source.ts'
-import { newFolder } from '../support/service.ts'
+import { newFolder, root, sourcesIn } from '../kit.ts'
 
 const folder = 'clients/typescript'
 const compilerOptions: ts.CompilerOptions = {

@@ -4,11 +4,9 @@ import { Docket } from '../../clients/typescript/src/docket.ts'
 import type { FeedItem } from '../../clients/typescript/src/feed/follow.ts'
 import type { FeedEvent } from '../../clients/typescript/src/feed/events.ts'
 import { openDeployment } from '../faults/deployment.ts'
-import { Random } from '../faults/random.ts'
-import { applyEvent, emptyReplica, type FeedEvent as StoredEvent } from '../http/feed.ts'
-import { eventually, upTo } from '../races/pair.ts'
-import { openClient, register } from '../support/client.ts'
-import { terminateConnections } from '../support/database.ts'
+import { applyEvent, emptyReplica, eventually, openClient, Random, register } from '../kit.ts'
+import { terminateConnections, upTo } from '../kit.ts'
+import type { FeedEvent as StoredEvent } from '../kit.ts'
 
 setDefaultTimeout(300_000)
 

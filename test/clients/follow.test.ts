@@ -1,8 +1,6 @@
-import { expect, test } from 'bun:test'
 import { BadRequestError, NotFoundError } from '../../clients/typescript/src/errors.ts'
 import type { FeedItem } from '../../clients/typescript/src/feed/follow.ts'
-import { upTo } from '../races/pair.ts'
-import { register } from '../support/client.ts'
+import { register, upTo } from '../kit.ts'
 import { openClientScene } from './scene.ts'
 
 const { service, ada, docket, open, send } = await openClientScene({ HISTORY_DAYS: '30' })

@@ -1,4 +1,3 @@
-import { expect, test } from 'bun:test'
 import type { Import } from '../../clients/typescript/src/schemas.ts'
 import { openClientScene } from './scene.ts'
 

@@ -1,8 +1,5 @@
-import { expect, test } from 'bun:test'
 import { Docket } from '../../clients/typescript/src/docket.ts'
-import { openTcpProxyTo } from '../support/tcp-proxy.ts'
-import { openWebProcess } from '../support/web-process.ts'
-import { forFile, spawnService } from '../support/service.ts'
+import { forFile, openTcpProxyTo, openWebProcess, spawnService } from '../kit.ts'
 
 const { web, env, ada } = await forFile(openWebProcess())
 

@@ -1,7 +1,5 @@
-import { test } from 'bun:test'
 import fc from 'fast-check'
-import { versionOf } from '../support/client.ts'
-import { cases } from '../support/depth.ts'
+import { cases, versionOf } from '../kit.ts'
 import { openMirrorScene } from './mirror-scene.ts'
 
 const { ada, docket, newProject, expectEqual } = await openMirrorScene()

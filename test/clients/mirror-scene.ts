@@ -1,6 +1,5 @@
-import { expect } from 'bun:test'
 import type { Mirror } from '../../clients/typescript/src/feed/mirror.ts'
-import { versionOf } from '../support/client.ts'
+import { versionOf } from '../kit.ts'
 import { openClientScene } from './scene.ts'
 
 export async function openMirrorScene() {

@@ -1,8 +1,6 @@
-import { expect, test } from 'bun:test'
 import { NotFoundError } from '../../clients/typescript/src/errors.ts'
 import { Replica } from '../../clients/typescript/src/feed/replica.ts'
-import { upTo } from '../races/pair.ts'
-import { make, register, versionOf } from '../support/client.ts'
+import { make, register, upTo, versionOf } from '../kit.ts'
 import { openMirrorScene } from './mirror-scene.ts'
 
 const { service, ada, docket, open, send, newProject, expectEqual, rowsOf } = await openMirrorScene()

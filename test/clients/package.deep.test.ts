@@ -2,9 +2,7 @@ import { execFile } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { expect, test } from 'bun:test'
-import { read, root, sourcesIn } from '../architecture/source.ts'
-import { newFolder } from '../support/service.ts'
+import { newFolder, read, root, sourcesIn } from '../kit.ts'
 
 const run = promisify(execFile)
 const client = 'clients/typescript'

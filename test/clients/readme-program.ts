@@ -1,4 +1,3 @@
-import { expect } from 'bun:test'
 import { blocksOf, difference } from '../docs/page.ts'
 import { javaScriptOf } from './built.ts'
 

@@ -1,11 +1,7 @@
-import { expect, test } from 'bun:test'
 import { children } from '../../clients/typescript/src/declarations.ts'
 import { etagOf } from '../../clients/typescript/src/etags.ts'
 import { Docket } from '../../clients/typescript/src/docket.ts'
-import { sourcesIn } from '../architecture/source.ts'
-import { expiresAt, register } from '../support/client.ts'
-import { unreachableUrl } from '../http/scene.ts'
-import { words } from '../support/words.ts'
+import { expiresAt, register, sourcesIn, unreachableUrl, words } from '../kit.ts'
 import { openClientScene, origin } from './scene.ts'
 
 const { docket, send, service } = await openClientScene()

@@ -1,8 +1,4 @@
-import { expect, test } from 'bun:test'
-import { make } from '../support/client.ts'
-import { openTcpProxyTo } from '../support/tcp-proxy.ts'
-import { openWebProcess } from '../support/web-process.ts'
-import { forFile } from '../support/service.ts'
+import { forFile, make, openTcpProxyTo, openWebProcess } from '../kit.ts'
 import { expectShownOutput, programOf } from './readme-program.ts'
 import { runIn, runtimes } from './runtimes.ts'
 

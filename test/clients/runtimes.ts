@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { root } from '../architecture/source.ts'
+import { root } from '../kit.ts'
 import { newFolderWithClient } from './built.ts'
 
 const run = promisify(execFile)

@@ -1,4 +1,3 @@
-import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { type Message, readMessages } from '../../clients/typescript/src/feed/stream.ts'
 

@@ -1,8 +1,7 @@
-import { expect, test } from 'bun:test'
 import { createCollection } from '@tanstack/db'
 import { UnauthorizedError } from '../../clients/typescript/src/errors.ts'
 import { docketCollection, newTask } from '../../clients/typescript/src/tanstack.ts'
-import { eventually } from '../races/pair.ts'
+import { eventually } from '../kit.ts'
 import { openClientScene } from './scene.ts'
 
 const { ada, docket, open } = await openClientScene()

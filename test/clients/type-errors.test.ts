@@ -1,5 +1,4 @@
 import { join, resolve } from 'node:path'
-import { expect, test } from 'bun:test'
 import ts from 'typescript'
 import { blocksOf } from '../docs/page.ts'
 import { head, right, wrong as wrongCalls } from './client-code.ts'

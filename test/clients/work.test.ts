@@ -1,9 +1,7 @@
-import { expect, test } from 'bun:test'
 import { ForbiddenError, PreconditionFailedError } from '../../clients/typescript/src/errors.ts'
 import type { Task } from '../../clients/typescript/src/schemas.ts'
 import { ClaimedTask } from '../../clients/typescript/src/work/claimed-task.ts'
-import { upTo } from '../races/pair.ts'
-import { invite, register } from '../support/client.ts'
+import { invite, register, upTo } from '../kit.ts'
 import { openClientScene } from './scene.ts'
 
 const { service, ada, docket, open, send } = await openClientScene()

@@ -4,9 +4,7 @@ import { join } from 'node:path'
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { Docket } from '../../clients/typescript/src/docket.ts'
 import { ClaimLostError } from '../../clients/typescript/src/work/claimed-task.ts'
-import { eventually } from '../races/pair.ts'
-import { forFile, newFolder, spawnService } from '../support/service.ts'
-import { openWebProcess } from '../support/web-process.ts'
+import { eventually, forFile, newFolder, openWebProcess, spawnService } from '../kit.ts'
 
 setDefaultTimeout(120_000)
 

@@ -1,14 +1,10 @@
-import { beforeEach, expect, test } from 'bun:test'
 import type { Command } from '../../src/commands/command.ts'
 import type { RoutedCommand } from '../../src/commands/request.ts'
 import type { Execute } from '../../src/commands/execute.ts'
 import { openRowLocations } from '../../src/commands/row-locations.ts'
 import { openRun } from '../../src/commands/router.ts'
-import { newId } from '../../src/ids.ts'
-import { type Body, make } from '../support/client.ts'
-import { faultsOf } from '../support/history.ts'
+import { type Body, faultsOf, make, newId, openScene } from '../kit.ts'
 import { lookUpOf, executeOf, registry } from './local-execution.ts'
-import { openScene } from '../support/scene.ts'
 
 const taken = 'This id is already used; send a new UUIDv7'
 let project: Body

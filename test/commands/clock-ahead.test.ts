@@ -1,14 +1,10 @@
-import { beforeEach, expect, test } from 'bun:test'
 import { openFindCommitted } from '../../src/actor/find-committed.ts'
 import { mayBeCommitted } from '../../src/actor/decide-group.ts'
 import { State } from '../../src/actor/state.ts'
 import type { QueuedCommand } from '../../src/actor/queued-command.ts'
-import type { Sql } from '../../src/postgres/database.ts'
+import { type Body, make, newId, openLog, openScene, type Sql } from '../kit.ts'
 import type { RoutedCommand } from '../../src/commands/request.ts'
-import { newId, tailOf } from '../../src/ids.ts'
-import { openLog } from '../../src/logger.ts'
-import { type Body, make } from '../support/client.ts'
-import { openScene } from '../support/scene.ts'
+import { tailOf } from '../../src/ids.ts'
 import { createCommand as command, executeElsewhere, executeOf, routedCreate } from './local-execution.ts'
 
 const yearMs = 365 * 86_400_000

@@ -1,5 +1,4 @@
-import { newId } from '../../src/ids.ts'
-import { unreachableUrl } from '../http/scene.ts'
+import { newId, unreachableUrl } from '../kit.ts'
 
 type RunCommand = (name: string, input: object) => Promise<{ id: string }>
 

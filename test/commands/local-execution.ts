@@ -6,16 +6,14 @@ import type { RoutedCommand } from '../../src/commands/request.ts'
 import { openRowLocations } from '../../src/commands/row-locations.ts'
 import { openServe } from '../../src/commands/router.ts'
 import { Scheduler } from '../../src/admission/scheduler.ts'
-import { newId } from '../../src/ids.ts'
-import { type Log, openLog } from '../../src/logger.ts'
+import { forFile, newId, openLog, readConfig } from '../kit.ts'
+import { type Log } from '../../src/logger.ts'
 import { openFindPerson } from '../../src/reads/people.ts'
 import type { RpcResponse } from '../../src/routing/rpc.ts'
-import { readConfig } from '../../src/config.ts'
 import { openServices, type Services } from '../../src/services.ts'
 import { commands } from '../../modules/commands.ts'
 import { react } from '../../workers/reactions.ts'
 import { distantDeadline } from '../support/queued-command.ts'
-import { forFile } from '../support/service.ts'
 
 export const registry = registryOf(commands)
 const { command, form } = registry.get('task.create')!

@@ -1,15 +1,12 @@
-import { beforeEach, expect, test } from 'bun:test'
 import { ConnectionLost } from '../../src/routing/rpc-client.ts'
 import type { Peer, RpcResponse } from '../../src/routing/rpc.ts'
 import type { Command } from '../../src/commands/command.ts'
 import { openRoute } from '../../src/commands/router.ts'
 import type { RoutedCommand } from '../../src/commands/request.ts'
 import { outcomeUnknown, writeTimedOut } from '../../src/responses/errors.ts'
-import { newId } from '../../src/ids.ts'
-import { type Body, make, type Person } from '../support/client.ts'
+import { type Body, make, newId, openScene, type Person } from '../kit.ts'
 import { distantDeadline } from '../support/queued-command.ts'
 import { createCommand as command, executeOf, routedCreate } from './local-execution.ts'
-import { openScene } from '../support/scene.ts'
 
 let project: Body
 const { service, ada, stranger } = await openScene(['Ada', 'Stranger'])

@@ -1,7 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { beforeEach, expect, test } from 'bun:test'
 import type { RoutedCommand } from '../../src/commands/request.ts'
-import { newId } from '../../src/ids.ts'
+import { newId } from '../kit.ts'
 import { connectionError } from '../../src/postgres/errors.ts'
 import { conflict } from '../../src/responses/errors.ts'
 import type { Reply } from '../../src/responses/reply.ts'

@@ -1,4 +1,4 @@
-import { eventually } from '../races/pair.ts'
+import { eventually } from '../kit.ts'
 
 type RunCommand = (name: string, input: object) => Promise<{ id: string }>
 

@@ -1,7 +1,5 @@
-import { expect, test } from 'bun:test'
-import { readConfig } from '../../src/config.ts'
+import { readConfig, words } from '../kit.ts'
 import { addressOf } from '../../src/proxies.ts'
-import { words } from '../support/words.ts'
 
 const requestFrom = (forwarded?: string) =>
   new Request('http://x', { headers: forwarded ? { 'x-forwarded-for': forwarded } : {} })

@@ -1,7 +1,6 @@
-import { expect, test } from 'bun:test'
 import { crc32 } from 'node:zlib'
 import { isApiToken, newApiToken } from '../../src/identity/api-tokens.ts'
-import type { Sql } from '../../src/postgres/database.ts'
+import type { Sql } from '../kit.ts'
 import { openTokenSessions } from '../../src/identity/token-sessions.ts'
 import { openEncryption } from '../../src/identity/encryption.ts'
 import { setValidity, unchecked } from '../../src/identity/validity.ts'

@@ -1,14 +1,11 @@
-import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { maxMoved } from '../../src/log/children.ts'
 import type { StoredEvent } from '../../src/model/events.ts'
 import { fold, emptyContents } from '../support/fold.ts'
 import { readDeletedChildren } from '../../src/log/logged-children.ts'
-import { type Body, make } from '../support/client.ts'
-import { openScene } from '../support/scene.ts'
+import { type Body, cases, make, openScene } from '../kit.ts'
 import { readEvents } from '../rules/history.ts'
 import { runWaves, requestWaves } from '../rules/random-requests.ts'
-import { cases } from '../support/depth.ts'
 import { forgetAll } from '../rules/states.ts'
 
 const { service, ada, bea, cyd, dan } = await openScene(['Ada', 'Bea', 'Cyd', 'Dan'])

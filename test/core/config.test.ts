@@ -1,15 +1,13 @@
-import { describe, expect, test } from 'bun:test'
 import { generateKeyPairSync } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readConfig, requireProductionSettings, settingNames } from '../../src/config.ts'
+import { newFolder, readConfig, upTo } from '../kit.ts'
+import { requireProductionSettings, settingNames } from '../../src/config.ts'
 import { ConfigError } from '../../src/setting-values.ts'
 import { childEnvs, sharedPools } from '../../src/process/supervisor.ts'
 import { serversOf } from '../../src/postgres/connect.ts'
 import { urlsOf } from '../../src/process/port.ts'
-import { newFolder } from '../support/service.ts'
 import { cert, key } from '../support/tls-proxy.ts'
-import { upTo } from '../races/pair.ts'
 
 /** Variables that accept any text. */
 const free = ['HOST', 'REDIS_PREFIX', 'DATA_DIR', 'HOME_HOST', 'METRICS_HOST', 'NODE_ENV']

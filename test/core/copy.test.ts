@@ -1,7 +1,6 @@
-import { expect, test } from 'bun:test'
 import type { TransactionSql } from 'postgres'
 import { copyRows } from '../../src/postgres/copy.ts'
-import { forFile, openTestService } from '../support/service.ts'
+import { forFile, openTestService } from '../kit.ts'
 
 const { database } = (await forFile(openTestService())).services
 const sql = database.background

@@ -1,10 +1,9 @@
-import { expect, test } from 'bun:test'
 import '../../modules/modules.ts'
 import postgres from 'postgres'
 import { openChooseStatement, openCommit } from '../../src/commit/commit.ts'
 import type { CommitUnit } from '../../src/commit/unit.ts'
 import { nilId } from '../../src/id-format.ts'
-import { newId } from '../../src/ids.ts'
+import { newId } from '../kit.ts'
 import { newCommitCounts } from '../../src/metrics/counts.ts'
 import {
   isTransient,

@@ -1,10 +1,8 @@
-import { expect, test } from 'bun:test'
 import { createTask } from '../../modules/tasks/commands.ts'
 import type { QueuedCommand } from '../../src/actor/queued-command.ts'
 import { decide } from '../../src/commands/decide.ts'
-import { type Body, make, register } from '../support/client.ts'
+import { type Body, make, openScene, register } from '../kit.ts'
 import { queuedCommand } from '../support/queued-command.ts'
-import { openScene } from '../support/scene.ts'
 
 let [project, other]: Body[] = []
 const { service, ada } = await openScene(['Ada'])

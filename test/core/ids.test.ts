@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, setSystemTime, spyOn, test } from 'bun:test'
-import { Clock, isAhead, isCreatedAfter, newId, nowMs, setClock, tailOf } from '../../src/ids.ts'
+import { newId } from '../kit.ts'
+import { Clock, isAhead, isCreatedAfter, nowMs, setClock, tailOf } from '../../src/ids.ts'
 import { isId, nilId } from '../../src/id-format.ts'
 
 const many = 50_000

@@ -1,7 +1,6 @@
-import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { parseInstant } from '../../src/schema/text.ts'
-import { cases } from '../support/depth.ts'
+import { cases } from '../kit.ts'
 
 const read: Record<string, string> = {
   '2030-02-01': '2030-02-01T00:00:00.000Z',

@@ -1,11 +1,7 @@
-import { expect, test } from 'bun:test'
 import { Socket } from 'node:net'
 import postgres from 'postgres'
 import { closeOnError, withoutLateEnd } from '../../src/postgres/workarounds.ts'
-import { eventually } from '../races/pair.ts'
-import { freshDatabase } from '../support/database.ts'
-import { forFile } from '../support/service.ts'
-import { openTcpProxyTo } from '../support/tcp-proxy.ts'
+import { eventually, forFile, freshDatabase, openTcpProxyTo } from '../kit.ts'
 
 const soonMs = 300
 const fresh = await forFile(freshDatabase())

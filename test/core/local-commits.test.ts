@@ -1,4 +1,3 @@
-import { beforeEach, expect, test } from 'bun:test'
 import { LocalCommits } from '../../src/reads/versions.ts'
 
 const projectId = 'p'

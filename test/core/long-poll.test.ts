@@ -1,7 +1,6 @@
-import { expect, test } from 'bun:test'
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { openLongPoll } from '../../modules/events/long-poll.ts'
-import { newId } from '../../src/ids.ts'
+import { newId } from '../kit.ts'
 import { Subscription, Subscribers } from '../../src/subscriptions/subscription.ts'
 import type { ProjectVersion } from '../../src/subscriptions/notifications.ts'
 

@@ -1,9 +1,5 @@
-import { beforeEach, expect, test } from 'bun:test'
-import { type Body, make, register } from '../support/client.ts'
-import { faultsOf } from '../support/history.ts'
-import { forFile, openTestService } from '../support/service.ts'
+import { type Body, faultsOf, forFile, make, newId, openTestService, register } from '../kit.ts'
 import { openFindCommitted } from '../../src/actor/find-committed.ts'
-import { newId } from '../../src/ids.ts'
 
 let project: Body
 let task: Body

@@ -1,7 +1,6 @@
-import { expect, test } from 'bun:test'
 import { EventEmitter } from 'node:events'
 import type { Redis } from 'ioredis'
-import { newId } from '../../src/ids.ts'
+import { newId } from '../kit.ts'
 import { Notifications, type ProjectVersion } from '../../src/subscriptions/notifications.ts'
 
 function open(count: number) {

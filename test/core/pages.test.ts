@@ -1,8 +1,6 @@
-import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { newId } from '../../src/ids.ts'
+import { cases, newId } from '../kit.ts'
 import { readIdPage, isIdPart, nextLink, readCursor, writeCursor } from '../../src/reads/pages.ts'
-import { cases } from '../support/depth.ts'
 import { openBodyCache } from '../../src/responses/reply.ts'
 
 const notOurs = 'cursor must be from a Link header of this list'

@@ -1,8 +1,7 @@
-import { expect, test } from 'bun:test'
 import { takeGroup } from '../../src/actor/actors.ts'
 import type { QueuedCommand } from '../../src/actor/queued-command.ts'
 import { within } from '../../src/waits.ts'
-import { newId } from '../../src/ids.ts'
+import { newId } from '../kit.ts'
 import { queuedCommand } from '../support/queued-command.ts'
 
 const projectId = newId()

@@ -1,5 +1,4 @@
 import '../../modules/modules.ts'
-import { beforeEach, expect, test } from 'bun:test'
 import { RecentCommits } from '../../src/commit/recent-commits.ts'
 import type { StoredEvent } from '../../src/model/events.ts'
 

@@ -1,11 +1,7 @@
 import { finished } from 'node:stream/promises'
-import { expect, test } from 'bun:test'
-import { readConfig } from '../../src/config.ts'
-import { openDatabase, type Sql } from '../../src/postgres/database.ts'
+import { eventually, forFile, freshEnv, openDatabase, readConfig, type Sql } from '../kit.ts'
 import { errorCode, isTransient } from '../../src/postgres/errors.ts'
-import { eventually } from '../races/pair.ts'
 import { openSilentLine } from '../races/silent-line.ts'
-import { forFile, freshEnv } from '../support/service.ts'
 
 // A connection that is silent for about a second counts as broken.
 const { env } = await forFile(freshEnv({ BACKGROUND_TIMEOUT_MS: '500', BACKGROUND_CONNECTIONS: '1' }))

@@ -1,14 +1,10 @@
-import { expect, test } from 'bun:test'
 import { readTaskFilter } from '../../modules/task-lists/list-query.ts'
 import { listTasks } from '../../modules/task-lists/list.ts'
 import { sorts } from '../../modules/task-lists/sorts.ts'
-import { newId } from '../../src/ids.ts'
-import type { Sql } from '../../src/postgres/database.ts'
+import { forFile, freshDatabase, newId, type Sql } from '../kit.ts'
 import { serversOf } from '../../src/postgres/connect.ts'
 import { openPool } from '../../src/postgres/pool.ts'
 import { IdleTimeouts, unprepared } from '../../src/postgres/timeouts.ts'
-import { freshDatabase } from '../support/database.ts'
-import { forFile } from '../support/service.ts'
 
 const fresh = await forFile(freshDatabase())
 const idleTimeouts = await forFile(new IdleTimeouts())

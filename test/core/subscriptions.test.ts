@@ -1,8 +1,7 @@
-import { expect, test } from 'bun:test'
 import { setImmediate } from 'node:timers/promises'
 import { openSubscriptions } from '../../src/subscriptions/subscriptions.ts'
 import { Subscription, Subscribers } from '../../src/subscriptions/subscription.ts'
-import { openLog } from '../../src/logger.ts'
+import { openLog } from '../kit.ts'
 import { openReauthorize } from '../../modules/events/event-stream.ts'
 
 const longMs = 60_000

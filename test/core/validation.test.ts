@@ -1,4 +1,3 @@
-import { describe, expect, test } from 'bun:test'
 import { type TSchema, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { RegisterBody } from '../../modules/accounts/sign-in.ts'

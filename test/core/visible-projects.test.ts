@@ -1,5 +1,4 @@
 import { Redis } from 'ioredis'
-import { expect, test } from 'bun:test'
 import {
   maxGrownProjects,
   maxListedProjects,
@@ -8,9 +7,7 @@ import {
 import { MultiMap } from '../../src/subscriptions/subscription.ts'
 import { VisibleProjectsByUser } from '../../src/subscriptions/visible-projects-by-user.ts'
 import { nilId } from '../../src/id-format.ts'
-import { eventually } from '../races/pair.ts'
-import { invite, make, register } from '../support/client.ts'
-import { forFile, openTestService } from '../support/service.ts'
+import { eventually, forFile, invite, make, openTestService, register } from '../kit.ts'
 
 const service = await forFile(openTestService())
 

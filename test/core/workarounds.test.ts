@@ -1,12 +1,8 @@
-import { expect, test } from 'bun:test'
 import { type AddressInfo, connect, createServer, type Server, Socket } from 'node:net'
 import { closeOnError, startupMessageFirst, withoutHoles } from '../../src/postgres/workarounds.ts'
 import { Elysia } from 'elysia'
 import postgres from 'postgres'
-import { eventually } from '../races/pair.ts'
-import { freshDatabase } from '../support/database.ts'
-import { listen } from '../support/listen.ts'
-import { forFile } from '../support/service.ts'
+import { eventually, forFile, freshDatabase, listen } from '../kit.ts'
 
 const listening = async (server: Server) => (await listen(server)).port
 

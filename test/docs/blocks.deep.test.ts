@@ -1,4 +1,3 @@
-import { expect, test } from 'bun:test'
 import { blocksOf, difference, pages } from './page.ts'
 import { openPages } from './shell.ts'
 

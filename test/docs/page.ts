@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { read, root } from '../architecture/source.ts'
+import { read, root } from '../kit.ts'
 
 export interface Block {
   language: string

@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { expect, test } from 'bun:test'
-import { read, root } from '../architecture/source.ts'
+import { read, root } from '../kit.ts'
 import { difference, pages } from './page.ts'
 import { parseAdmin } from '../../workers/one-off/admin.ts'
 

@@ -1,9 +1,7 @@
 import { spawn } from 'node:child_process'
 import { readdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { root } from '../architecture/source.ts'
-import { freePort } from '../../src/local/server.ts'
-import { freshEnv, forFile, newFolder, spawnService } from '../support/service.ts'
+import { forFile, freePort, freshEnv, newFolder, root, spawnService } from '../kit.ts'
 import type { Block } from './page.ts'
 
 const mark = '\u001e'

@@ -1,22 +1,7 @@
-import { expect, test } from 'bun:test'
-import {
-  createFullProject,
-  fillPath,
-  openTeam,
-  type ProjectParts,
-  seqOf,
-  unreachableUrl,
-} from '../http/scene.ts'
+import { createFullProject, fillPath, make, makeToken, openTeam, operationsOf, register } from '../kit.ts'
+import { resolveSchema, seqOf, undocumentedParts, unreachableUrl } from '../kit.ts'
+import type { Answer, Body, OpenApi, Operation, Person, ProjectParts, Schema } from '../kit.ts'
 import { maxMoved } from '../../src/log/children.ts'
-import { type Answer, type Body, make, makeToken, type Person, register } from '../support/client.ts'
-import {
-  type OpenApi,
-  type Operation,
-  operationsOf,
-  resolveSchema,
-  type Schema,
-  undocumentedParts,
-} from '../support/schema-check.ts'
 
 import { openWrongImports } from './wrong-imports.ts'
 

@@ -1,8 +1,4 @@
-import { expect, test } from 'bun:test'
-import { read } from '../architecture/source.ts'
-import { allPages } from '../http/list-pages.ts'
-import { type Body, make } from '../support/client.ts'
-import { openWebProcess } from '../support/web-process.ts'
+import { allPages, type Body, make, openWebProcess, read } from '../kit.ts'
 
 const own = await openWebProcess()
 

@@ -1,4 +1,3 @@
-import { expect, test } from 'bun:test'
 import { createConfig, lintFromString } from '@redocly/openapi-core'
 import spectral from '@stoplight/spectral-core'
 import { oas } from '@stoplight/spectral-rulesets'

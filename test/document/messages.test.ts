@@ -1,7 +1,5 @@
-import { expect, test } from 'bun:test'
-import { make } from '../support/client.ts'
-import { openScene } from '../support/scene.ts'
-import { callsOf, type OpenApi, type Schema } from '../support/schema-check.ts'
+import { make, type OpenApi, openScene, type Schema } from '../kit.ts'
+import { callsOf } from '../support/schema-check.ts'
 
 const { service, client, ada } = await openScene(['Ada'])
 const api = (await client.get('/../docs/json')).body as unknown as OpenApi

@@ -1,7 +1,5 @@
-import { expect, test } from 'bun:test'
-import { type OpenApi, operationsOf, schemaErrors, resolveSchema } from '../support/schema-check.ts'
+import { type OpenApi, operationsOf, resolveSchema, schemaErrors, words } from '../kit.ts'
 import { openDocument } from './open-document.ts'
-import { words } from '../support/words.ts'
 
 const api: OpenApi & { info: { description: string } } = JSON.parse(await openDocument())
 

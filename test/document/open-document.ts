@@ -1,4 +1,4 @@
-import { openTestService } from '../support/service.ts'
+import { openTestService } from '../kit.ts'
 
 export async function openDocument(): Promise<string> {
   await using service = await openTestService()

@@ -1,12 +1,9 @@
-import { expect, test } from 'bun:test'
 import Ajv from 'ajv/dist/2020'
-import { unknownId } from '../http/responses.ts'
-import { make, type Person, register } from '../support/client.ts'
-import { callsOf, type OpenApi, type Schema, type Operation, operationsOf } from '../support/schema-check.ts'
-import { openScene } from '../support/scene.ts'
+import { fillPath, make, openScene, operationsOf, register, unknownId } from '../kit.ts'
+import type { OpenApi, Operation, Person, Schema } from '../kit.ts'
+import { callsOf } from '../support/schema-check.ts'
 import addFormats from 'ajv-formats'
 import { createOwnProject, exampleFor } from '../http/own-project.ts'
-import { fillPath } from '../http/scene.ts'
 
 const { service, client, ada } = await openScene(['Ada'])
 const api = (await client.get('/../docs/json')).body as unknown as OpenApi

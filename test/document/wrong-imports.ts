@@ -1,6 +1,5 @@
-import type { Sql } from '../../src/postgres/database.ts'
+import { make, type Person, type Sql } from '../kit.ts'
 import { endImports } from '../http/own-import.ts'
-import { make, type Person } from '../support/client.ts'
 
 interface WrongUpload {
   path?: string

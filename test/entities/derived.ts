@@ -1,5 +1,4 @@
 // Runs in a copy of the project that has the field `reviewerId` and the child `link`: see copy.deep.test.ts.
-import { expect, test } from 'bun:test'
 import { connect } from '../mcp/mcp-client.ts'
 import { Docket } from '../../clients/typescript/src/docket.ts'
 import { fillStart } from '../../modules/search/documents.ts'

@@ -1,6 +1,6 @@
 import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { root } from '../architecture/source.ts'
+import { root } from '../kit.ts'
 import { newFields } from './kind-table.ts'
 
 /** Replaces `find`, which must occur once in the file, by `put`. */

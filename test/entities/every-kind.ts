@@ -1,5 +1,4 @@
 // Runs in a copy of the project that has the fields of kind-table.ts: see copy.deep.test.ts.
-import { describe, expect, test } from 'bun:test'
 import { allPages } from '../http/list-pages.ts'
 import { readFeed } from '../http/feed.ts'
 import { connect } from '../mcp/mcp-client.ts'

@@ -1,5 +1,4 @@
 // Runs in a copy of the project that has the new field and command: see new-entities.test.ts.
-import { expect, test } from 'bun:test'
 import { expectError } from '../http/responses.ts'
 import { createPlace, created, ada, sql } from './scene.ts'
 

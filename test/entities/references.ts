@@ -1,5 +1,4 @@
 // Runs in a copy of the project that has the new entities: see new-entities.test.ts.
-import { expect, test } from 'bun:test'
 import { newId } from '../../src/ids.ts'
 import { readFeed } from '../http/feed.ts'
 import { faultsOf } from '../support/history.ts'

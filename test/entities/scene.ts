@@ -1,4 +1,3 @@
-import { afterAll } from 'bun:test'
 import { migrate } from '../../drizzle/migrate.ts'
 import type { UndoResponse } from '../http/undo-scene.ts'
 import { type Answer, type Body, make, register } from '../support/client.ts'

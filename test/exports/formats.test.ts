@@ -1,6 +1,4 @@
-import { expect, test } from 'bun:test'
-import { type Body, invite, make } from '../support/client.ts'
-import { openScene } from '../support/scene.ts'
+import { type Body, invite, make, openScene } from '../kit.ts'
 import { exported, linesOf } from './scene.ts'
 
 const { ada, bea } = await openScene(['Ada', 'Bea'])

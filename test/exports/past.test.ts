@@ -1,9 +1,5 @@
-import { expect, test } from 'bun:test'
-import { Random } from '../faults/random.ts'
-import { allPages } from '../http/list-pages.ts'
+import { allPages, cases, openScene, Random } from '../kit.ts'
 import { startRandomWrites, writeRandomly } from '../past/random-writes.ts'
-import { cases } from '../support/depth.ts'
-import { openScene } from '../support/scene.ts'
 import { exported, linesOf, withoutTime } from './scene.ts'
 
 const { service, ada, bea, cleo } = await openScene(['Ada', 'Bea', 'Cleo'])

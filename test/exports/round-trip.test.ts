@@ -1,11 +1,7 @@
-import { expect, test } from 'bun:test'
 import { parse } from 'csv-parse/sync'
 import { unescapeFormula } from '../../modules/exports/cells.ts'
-import { Random } from '../faults/random.ts'
+import { type Client, eventually, invite, make, openScene, Random, upTo } from '../kit.ts'
 import { startRandomWrites, writeRandomly } from '../past/random-writes.ts'
-import { eventually, upTo } from '../races/pair.ts'
-import { type Client, invite, make } from '../support/client.ts'
-import { openScene } from '../support/scene.ts'
 import { examined, importInto, makeEverything } from './everything.ts'
 import { exported, linesOf } from './scene.ts'
 

@@ -1,4 +1,3 @@
-import { expect } from 'bun:test'
 import { until } from '../../src/local/wait.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import type { Client } from '../support/client.ts'

@@ -1,4 +1,3 @@
-import { expect, test } from 'bun:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Places } from '../../modules/exports/transaction.ts'
 import { Spool } from '../../modules/exports/spool.ts'

@@ -1,4 +1,3 @@
-import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { digest } from './check-lists.ts'

@@ -1,4 +1,3 @@
-import { expect, test } from 'bun:test'
 import { Webhook as Signer } from 'standardwebhooks'
 import { checkDeliveries } from './check-deliveries.ts'
 import { digest } from './check-lists.ts'

@@ -1,5 +1,5 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
-import { cases } from '../support/depth.ts'
+import { cases } from '../kit.ts'
 import { runFaults } from './run-faults.ts'
 
 // Far more than a run takes, because the faults and the checks are slow on a busy machine.

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { FeedEvent } from '../http/feed.ts'
-import { parseMessages } from '../http/streaming.ts'
+import { type FeedEvent, parseMessages } from '../kit.ts'
 
 const pauseMs = 50
 const pollTimeoutMs = 20_000

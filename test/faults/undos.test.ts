@@ -1,4 +1,3 @@
-import { expect, test } from 'bun:test'
 import { eventJson, type LogEvent, type Row } from './evidence.ts'
 import { viewOf } from './expected-events.ts'
 import { aboutProject, addEvent, addRequest, addUndo, idOf, owner, project } from './sample-run.ts'

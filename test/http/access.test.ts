@@ -1,8 +1,6 @@
-import { expect, test } from 'bun:test'
-import type { Client } from '../support/client.ts'
+import { callers, createFullProject, expectError, malformedIds, openTeam, unknownId } from '../kit.ts'
+import type { Client, ProjectParts } from '../kit.ts'
 import { type Endpoint, endpoints } from './endpoints.ts'
-import { expectError, malformedIds, unknownId } from './responses.ts'
-import { callers, createFullProject, openTeam, type ProjectParts } from './scene.ts'
 
 const { people, owner, stranger, guest } = await openTeam(['Guest'])
 const untouched = await createFullProject(people, guest)

@@ -1,14 +1,10 @@
-import { expect, test } from 'bun:test'
 import { nilId } from '../../src/id-format.ts'
-import type { Sql } from '../../src/postgres/database.ts'
+import { expectError, expectResponse, faultsOf, invite, make, openScene, openTestService } from '../kit.ts'
+import { register } from '../kit.ts'
+import type { Sql } from '../kit.ts'
 import { closeAccount } from '../../workers/cascade.ts'
 import { orphanMembers, orphanProjects, queueOrphanJobs } from '../../workers/cleanup.ts'
-import { invite, make, register } from '../support/client.ts'
-import { faultsOf } from '../support/history.ts'
-import { openScene } from '../support/scene.ts'
-import { openTestService } from '../support/service.ts'
 import { untilOutboxEmpty } from '../workers/remains.ts'
-import { expectError, expectResponse } from './responses.ts'
 
 const { service, client, sql } = await openScene()
 service.startWorkers()

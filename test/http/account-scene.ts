@@ -1,5 +1,4 @@
-import { type Body, make, makeToken } from '../support/client.ts'
-import { openProject, type Team } from './scene.ts'
+import { type Body, make, makeToken, openProject, type Team } from '../kit.ts'
 
 export type Account = Body & { memberId: string }
 export const accountsPath = (projectId: string) => `/projects/${projectId}/service-accounts`

@@ -1,9 +1,7 @@
-import { expect, test } from 'bun:test'
 import postgres from 'postgres'
-import { invite, make, openClient, type Person, register, withToken } from '../support/client.ts'
-import { openPair } from '../races/pair.ts'
-import { forFile, spawnService } from '../support/service.ts'
-import { openStream, type Message } from './streaming.ts'
+import { forFile, invite, make, openClient, openPair, openStream, register, spawnService } from '../kit.ts'
+import { withToken } from '../kit.ts'
+import type { Message, Person } from '../kit.ts'
 
 const { a: writer, b: reader, env } = await openPair()
 // Without Redis this process gets no notifications, so it polls Postgres.

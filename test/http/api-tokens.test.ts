@@ -1,8 +1,6 @@
-import { expect, test } from 'bun:test'
-import { eventually, statuses, upTo } from '../races/pair.ts'
-import { type Client, make, type Person, register } from '../support/client.ts'
-import { openScene } from '../support/scene.ts'
-import { aTimestamp, anId, expectError, malformedIds, unknownId } from './responses.ts'
+import { anId, aTimestamp, eventually, expectError, make, malformedIds, openScene, register } from '../kit.ts'
+import { statuses, unknownId, upTo } from '../kit.ts'
+import type { Client, Person } from '../kit.ts'
 import { invalidNames } from './sample-texts.ts'
 
 const { client, sql, ada } = await openScene(['Ada'])

@@ -1,9 +1,6 @@
 import * as argon2 from '@node-rs/argon2'
-import { expect, test } from 'bun:test'
 import { openPasswords } from '../../src/identity/passwords.ts'
-import { openScene } from '../support/scene.ts'
-import { words } from '../support/words.ts'
-import { anId, expectError, expectResponse, unknownId } from './responses.ts'
+import { anId, expectError, expectResponse, openScene, unknownId, words } from '../kit.ts'
 import { invalidNames, invalidTexts, validTexts } from './sample-texts.ts'
 
 const { service, client, sql } = await openScene()

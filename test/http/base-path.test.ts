@@ -1,8 +1,4 @@
-import { expect, test } from 'bun:test'
-import { readConfig } from '../../src/config.ts'
-import { make, register } from '../support/client.ts'
-import { forFile, freshEnv, openTestService } from '../support/service.ts'
-import { words } from '../support/words.ts'
+import { forFile, freshEnv, make, openTestService, readConfig, register, words } from '../kit.ts'
 import { mailOf } from '../../workers/mail/send-mail.ts'
 
 const { env } = await forFile(freshEnv())

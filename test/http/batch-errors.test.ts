@@ -1,11 +1,7 @@
-import { beforeEach, expect, test } from 'bun:test'
-import { newId } from '../../src/ids.ts'
-import { upTo } from '../races/pair.ts'
-import { type Body, invite, make, register } from '../support/client.ts'
-import { faultsOf } from '../support/history.ts'
+import { expectError, faultsOf, invite, make, newId, openUndoScene, register, unknownId } from '../kit.ts'
+import { upTo } from '../kit.ts'
+import type { Body } from '../kit.ts'
 import { newTask } from './batch-scene.ts'
-import { expectError, unknownId } from './responses.ts'
-import { openUndoScene } from './undo-scene.ts'
 
 let project: Body
 let task: Body

@@ -1,5 +1,4 @@
-import { expect } from 'bun:test'
-import type { Answer, Body } from '../support/client.ts'
+import type { Answer, Body } from '../kit.ts'
 
 interface BatchResult {
   version: number

@@ -1,10 +1,5 @@
-import { beforeEach, expect, test } from 'bun:test'
-import { upTo } from '../races/pair.ts'
-import type { Body } from '../support/client.ts'
-import { faultsOf } from '../support/history.ts'
+import { anId, type Body, expectError, faultsOf, isReplay, openUndoScene, upTo } from '../kit.ts'
 import { batchResult, newTask } from './batch-scene.ts'
-import { anId, expectError, isReplay } from './responses.ts'
-import { openUndoScene } from './undo-scene.ts'
 
 let project: Body
 let task: Body

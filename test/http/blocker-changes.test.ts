@@ -1,11 +1,6 @@
-import { expect, test } from 'bun:test'
-import { eventually, upTo } from '../races/pair.ts'
-import { make, versionOf } from '../support/client.ts'
-import { holdTransaction } from '../support/database.ts'
-import { faultsOf } from '../support/history.ts'
+import { changesOf, eventually, expectError, expectUndone, faultsOf, holdTransaction, make } from '../kit.ts'
+import { upTo, versionOf } from '../kit.ts'
 import { type Blocked, blockersOf, etagOf, openBlockerScene } from './blocker-scene.ts'
-import { expectError } from './responses.ts'
-import { changesOf, expectUndone } from './undo-scene.ts'
 
 const scene = await openBlockerScene()
 const { ada, undo, batch, version, sql, create, createChain, patch, shown } = scene

@@ -1,6 +1,4 @@
-import { beforeEach } from 'bun:test'
-import { type Answer, type Body, make } from '../support/client.ts'
-import { openUndoScene } from './undo-scene.ts'
+import { type Answer, type Body, make, openUndoScene } from '../kit.ts'
 
 export type Blocked = Body & { blockedByIds: string[] }
 

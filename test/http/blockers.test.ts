@@ -1,11 +1,5 @@
-import { expect, test } from 'bun:test'
-import { newId } from '../../src/ids.ts'
-import { upTo } from '../races/pair.ts'
-import { make } from '../support/client.ts'
-import { faultsOf } from '../support/history.ts'
-import { expectError, expectResponse } from './responses.ts'
+import { expectError, expectResponse, expectUndone, faultsOf, make, newId, upTo } from '../kit.ts'
 import { type Blocked, blockersOf, etagOf, openBlockerScene } from './blocker-scene.ts'
-import { expectUndone } from './undo-scene.ts'
 
 const scene = await openBlockerScene()
 const { ada, undo, batch, version, sql, create, createChain, patch, shown } = scene

@@ -1,10 +1,5 @@
-import { expect, test } from 'bun:test'
-import { register } from '../support/client.ts'
-import { openScene } from '../support/scene.ts'
-import { words } from '../support/words.ts'
+import { createFullProject, expectError, openScene, register, registerTeam, words } from '../kit.ts'
 import { endpoints } from './endpoints.ts'
-import { expectError } from './responses.ts'
-import { createFullProject, registerTeam } from './scene.ts'
 
 const isSignIn = (path: string) => /^\/auth\/(register|login)$/.test(path)
 const maxBytes = (path: string) => (isSignIn(path) ? 16_384 : 1_048_576)

@@ -1,9 +1,7 @@
-import { expect, test } from 'bun:test'
-import { type Body, invite, make, type Person, withToken } from '../support/client.ts'
+import { allPages, createFullProject, expectError, invite, isReplay, make, openTeam } from '../kit.ts'
+import { withToken } from '../kit.ts'
+import type { Body, Person } from '../kit.ts'
 import { endpoints } from './endpoints.ts'
-import { allPages } from './list-pages.ts'
-import { expectError, isReplay } from './responses.ts'
-import { createFullProject, openTeam } from './scene.ts'
 
 const { people, owner, guest } = await openTeam(['Guest'])
 const own = await createFullProject(people, guest)

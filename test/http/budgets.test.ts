@@ -1,8 +1,6 @@
-import { expect, test } from 'bun:test'
-import { openPair, statuses, tally, upTo } from '../races/pair.ts'
-import { invite, make, makeToken, type Person, register, withToken } from '../support/client.ts'
-import { withOneDatabase } from '../support/service.ts'
-import { expectError, remainingBudget } from './responses.ts'
+import { expectError, invite, make, makeToken, openPair, register, remainingBudget } from '../kit.ts'
+import { statuses, tally, upTo, withOneDatabase, withToken } from '../kit.ts'
+import type { Person } from '../kit.ts'
 
 const withService = await withOneDatabase()
 const createProject = (owner: Person) => make(owner, '/projects', { name: 'P' })

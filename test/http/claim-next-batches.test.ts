@@ -1,8 +1,4 @@
-import { beforeEach, expect, test } from 'bun:test'
-import { type Body, invite, make } from '../support/client.ts'
-import { openScene } from '../support/scene.ts'
-import { expectError } from './responses.ts'
-import { upTo } from '../races/pair.ts'
+import { type Body, expectError, invite, make, openScene, upTo } from '../kit.ts'
 
 const { ada, bea } = await openScene(['Ada', 'Bea'])
 let projectId = ''

@@ -1,9 +1,5 @@
-import { beforeEach, expect, test } from 'bun:test'
-import { type Answer, invite, make, type Person } from '../support/client.ts'
-import { faultsOf } from '../support/history.ts'
-import { openScene } from '../support/scene.ts'
-import { upTo } from '../races/pair.ts'
-import { expectError, isReplay, unknownId } from './responses.ts'
+import { expectError, faultsOf, invite, isReplay, make, openScene, unknownId, upTo } from '../kit.ts'
+import type { Answer, Person } from '../kit.ts'
 
 const { ada, bea, sql } = await openScene(['Ada', 'Bea'])
 let projectId = ''

@@ -1,9 +1,5 @@
-import { beforeEach, expect, test } from 'bun:test'
-import { type Answer, type Body, invite, make, type Person, register } from '../support/client.ts'
-import { faultsOf } from '../support/history.ts'
-import { openScene } from '../support/scene.ts'
-import { aTimestamp, expectError } from './responses.ts'
-import { eventually } from '../races/pair.ts'
+import { aTimestamp, eventually, expectError, faultsOf, invite, make, openScene, register } from '../kit.ts'
+import type { Answer, Body, Person } from '../kit.ts'
 
 const { ada, bea, client, sql } = await openScene(['Ada', 'Bea'])
 let [projectId, taskId] = ['', '']

@@ -1,13 +1,8 @@
-import { beforeEach, expect, test } from 'bun:test'
 import { openRowLocations } from '../../src/commands/row-locations.ts'
-import { newId } from '../../src/ids.ts'
-import type { Sql } from '../../src/postgres/database.ts'
+import { expectError, faultsOf, invite, make, newId, openPair, register, rowsRead } from '../kit.ts'
+import { unknownId, upTo } from '../kit.ts'
+import type { Body, Sql } from '../kit.ts'
 import { purgeProject, purgeTask } from '../../workers/cascade.ts'
-import { openPair, upTo } from '../races/pair.ts'
-import { type Body, invite, make, register } from '../support/client.ts'
-import { rowsRead } from '../support/database.ts'
-import { faultsOf } from '../support/history.ts'
-import { unknownId, expectError } from './responses.ts'
 
 const taken = 'This id is already used; send a new UUIDv7'
 let project: Body

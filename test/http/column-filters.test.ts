@@ -1,14 +1,9 @@
-import { expect, test } from 'bun:test'
 import type { TaskRow } from '../../drizzle/rows.ts'
-import { newId } from '../../src/ids.ts'
-import { Random } from '../faults/random.ts'
-import { invite, make, type Person, withToken } from '../support/client.ts'
-import { cases } from '../support/depth.ts'
-import { openScene } from '../support/scene.ts'
+import { allPages, cases, expectError, expectResponse, invite, make, malformedIds, newId } from '../kit.ts'
+import { openScene, Random, unknownId, withToken } from '../kit.ts'
+import type { Person } from '../kit.ts'
 import { expectedIds, fields, ofProject, past, randomQuery, soon, storedAs } from './filters-scene.ts'
 import type { Known, Query } from './filters-scene.ts'
-import { allPages } from './list-pages.ts'
-import { expectError, expectResponse, malformedIds, unknownId } from './responses.ts'
 
 const random = new Random(24)
 const { sql, ada, bob } = await openScene(['Ada', 'Bob'])

@@ -1,7 +1,5 @@
 import { gunzipSync } from 'node:zlib'
-import { expect, test } from 'bun:test'
-import { make } from '../support/client.ts'
-import { openScene } from '../support/scene.ts'
+import { make, openScene } from '../kit.ts'
 
 const description = 'Grüße, 漢字 😀 '.repeat(900)
 const { service, ada } = await openScene(['Ada'])

@@ -1,9 +1,5 @@
-import { expect, test } from 'bun:test'
-import { newId } from '../../src/ids.ts'
-import { upTo } from '../races/pair.ts'
-import { type Answer, invite, make, register } from '../support/client.ts'
-import { openScene } from '../support/scene.ts'
-import { expectError, isReplay, unknownId } from './responses.ts'
+import { expectError, invite, isReplay, make, newId, openScene, register, unknownId, upTo } from '../kit.ts'
+import type { Answer } from '../kit.ts'
 
 const { client, ada, grace } = await openScene(['Ada', 'Grace'])
 const project = await make(ada, '/projects', { name: 'P' })

@@ -1,5 +1,4 @@
-import { type Body, invite, make, makeToken, type Person, register } from '../support/client.ts'
-import { unreachableUrl } from './scene.ts'
+import { type Body, invite, make, makeToken, type Person, register, unreachableUrl } from '../kit.ts'
 import { type Account, accountsPath, tokensPath } from './account-scene.ts'
 
 export type IntegrationEvent = Body & {

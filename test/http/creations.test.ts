@@ -1,8 +1,7 @@
 import { expect, spyOn, test } from 'bun:test'
-import { eventually } from '../races/pair.ts'
-import { type Body, make, makeToken } from '../support/client.ts'
-import { faultsOf } from '../support/history.ts'
-import { openScene } from '../support/scene.ts'
+import { eventually, expectError, expectResponse, faultsOf, make, makeToken, openScene } from '../kit.ts'
+import { unreachableUrl } from '../kit.ts'
+import type { Body } from '../kit.ts'
 import {
   createdBy,
   idsIn,
@@ -11,8 +10,6 @@ import {
   openCreations,
   type RemovalResponse,
 } from './creations-scene.ts'
-import { expectError, expectResponse } from './responses.ts'
-import { unreachableUrl } from './scene.ts'
 import { type Account, accountsPath, tokensPath } from './account-scene.ts'
 
 const { service, sql, owner } = await openScene(['Owner'])

@@ -1,9 +1,6 @@
 import { gunzipSync } from 'node:zlib'
-import { expect, test } from 'bun:test'
 import { createApp } from '../../src/app.ts'
-import { openScene } from '../support/scene.ts'
-import { type OpenApi, operationsOf } from '../support/schema-check.ts'
-import { words } from '../support/words.ts'
+import { type OpenApi, openScene, operationsOf, words } from '../kit.ts'
 
 const { service } = await openScene()
 const app = createApp(service.services)

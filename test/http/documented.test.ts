@@ -1,13 +1,9 @@
-import { expect, test } from 'bun:test'
 import { openMailScene } from '../mail/scene.ts'
-import { type Client, makeToken, register, withToken } from '../support/client.ts'
-import { type OpenApi, operationOf, operationsOf, undocumentedParts } from '../support/schema-check.ts'
-import { openScene } from '../support/scene.ts'
-import { openTestService } from '../support/service.ts'
-import { words } from '../support/words.ts'
+import { fillPath, makeToken, openScene, openTestService, operationOf, operationsOf } from '../kit.ts'
+import { register, undocumentedParts, withToken, words } from '../kit.ts'
+import type { Client, OpenApi } from '../kit.ts'
 import { createOwnImport, endingUndo } from './own-import.ts'
 import { createOwnProject, exampleFor, queryFor } from './own-project.ts'
-import { fillPath } from './scene.ts'
 
 /** Operations with a kind of response that a test got: success or error. */
 const outcomes = new Set<string>()

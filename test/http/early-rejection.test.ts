@@ -1,14 +1,10 @@
-import { expect, test } from 'bun:test'
 import { maxMoved } from '../../src/log/children.ts'
-import { newId } from '../../src/ids.ts'
+import { createFullProject, forFile, freshDatabase, invite, make, newId, openProject } from '../kit.ts'
+import { openTeam, openTestService, register, unreachableUrl, upTo, versionOf } from '../kit.ts'
+import type { Answer, Body, Person } from '../kit.ts'
 import { workerActor } from '../../workers/cascade.ts'
 import { costOf, explained } from '../large/plans.ts'
-import { upTo } from '../races/pair.ts'
-import { type Answer, type Body, invite, make, type Person, register, versionOf } from '../support/client.ts'
-import { freshDatabase } from '../support/database.ts'
-import { forFile, openTestService } from '../support/service.ts'
 import { endpoints } from './endpoints.ts'
-import { createFullProject, openProject, openTeam, unreachableUrl } from './scene.ts'
 
 const database = await freshDatabase()
 await forFile({ close: database.drop })

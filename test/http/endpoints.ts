@@ -1,4 +1,4 @@
-import { type callers, unreachableUrl, fillPath, seqOf, type ProjectParts } from './scene.ts'
+import { type callers, fillPath, type ProjectParts, seqOf, unreachableUrl } from '../kit.ts'
 
 type Role = (typeof callers)[number]
 

@@ -1,8 +1,4 @@
-import { expect, test } from 'bun:test'
-import { invite, make, type Person, register } from '../support/client.ts'
-import { nextPath } from './list-pages.ts'
-import { expectError } from './responses.ts'
-import { openProject, openTeam } from './scene.ts'
+import { expectError, invite, make, nextPath, openProject, openTeam, type Person, register } from '../kit.ts'
 
 const { client, people, owner, editor, viewer, stranger, countEvents } = await openTeam()
 const projectId = await openProject(people)

@@ -1,13 +1,8 @@
-import { expect, test } from 'bun:test'
 import { model } from '../../modules/modules.ts'
-import { upTo } from '../races/pair.ts'
-import { type Body, invite, make, register } from '../support/client.ts'
-import { openScene } from '../support/scene.ts'
-import { readFeed, applyEvent, emptyReplica, type Replica } from './feed.ts'
-import { statusAndMessage } from './responses.ts'
+import { allPages, applyEvent, cases, emptyReplica, invite, make, nextPath, openScene } from '../kit.ts'
+import { readFeed, register, statusAndMessage, upTo } from '../kit.ts'
+import type { Body, Replica } from '../kit.ts'
 import fc from 'fast-check'
-import { cases } from '../support/depth.ts'
-import { allPages, nextPath } from './list-pages.ts'
 
 const { client, sql, ada, grace } = await openScene(['Ada', 'Grace'])
 

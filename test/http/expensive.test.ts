@@ -1,11 +1,7 @@
-import { expect, test } from 'bun:test'
 import postgres from 'postgres'
-import { eventually, statuses, upTo } from '../races/pair.ts'
-import { type Answer, type Client, invite, make, register } from '../support/client.ts'
-import { holdTransaction } from '../support/database.ts'
-import { openScene } from '../support/scene.ts'
-import { openTestService } from '../support/service.ts'
-import { expectError, remainingBudget } from './responses.ts'
+import { eventually, expectError, holdTransaction, invite, make, openScene, openTestService } from '../kit.ts'
+import { register, remainingBudget, statuses, upTo } from '../kit.ts'
+import type { Answer, Client } from '../kit.ts'
 
 const { service, sql, ada, bob } = await openScene(['Ada', 'Bob'])
 const projectId = await createProject(ada, 500)

@@ -1,8 +1,4 @@
-import { expect, test } from 'bun:test'
-import { make } from '../support/client.ts'
-import { faultsOf } from '../support/history.ts'
-import { expectError, expectResponse } from './responses.ts'
-import { openProject, openTeam } from './scene.ts'
+import { expectError, expectResponse, faultsOf, make, openProject, openTeam } from '../kit.ts'
 
 const { service, people, editor, viewer, countEvents } = await openTeam()
 const sql = service.services.database.reads

@@ -1,6 +1,4 @@
-import { expect, test } from 'bun:test'
-import { type Client, make } from '../support/client.ts'
-import { openScene } from '../support/scene.ts'
+import { type Client, make, openScene } from '../kit.ts'
 
 const { service, busy, calm } = await openScene(['Busy', 'Calm'])
 // Otherwise, on a slow machine, the process may stop counting as shared, and the slots of slow requests may be freed.

@@ -1,5 +1,4 @@
-import { type Body, make } from '../support/client.ts'
-import { openProject, openTeam } from './scene.ts'
+import { type Body, make, openProject, openTeam } from '../kit.ts'
 
 export type TaskWithFields = Body & { fields: Record<string, unknown> }
 

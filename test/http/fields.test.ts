@@ -1,8 +1,6 @@
-import { expect, test } from 'bun:test'
-import { invite, make, register } from '../support/client.ts'
-import { openScene } from '../support/scene.ts'
-import { type OpenApi, operationsOf, resolveSchema } from '../support/schema-check.ts'
-import { expectError, unknownId } from './responses.ts'
+import { expectError, invite, make, openScene, operationsOf, register, resolveSchema } from '../kit.ts'
+import { unknownId } from '../kit.ts'
+import type { OpenApi } from '../kit.ts'
 import { invalidNames, invalidTexts, validMultilineTexts, validTexts } from './sample-texts.ts'
 
 const { client, ada } = await openScene(['Ada'])

@@ -1,7 +1,7 @@
 import { shownFields } from '../../modules/fields/values.ts'
 import type { TaskRow } from '../../drizzle/rows.ts'
 import { keyOf } from '../../modules/order/keys.ts'
-import type { Random } from '../faults/random.ts'
+import type { Random } from '../kit.ts'
 
 /** The data of the reference implementation: the tasks, the existing labels, the reader and the time. */
 export interface Known {

@@ -1,11 +1,7 @@
 import { createHash } from 'node:crypto'
-import { expect, test } from 'bun:test'
 import { hash } from '@node-rs/argon2'
-import { expiresAt, make, register } from '../support/client.ts'
-import { openScene } from '../support/scene.ts'
-import { openTestService, testSecret } from '../support/service.ts'
-import { expectError, isReplay, unknownId } from './responses.ts'
-import { unreachableUrl } from './scene.ts'
+import { expectError, expiresAt, isReplay, make, openScene, openTestService, register } from '../kit.ts'
+import { testSecret, unknownId, unreachableUrl } from '../kit.ts'
 
 let hashes = 0
 const { service, client, sql, ada } = await openScene(['Ada'])

@@ -1,15 +1,8 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import fc from 'fast-check'
-import { upTo } from '../races/pair.ts'
-import { type Answer, make } from '../support/client.ts'
-import { cases, sampleOf } from '../support/depth.ts'
-import {
-  type OpenApi,
-  type Operation,
-  operationsOf,
-  resolveSchema,
-  undocumentedParts,
-} from '../support/schema-check.ts'
+import { cases, createFullProject, expectError, fillPath, make, openTeam, operationsOf } from '../kit.ts'
+import { registerTeam, resolveSchema, sampleOf, undocumentedParts, unknownId, upTo } from '../kit.ts'
+import type { Answer, OpenApi, Operation, ProjectParts } from '../kit.ts'
 import {
   arbitraryBody,
   arbitraryHeaders,
@@ -19,8 +12,6 @@ import {
   hostileTexts,
 } from './hostile.ts'
 import { createOwnImport } from './own-import.ts'
-import { expectError, unknownId } from './responses.ts'
-import { createFullProject, fillPath, openTeam, type ProjectParts, registerTeam } from './scene.ts'
 
 const seed = 20_270_131
 setDefaultTimeout(120_000)

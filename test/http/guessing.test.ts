@@ -1,11 +1,8 @@
 import { describe, expect, spyOn, test } from 'bun:test'
 import { delaySeconds } from '../../src/http/limits/password-checks.ts'
-import { eventually, statuses, upTo } from '../races/pair.ts'
-import { type Answer, type Client, type Person, register } from '../support/client.ts'
-import { freshRedis } from '../support/redis.ts'
-import { openScene } from '../support/scene.ts'
-import { openTestService, type TestService, withService } from '../support/service.ts'
-import { expectError } from './responses.ts'
+import { eventually, expectError, freshRedis, openScene, openTestService, register } from '../kit.ts'
+import { statuses, upTo, withService } from '../kit.ts'
+import type { Answer, Client, Person, TestService } from '../kit.ts'
 
 const withDelays = (
   env: Record<string, string>,

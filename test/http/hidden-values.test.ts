@@ -1,8 +1,5 @@
-import { expect, test } from 'bun:test'
-import { versionOf } from '../support/client.ts'
-import { faultsOf } from '../support/history.ts'
+import { expectError, faultsOf, versionOf } from '../kit.ts'
 import { openFieldsScene, type TaskWithFields } from './fields-scene.ts'
-import { expectError } from './responses.ts'
 
 const { project, add, create, read, patch, admin, viewer, sql } = await openFieldsScene()
 

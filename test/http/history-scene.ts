@@ -1,4 +1,4 @@
-import { invite, make, type Person } from '../support/client.ts'
+import { invite, make, type Person } from '../kit.ts'
 
 export async function createHistory(ada: Person, grace: Person) {
   const { id: projectId } = await make(ada, '/projects', { name: 'Engine' })

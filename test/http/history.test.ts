@@ -1,13 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, test } from 'bun:test'
-import { newId } from '../../src/ids.ts'
-import { upTo } from '../races/pair.ts'
-import { invite, make, register } from '../support/client.ts'
-import { openScene } from '../support/scene.ts'
-import { type FeedEvent, readFeed } from './feed.ts'
+import { allPages, invite, make, newId, nextPath, openScene, readFeed, register } from '../kit.ts'
+import { statusAndMessage, upTo } from '../kit.ts'
+import type { FeedEvent } from '../kit.ts'
 import { createHistory } from './history-scene.ts'
-import { allPages, nextPath } from './list-pages.ts'
-import { statusAndMessage } from './responses.ts'
 
 const { client, sql, ada, grace } = await openScene(['Ada', 'Grace'], { HISTORY_DAYS: '30' })
 

@@ -1,6 +1,5 @@
 import fc from 'fast-check'
-import { words } from '../support/words.ts'
-import { unknownId } from './responses.ts'
+import { unknownId, words } from '../kit.ts'
 
 export const hostileTexts = [
   ...['', ' ', '\0', 'a\0b', '\ud800', '\udc00\ud800', '\ufeff', '\u202e', '\u2028', '\r\nSet-Cookie: a=b'],

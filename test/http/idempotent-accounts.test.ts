@@ -1,8 +1,6 @@
-import { expect, test } from 'bun:test'
-import { openPair, upTo } from '../races/pair.ts'
-import { type Answer, type Client, openClient, register } from '../support/client.ts'
-import { holdTransaction, untilBlocked } from '../support/database.ts'
-import { expectError, isReplay, replayedParts } from './responses.ts'
+import { expectError, holdTransaction, isReplay, openClient, openPair, register } from '../kit.ts'
+import { replayedParts, untilBlocked, upTo } from '../kit.ts'
+import type { Answer, Client } from '../kit.ts'
 
 const used = 'This Idempotency-Key was used for another request'
 const password = 'secret-1'

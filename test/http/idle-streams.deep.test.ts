@@ -1,11 +1,9 @@
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { make, openClient, type Person, register } from '../support/client.ts'
-import { freshEnv, spawnService } from '../support/service.ts'
-import { upTo } from '../races/pair.ts'
-import { requestHead } from './raw.ts'
-import { openStream, takeEvents } from './streaming.ts'
+import { freshEnv, make, openClient, openStream, register, requestHead, spawnService } from '../kit.ts'
+import { takeEvents, upTo } from '../kit.ts'
+import type { Person } from '../kit.ts'
 
 // The server closes idle connections after 30 s; it checks every few seconds.
 const idleMs = 36_000

@@ -1,9 +1,7 @@
-import { beforeEach, expect, test } from 'bun:test'
 import { claimEnded } from '../../src/commands/if-claim.ts'
-import { type Body, make, type Person, register } from '../support/client.ts'
+import { createFullProject, expectError, isReplay, make, openTeam, register } from '../kit.ts'
+import type { Body, Person, ProjectParts } from '../kit.ts'
 import { endpoints } from './endpoints.ts'
-import { expectError, isReplay } from './responses.ts'
-import { createFullProject, openTeam, type ProjectParts } from './scene.ts'
 
 const { client, owner, editor, people, sql } = await openTeam()
 const ended = claimEnded().message

@@ -1,9 +1,4 @@
-import { expect, test } from 'bun:test'
-import { make } from '../support/client.ts'
-import { faultsOf } from '../support/history.ts'
-import { upTo } from '../races/pair.ts'
-import { expectError } from './responses.ts'
-import { changesOf, expectUndone } from './undo-scene.ts'
+import { changesOf, expectError, expectUndone, faultsOf, make, upTo } from '../kit.ts'
 import { labelsOf, type LabelledTask, listedLabels, openLabelScene } from './label-scene.ts'
 
 const scene = await openLabelScene()

@@ -1,9 +1,5 @@
-import { expect, test } from 'bun:test'
-import { newId } from '../../src/ids.ts'
-import { type Answer, invite, make } from '../support/client.ts'
-import { faultsOf } from '../support/history.ts'
-import { upTo } from '../races/pair.ts'
-import { anId, aTimestamp, expectError, expectResponse } from './responses.ts'
+import { anId, aTimestamp, expectError, expectResponse, faultsOf, invite, make, newId, upTo } from '../kit.ts'
+import type { Answer } from '../kit.ts'
 import { labelsOf, type LabelledTask, listedLabels, openLabelScene } from './label-scene.ts'
 
 const errorOf = ({ status, body }: Answer) => [status, body.message]

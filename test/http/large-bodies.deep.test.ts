@@ -1,12 +1,8 @@
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
-import { expect, test } from 'bun:test'
-import { statuses } from '../races/pair.ts'
-import { forFile } from '../support/service.ts'
+import { chunk, expectError, expectRawError, forFile, requestHead, sendRaw, statuses } from '../kit.ts'
 import { peakMib } from '../support/peak-memory.ts'
-import { expectError } from './responses.ts'
 import { openRawClient } from './raw-client.ts'
-import { chunk, sendRaw, expectRawError, requestHead } from './raw.ts'
 
 const { web, ada, withToken, send } = await forFile(openRawClient({ BODY_TIMEOUT_MS: '120000' }))
 

@@ -1,8 +1,5 @@
-import { expect, test } from 'bun:test'
-import { type Body, invite, make, register } from '../support/client.ts'
-import { unknownId, expectError } from './responses.ts'
-import { nextPath, allPages } from './list-pages.ts'
-import { openScene } from '../support/scene.ts'
+import { allPages, expectError, invite, make, nextPath, openScene, register, unknownId } from '../kit.ts'
+import type { Body } from '../kit.ts'
 
 const rows = 7
 const sorts = ['createdAt', '-createdAt', 'dueDate', '-dueDate']

@@ -1,10 +1,7 @@
-import { expect, test } from 'bun:test'
 import { openFeedLongPoll } from '../../modules/events/long-poll.ts'
 import { Scheduler } from '../../src/admission/scheduler.ts'
-import { type Answer, type Client, invite, make, register, withToken } from '../support/client.ts'
-import { openScene } from '../support/scene.ts'
-import { openTestService, type TestService } from '../support/service.ts'
-import { expectError } from './responses.ts'
+import { expectError, invite, make, openScene, openTestService, register, withToken } from '../kit.ts'
+import type { Answer, Client, TestService } from '../kit.ts'
 import { expectEvents } from './read-events.ts'
 
 const { service, client, ada } = await openScene(['Ada'])

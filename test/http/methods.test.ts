@@ -1,10 +1,6 @@
-import { expect, test } from 'bun:test'
 import { createApp } from '../../src/app.ts'
-import { make, register } from '../support/client.ts'
-import { unknownId, expectError } from './responses.ts'
-import { words } from '../support/words.ts'
-import { openScene } from '../support/scene.ts'
-import { openTestService, withService } from '../support/service.ts'
+import { expectError, make, openScene, openTestService, register, unknownId, withService } from '../kit.ts'
+import { words } from '../kit.ts'
 
 const { service, client, ada } = await openScene(['Ada'])
 const app = createApp(service.services)

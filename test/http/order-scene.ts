@@ -1,5 +1,4 @@
-import { type Body, make, type Person } from '../support/client.ts'
-import { allPages } from './list-pages.ts'
+import { allPages, type Body, make, type Person } from '../kit.ts'
 
 export interface Place {
   before?: string

@@ -1,14 +1,8 @@
-import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { workerActor } from '../../workers/cascade.ts'
-import { invite, make, type Person } from '../support/client.ts'
-import { cases } from '../support/depth.ts'
-import { faultsOf } from '../support/history.ts'
-import { openScene } from '../support/scene.ts'
+import { cases, expectError, expectUndone, faultsOf, invite, make, openScene, type Person } from '../kit.ts'
 import { batchResult } from './batch-scene.ts'
 import { openOrder, type Place } from './order-scene.ts'
-import { expectError } from './responses.ts'
-import { expectUndone } from './undo-scene.ts'
 
 const { ada, bea, sql } = await openScene(['Ada', 'Bea'])
 

@@ -1,10 +1,6 @@
-import { expect, test } from 'bun:test'
-import { make } from '../support/client.ts'
-import { faultsOf } from '../support/history.ts'
-import { openScene } from '../support/scene.ts'
+import { expectError, faultsOf, make, malformedIds, openScene, unknownId } from '../kit.ts'
 import { batchResult } from './batch-scene.ts'
 import { openOrder, type Place } from './order-scene.ts'
-import { expectError, malformedIds, unknownId } from './responses.ts'
 
 const { ada, sql } = await openScene(['Ada'])
 

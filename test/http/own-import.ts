@@ -1,7 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Sql } from '../../src/postgres/database.ts'
-import type { Client } from '../support/client.ts'
-import type { Operation } from '../support/schema-check.ts'
+import type { Client, Operation, Sql } from '../kit.ts'
 
 /** Ends all imports, as a worker does. */
 export const endImports = (sql: Sql, undoState: string | null = null) => sql`

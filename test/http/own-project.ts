@@ -1,6 +1,4 @@
-import { make, type Person } from '../support/client.ts'
-import type { Operation } from '../support/schema-check.ts'
-import { createFullProject } from './scene.ts'
+import { createFullProject, make, type Operation, type Person } from '../kit.ts'
 
 /** Creates a project with one row of every entity. The owner creates all rows, so the owner may call every operation. */
 export async function createOwnProject(owner: Person, guest: Person, stranger: Person) {

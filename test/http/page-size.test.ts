@@ -1,11 +1,8 @@
-import { expect, test } from 'bun:test'
 import { readTaskFilter } from '../../modules/task-lists/list-query.ts'
 import { listTasks } from '../../modules/task-lists/list.ts'
 import { projectsOf } from '../../modules/projects/reads.ts'
 import { pageBytes } from '../../src/reads/pages.ts'
-import { type Body, make } from '../support/client.ts'
-import { nextPath } from './list-pages.ts'
-import { openScene } from '../support/scene.ts'
+import { type Body, make, nextPath, openScene } from '../kit.ts'
 
 const rows = 60
 /** Texts of the maximum length, made of characters that need 1, 2, 3 or 4 bytes in UTF-8, or 6 characters in JSON. */

@@ -1,8 +1,6 @@
-import { expect, test } from 'bun:test'
-import { openPair, upTo } from '../races/pair.ts'
-import { type Person, make, register } from '../support/client.ts'
-import { expectError } from './responses.ts'
-import { createFullProject, registerTeam, fillPath } from './scene.ts'
+import { createFullProject, expectError, fillPath, make, openPair, register, registerTeam } from '../kit.ts'
+import { upTo } from '../kit.ts'
+import type { Person } from '../kit.ts'
 
 const changed = 'The resource has changed: If-Match does not contain its current ETag'
 const pair = await openPair()

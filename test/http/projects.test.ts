@@ -1,7 +1,5 @@
-import { expect, test } from 'bun:test'
-import { invite, make, register } from '../support/client.ts'
-import { anId, aTimestamp, expectError, expectResponse, malformedIds, unknownId } from './responses.ts'
-import { registerTeam, openProject, openTeam } from './scene.ts'
+import { anId, aTimestamp, expectError, expectResponse, invite, make, malformedIds } from '../kit.ts'
+import { openProject, openTeam, register, registerTeam, unknownId } from '../kit.ts'
 import { invalidTexts } from './sample-texts.ts'
 
 const { client, people, owner, admin, viewer, countEvents } = await openTeam()

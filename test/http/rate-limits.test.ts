@@ -1,10 +1,7 @@
-import { describe, expect, test } from 'bun:test'
 import { BoundedMemory, Budget } from '../../src/http/limits/budget.ts'
-import { eventually, openPair, statuses, upTo } from '../races/pair.ts'
-import { type Answer, type Client, make, register } from '../support/client.ts'
-import { freshRedis } from '../support/redis.ts'
-import { withOneDatabase } from '../support/service.ts'
-import { expectError, remainingBudget } from './responses.ts'
+import { eventually, expectError, freshRedis, make, openPair, register, remainingBudget } from '../kit.ts'
+import { statuses, upTo, withOneDatabase } from '../kit.ts'
+import type { Answer, Client } from '../kit.ts'
 
 const withService = await withOneDatabase()
 

@@ -1,7 +1,4 @@
-import { expect } from 'bun:test'
-import { make } from '../support/client.ts'
-import { openWebProcess } from '../support/web-process.ts'
-import { sendRaw, requestHead } from './raw.ts'
+import { make, openWebProcess, requestHead, sendRaw } from '../kit.ts'
 
 export async function openRawClient(overrides: Record<string, string> = {}) {
   const { web, ada, close } = await openWebProcess(overrides)

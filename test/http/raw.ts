@@ -1,4 +1,3 @@
-import { expect } from 'bun:test'
 import { connect } from 'node:net'
 
 // Shorter than the idle timeout of the service.

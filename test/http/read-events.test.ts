@@ -1,10 +1,6 @@
-import { expect, test } from 'bun:test'
-import { make, type Person, register } from '../support/client.ts'
-import { openTestService } from '../support/service.ts'
-import { upTo } from '../races/pair.ts'
-import { unknownId, expectError } from './responses.ts'
+import { expectError, make, openScene, openTestService, register, unknownId, upTo } from '../kit.ts'
+import type { Person } from '../kit.ts'
 import { expectEvents, type Event, type EventsPage } from './read-events.ts'
-import { openScene } from '../support/scene.ts'
 
 const { ada, grace } = await openScene(['Ada', 'Grace'])
 

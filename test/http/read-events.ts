@@ -1,6 +1,4 @@
-import { expect } from 'bun:test'
-import type { Answer } from '../support/client.ts'
-import type { FeedEvent } from './feed.ts'
+import type { Answer, FeedEvent } from '../kit.ts'
 
 export type Event = FeedEvent & { projectId: string }
 export interface EventsPage {

@@ -1,10 +1,7 @@
-import { describe, expect, test } from 'bun:test'
 import { openTokens } from '../../src/identity/tokens.ts'
-import { statuses, upTo } from '../races/pair.ts'
-import { type Answer, type Client, make, type Person, register, expiresAt } from '../support/client.ts'
-import { openTestService, testSecret } from '../support/service.ts'
-import { expectError, isReplay } from './responses.ts'
-import { openScene } from '../support/scene.ts'
+import { expectError, expiresAt, isReplay, make, openScene, openTestService, register } from '../kit.ts'
+import { statuses, testSecret, upTo } from '../kit.ts'
+import type { Answer, Client, Person } from '../kit.ts'
 
 const { client } = await openScene([], { TRUST_PROXY: 'on', SIGN_IN_FAILURES: '3' })
 

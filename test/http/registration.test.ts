@@ -1,9 +1,6 @@
-import { expect, test, describe } from 'bun:test'
-import { readConfig } from '../../src/config.ts'
+import { expectError, openTestService, readConfig, register, withService } from '../kit.ts'
+import type { Client, TestService } from '../kit.ts'
 import { parseAdmin } from '../../workers/one-off/admin.ts'
-import { type TestService, withService, openTestService } from '../support/service.ts'
-import { expectError } from './responses.ts'
-import { type Client, register } from '../support/client.ts'
 
 const account = (email: string) => ({ name: 'Ada', email, password: 'secret-1' })
 const registerEmail = ({ client }: TestService, email: string) =>

@@ -1,9 +1,4 @@
-import { beforeEach, expect, test } from 'bun:test'
-import { type Answer, type Body, make } from '../support/client.ts'
-import { faultsOf } from '../support/history.ts'
-import { openScene } from '../support/scene.ts'
-import { eventually } from '../races/pair.ts'
-import { expectError } from './responses.ts'
+import { type Answer, type Body, eventually, expectError, faultsOf, make, openScene } from '../kit.ts'
 
 const { service, ada, sql } = await openScene(['Ada'])
 service.startWorkers()

@@ -1,11 +1,5 @@
-import { expect, test } from 'bun:test'
 import { readEventPage } from '../../modules/events/rows.ts'
-import { upTo } from '../races/pair.ts'
-import { make } from '../support/client.ts'
-import { openScene } from '../support/scene.ts'
-import { expectError } from './responses.ts'
-import { readFeed } from './feed.ts'
-import { streamBodyIn } from './streaming.ts'
+import { expectError, make, openScene, readFeed, streamBodyIn, upTo } from '../kit.ts'
 
 const [json, stream] = ['application/json', 'text/event-stream']
 const { service, sql, ada } = await openScene(['Ada'], { HISTORY_DAYS: '30' })

@@ -1,9 +1,7 @@
-import { beforeEach, describe, expect, test } from 'bun:test'
 import { purgeTask } from '../../workers/cascade.ts'
-import { type Body, invite, make, register, withToken } from '../support/client.ts'
-import { faultsOf } from '../support/history.ts'
-import { expectError } from './responses.ts'
-import { changesOf, expectUndone, openUndoScene } from './undo-scene.ts'
+import { changesOf, expectError, expectUndone, faultsOf, invite, make, openUndoScene } from '../kit.ts'
+import { register, withToken } from '../kit.ts'
+import type { Body } from '../kit.ts'
 
 let project: Body
 let task: Body

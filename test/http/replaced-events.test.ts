@@ -1,9 +1,7 @@
-import { beforeEach, expect, test } from 'bun:test'
-import { eventually, upTo } from '../races/pair.ts'
+import { eventually, make, openScene, openStreamIn, parseMessages, register, streamBodyIn } from '../kit.ts'
+import { takeEvents, upTo } from '../kit.ts'
+import type { Message } from '../kit.ts'
 import { maxListedProjects } from '../../src/subscriptions/visible-projects.ts'
-import { make, register } from '../support/client.ts'
-import { type Message, openStreamIn, parseMessages, streamBodyIn, takeEvents } from './streaming.ts'
-import { openScene } from '../support/scene.ts'
 
 let projectId: string
 let reads: number

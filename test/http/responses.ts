@@ -1,5 +1,4 @@
 import { STATUS_CODES } from 'node:http'
-import { expect } from 'bun:test'
 import type { Answer, Client } from '../support/client.ts'
 
 const uuid7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/

@@ -1,10 +1,6 @@
-import { expect, test } from 'bun:test'
-import { eventually, upTo } from '../races/pair.ts'
-import { make, makeToken } from '../support/client.ts'
-import { openScene } from '../support/scene.ts'
+import { eventually, make, makeToken, openScene, unreachableUrl, upTo } from '../kit.ts'
 import { untilOutboxEmpty } from '../workers/remains.ts'
 import { idsIn, openCreations, type RemovalResponse } from './creations-scene.ts'
-import { unreachableUrl } from './scene.ts'
 import { type Account, accountsPath, tokensPath } from './account-scene.ts'
 
 const { service, sql, owner } = await openScene(['Owner'])

@@ -1,13 +1,9 @@
-import { expect, test } from 'bun:test'
 import { type Scope, scopes } from '../../src/identity/rights.ts'
-import { type Answer, invite, make, makeToken, register, type Token, withToken } from '../support/client.ts'
-import { type OpenApi, type Operation, operationsOf } from '../support/schema-check.ts'
-import { expectError } from './responses.ts'
-import { readFeed } from './feed.ts'
+import { expectError, fillPath, invite, make, makeToken, openScene, operationsOf, readFeed } from '../kit.ts'
+import { register, withToken } from '../kit.ts'
+import type { Answer, OpenApi, Operation, Token } from '../kit.ts'
 import { createOwnImport, endingUndo } from './own-import.ts'
 import { createOwnProject, exampleFor, queryFor } from './own-project.ts'
-import { fillPath } from './scene.ts'
-import { openScene } from '../support/scene.ts'
 
 const { client, sql, owner, guest, other } = await openScene(['Owner', 'Guest', 'Other'])
 const api = (await client.get('/../docs/json')).body as unknown as OpenApi

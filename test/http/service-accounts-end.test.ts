@@ -1,8 +1,6 @@
-import { expect, test } from 'bun:test'
-import { eventually, upTo } from '../races/pair.ts'
-import { type Client, expiresAt, invite, make, type Person, register } from '../support/client.ts'
-import { expectError } from './responses.ts'
-import { unreachableUrl, openProject, openTeam } from './scene.ts'
+import { eventually, expectError, expiresAt, invite, make, openProject, openTeam, register } from '../kit.ts'
+import { unreachableUrl, upTo } from '../kit.ts'
+import type { Client, Person } from '../kit.ts'
 import { accountsPath, openServiceAccount, tokensPath } from './account-scene.ts'
 
 const { service, client, sql, people } = await openTeam([], { PROJECT_MEMBERS: '6' })

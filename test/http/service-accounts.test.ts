@@ -1,8 +1,6 @@
-import { expect, test } from 'bun:test'
-import { type Client, make, makeToken, expiresAt } from '../support/client.ts'
-import { unknownId, anId, aTimestamp, expectResponse, expectError, malformedIds } from './responses.ts'
-import { readFeed } from './feed.ts'
-import { callers, openProject, openTeam } from './scene.ts'
+import { anId, aTimestamp, callers, expectError, expectResponse, expiresAt, make, makeToken } from '../kit.ts'
+import { malformedIds, openProject, openTeam, readFeed, unknownId } from '../kit.ts'
+import type { Client } from '../kit.ts'
 import { type Account, accountsPath, emailOf, openServiceAccount, tokensPath } from './account-scene.ts'
 
 const { client, people } = await openTeam()

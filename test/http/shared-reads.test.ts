@@ -1,8 +1,5 @@
-import { expect, test } from 'bun:test'
-import type { Sql } from '../../src/postgres/database.ts'
-import { type Client, invite, make, type Person, register } from '../support/client.ts'
-import { forFile, openTestService } from '../support/service.ts'
-import { openStreamIn, takeEvents } from './streaming.ts'
+import { forFile, invite, make, openStreamIn, openTestService, register, takeEvents } from '../kit.ts'
+import type { Client, Person, Sql } from '../kit.ts'
 
 const streams = 40
 const rounds = 10

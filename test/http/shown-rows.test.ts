@@ -1,6 +1,4 @@
-import { expect, test } from 'bun:test'
-import { make } from '../support/client.ts'
-import { openScene } from '../support/scene.ts'
+import { make, openScene } from '../kit.ts'
 
 const { ada } = await openScene(['Ada'])
 const separator = '\x1f'

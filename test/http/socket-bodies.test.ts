@@ -1,9 +1,5 @@
-import { expect, test } from 'bun:test'
-import { openClient } from '../support/client.ts'
-import { expectError } from './responses.ts'
+import { chunk, expectError, forFile, openClient } from '../kit.ts'
 import { openRawClient } from './raw-client.ts'
-import { chunk } from './raw.ts'
-import { forFile } from '../support/service.ts'
 
 const { web, ada, projectId, send } = await forFile(openRawClient())
 

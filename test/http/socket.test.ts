@@ -1,13 +1,8 @@
 import { once } from 'node:events'
 import { Agent, type IncomingMessage, request as open } from 'node:http'
 import { gunzipSync } from 'node:zlib'
-import { expect, test } from 'bun:test'
-import { make } from '../support/client.ts'
-import { expectError } from './responses.ts'
+import { expectError, expectRawError, forFile, make, sendRaw, words } from '../kit.ts'
 import { openRawClient } from './raw-client.ts'
-import { sendRaw, expectRawError } from './raw.ts'
-import { forFile } from '../support/service.ts'
-import { words } from '../support/words.ts'
 
 const { web, ada, projectId, withToken, send } = await forFile(openRawClient())
 

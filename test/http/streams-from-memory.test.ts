@@ -1,11 +1,8 @@
-import { expect, test } from 'bun:test'
 import { model } from '../../modules/modules.ts'
-import { Random } from '../faults/random.ts'
+import { invite, make, openScene, openTestService, Random, register, streamBodyIn } from '../kit.ts'
+import { versionOf } from '../kit.ts'
+import type { Person } from '../kit.ts'
 import { startRandomWrites, writeRandomly } from '../past/random-writes.ts'
-import { invite, make, type Person, register, versionOf } from '../support/client.ts'
-import { openScene } from '../support/scene.ts'
-import { openTestService } from '../support/service.ts'
-import { streamBodyIn } from './streaming.ts'
 
 /** The types of the events that streams read from memory instead of the database. */
 const typesFromMemory = new Set<string>()

@@ -1,12 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, test } from 'bun:test'
-import { invite, make, type Person, register, openClient } from '../support/client.ts'
-import { openWebProcess } from '../support/web-process.ts'
-import { eventually, openPair, upTo } from '../races/pair.ts'
+import { eventually, forFile, invite, make, openClient, openPair, openStream } from '../kit.ts'
+import { openWebProcess, register, spawnService, takeEvents, upTo } from '../kit.ts'
+import type { Message, Person, ServiceProcess } from '../kit.ts'
 import { startOnOwnPort } from '../support/own-port.ts'
-import { forFile, type ServiceProcess, spawnService } from '../support/service.ts'
 import { scrape } from '../metrics/scrape.ts'
-import { openStream, type Message, takeEvents } from './streaming.ts'
 
 const { a: one, b: other, atA: ada, env } = await openPair()
 

@@ -1,7 +1,6 @@
-import { expect, test } from 'bun:test'
-import { type Body, invite, make } from '../support/client.ts'
-import { anId, aTimestamp, expectError, expectResponse, malformedIds, unknownId } from './responses.ts'
-import { openProject, openTeam } from './scene.ts'
+import { anId, aTimestamp, expectError, expectResponse, invite, make, malformedIds } from '../kit.ts'
+import { openProject, openTeam, unknownId } from '../kit.ts'
+import type { Body } from '../kit.ts'
 
 const { people, owner, editor, viewer, countEvents } = await openTeam()
 const projectId = await openProject(people)

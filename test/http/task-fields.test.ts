@@ -1,8 +1,6 @@
-import { expect, test } from 'bun:test'
-import { type Body, make, versionOf } from '../support/client.ts'
-import { faultsOf } from '../support/history.ts'
-import { anId, aTimestamp, expectError, expectResponse } from './responses.ts'
-import { openProject, openTeam } from './scene.ts'
+import { anId, aTimestamp, expectError, expectResponse, faultsOf, make, openProject } from '../kit.ts'
+import { openTeam, versionOf } from '../kit.ts'
+import type { Body } from '../kit.ts'
 
 const { people, admin, editor, viewer, sql } = await openTeam()
 const project = () => openProject(people)

@@ -1,9 +1,6 @@
-import { expect, test } from 'bun:test'
-import { type Body, invite, make, type Person, register } from '../support/client.ts'
-import { unknownId, expectResponse, expectError, malformedIds } from './responses.ts'
-import { allPages } from './list-pages.ts'
-import { upTo } from '../races/pair.ts'
-import { openScene } from '../support/scene.ts'
+import { allPages, expectError, expectResponse, invite, make, malformedIds, openScene } from '../kit.ts'
+import { register, unknownId, upTo } from '../kit.ts'
+import type { Body, Person } from '../kit.ts'
 
 const dues = [null, '2027-01-01T00:00:00.000Z', '2027-01-02T12:00:00.000Z', '2027-01-03T00:00:00.000Z']
 const { client } = await openScene()

@@ -1,12 +1,7 @@
-import { expect, test } from 'bun:test'
-import { invite, make, type Person, register } from '../support/client.ts'
-import { remainingBudget, statusAndMessage } from './responses.ts'
-import { type FeedEvent, readFeed } from './feed.ts'
+import { allPages, forFile, invite, make, openScene, openTestService, readFeed, register } from '../kit.ts'
+import { remainingBudget, statusAndMessage, words } from '../kit.ts'
+import type { FeedEvent, Person } from '../kit.ts'
 import { createHistory } from './history-scene.ts'
-import { words } from '../support/words.ts'
-import { allPages } from './list-pages.ts'
-import { openScene } from '../support/scene.ts'
-import { forFile, openTestService } from '../support/service.ts'
 
 const { service, client, sql, ada, grace } = await openScene(['Ada', 'Grace'])
 

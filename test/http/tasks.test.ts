@@ -1,8 +1,5 @@
-import { expect, test } from 'bun:test'
-import { make } from '../support/client.ts'
-import { words } from '../support/words.ts'
-import { anId, aTimestamp, expectError, expectResponse, malformedIds, unknownId } from './responses.ts'
-import { openProject, openTeam } from './scene.ts'
+import { anId, aTimestamp, expectError, expectResponse, make, malformedIds, openProject } from '../kit.ts'
+import { openTeam, unknownId, words } from '../kit.ts'
 
 const { people, owner, editor, viewer, countEvents } = await openTeam()
 const projectId = await openProject(people)

@@ -1,9 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { expect, test } from 'bun:test'
-import { type Client, register } from '../support/client.ts'
-import { testSecret } from '../support/service.ts'
-import { unknownId, expectError } from './responses.ts'
-import { openScene } from '../support/scene.ts'
+import { type Client, expectError, openScene, register, testSecret, unknownId } from '../kit.ts'
 
 const { service, client, ada } = await openScene(['Ada'])
 

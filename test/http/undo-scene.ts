@@ -1,4 +1,3 @@
-import { expect } from 'bun:test'
 import { type Answer, type Body, make, type Person, versionOf } from '../support/client.ts'
 import { openScene as openService } from '../support/scene.ts'
 

@@ -1,9 +1,5 @@
-import { beforeEach, expect, test } from 'bun:test'
-import { upTo } from '../races/pair.ts'
-import { type Body, invite, make } from '../support/client.ts'
-import { faultsOf } from '../support/history.ts'
-import { expectError } from './responses.ts'
-import { expectUndone, openUndoScene, changesOf, type UndoResponse } from './undo-scene.ts'
+import { changesOf, expectError, expectUndone, faultsOf, invite, make, openUndoScene, upTo } from '../kit.ts'
+import type { Body, UndoResponse } from '../kit.ts'
 
 let project: Body
 let task: Body

@@ -1,11 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { connect } from 'node:net'
-import { expect, test } from 'bun:test'
-import { make } from '../support/client.ts'
-import type { ServiceProcess } from '../support/service.ts'
-import { openWebProcess } from '../support/web-process.ts'
-import { requestHead } from './raw.ts'
-import { openStream, takeEvents } from './streaming.ts'
+import { make, openStream, openWebProcess, requestHead, type ServiceProcess, takeEvents } from '../kit.ts'
 
 const mebibytesOf = ({ pid }: ServiceProcess) =>
   Number(execFileSync('ps', ['-o', 'rss=', '-p', String(pid)])) / 1_024

@@ -1,10 +1,8 @@
-import { expect, test } from 'bun:test'
 import { newHits } from '../../src/metrics/counts.ts'
 import { openFindRole } from '../../src/reads/lookups.ts'
 import { LocalCommits, openVersions } from '../../src/reads/versions.ts'
-import { type Answer, invite, make, type Person, register } from '../support/client.ts'
-import { expectResponse, expectError } from './responses.ts'
-import { openScene } from '../support/scene.ts'
+import { expectError, expectResponse, invite, make, openScene, register } from '../kit.ts'
+import type { Answer, Person } from '../kit.ts'
 
 const { client, sql } = await openScene()
 

@@ -1,9 +1,6 @@
-import { expect, test } from 'bun:test'
-import { type Body, make, versionOf } from '../support/client.ts'
-import { faultsOf } from '../support/history.ts'
-import { nextPath } from './list-pages.ts'
-import { anId, aTimestamp, expectError, expectResponse, unknownId } from './responses.ts'
-import { openProject, openTeam } from './scene.ts'
+import { anId, aTimestamp, expectError, expectResponse, faultsOf, make, nextPath } from '../kit.ts'
+import { openProject, openTeam, unknownId, versionOf } from '../kit.ts'
+import type { Body } from '../kit.ts'
 
 const { people, owner, admin, editor, viewer, stranger, sql } = await openTeam()
 const project = () => openProject(people)

@@ -1,12 +1,5 @@
-import { expect, test } from 'bun:test'
-import { readConfig } from '../../src/config.ts'
-import { openDatabase } from '../../src/postgres/database.ts'
-import { eventually } from '../races/pair.ts'
-import { make, makeToken } from '../support/client.ts'
-import { forFile, spawnService } from '../support/service.ts'
-import { openWebProcess } from '../support/web-process.ts'
-import { expectError } from './responses.ts'
-import { requestHead, sendRaw } from './raw.ts'
+import { eventually, expectError, forFile, make, makeToken, openDatabase, openWebProcess } from '../kit.ts'
+import { readConfig, requestHead, sendRaw, spawnService } from '../kit.ts'
 
 const { web, env, ada } = await openWebProcess({ LOG_REQUESTS: 'on' })
 const anonymous = ada.as()

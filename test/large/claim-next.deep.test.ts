@@ -1,6 +1,4 @@
-import { expect, test } from 'bun:test'
-import { make } from '../support/client.ts'
-import { upTo } from '../races/pair.ts'
+import { make, upTo } from '../kit.ts'
 import { costOf, openExplained } from './plans.ts'
 
 const tasks = { ready: 100_000, claimed: 20_000 }

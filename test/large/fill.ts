@@ -1,5 +1,4 @@
-import type { Sql } from '../../src/postgres/database.ts'
-import { make, type Person } from '../support/client.ts'
+import { make, type Person, type Sql } from '../kit.ts'
 import { openExplained } from './plans.ts'
 
 export async function openLarge() {

@@ -1,8 +1,6 @@
-import { expect, test } from 'bun:test'
 import { maxScannedTasks } from '../../modules/task-lists/list-rows.ts'
 import { firstScannedTasksOfAll, maxScannedTasksOfAll } from '../../modules/task-lists/list.ts'
-import { nextPath } from '../http/list-pages.ts'
-import { make } from '../support/client.ts'
+import { make, nextPath } from '../kit.ts'
 import { costOf, openExplained } from './plans.ts'
 
 const sizes = { projects: 100, tasksEach: 300, long: 5_000 }

@@ -1,9 +1,8 @@
-import { expect, test } from 'bun:test'
 import { maxScannedEvents } from '../../modules/events/rows.ts'
 import { writeCursor } from '../../src/reads/pages.ts'
 import { expireEvents } from '../../workers/cleanup.ts'
 import { SliceEnded } from '../../workers/throttle.ts'
-import { type Body, make } from '../support/client.ts'
+import { type Body, make } from '../kit.ts'
 import { costOf, openExplained } from './plans.ts'
 
 const tasks = 1_000_000

@@ -1,10 +1,8 @@
-import { expect, test } from 'bun:test'
 import { writeCursor } from '../../src/reads/pages.ts'
-import { type Body, make, register } from '../support/client.ts'
+import { type Body, make, nextPath, register } from '../kit.ts'
 import { impliedKey } from '../../modules/order/keys.ts'
 import { maxScannedTasks } from '../../modules/task-lists/list-rows.ts'
 import { workerActor } from '../../workers/cascade.ts'
-import { nextPath } from '../http/list-pages.ts'
 import { changeOften, openLarge } from './fill.ts'
 import { type Cost, costOf, costOfGet } from './plans.ts'
 

@@ -1,6 +1,5 @@
-import { expect, test } from 'bun:test'
 import { createApp } from '../../src/app.ts'
-import { type Body, make } from '../support/client.ts'
+import { type Body, make } from '../kit.ts'
 import { costOf, openExplained } from './plans.ts'
 
 const projects = 1_000

@@ -1,9 +1,6 @@
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect } from 'bun:test'
-import { type Person, register } from '../support/client.ts'
-import { freshDatabase } from '../support/database.ts'
-import { forFile, openTestService } from '../support/service.ts'
+import { forFile, freshDatabase, openTestService, type Person, register } from '../kit.ts'
 
 /** A node of an executed plan (EXPLAIN ANALYZE, format JSON). */
 interface Node {

@@ -1,14 +1,11 @@
-import { expect, test } from 'bun:test'
 import { readFile } from 'node:fs/promises'
 import { model } from '../../modules/modules.ts'
 import { sorts } from '../../modules/task-lists/sorts.ts'
 import { priorities, statuses } from '../../modules/tasks/schema.ts'
 import { openChooseStatement } from '../../src/commit/commit.ts'
 import { parametersOf } from '../../src/commit/statement.ts'
-import type { Sql } from '../../src/postgres/database.ts'
+import { type Body, invite, make, openScene, register, type Sql } from '../kit.ts'
 import { writeCursor } from '../../src/reads/pages.ts'
-import { type Body, invite, make, register } from '../support/client.ts'
-import { openScene } from '../support/scene.ts'
 
 const maxMiB = 50
 // One connection in each pool, so that this connection prepares all statements.

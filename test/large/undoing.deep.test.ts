@@ -1,7 +1,6 @@
-import { expect, test } from 'bun:test'
 import { unassignTasks } from '../../modules/tasks/commands.ts'
 import { workerActor } from '../../workers/cascade.ts'
-import { type Body, invite, make, register, versionOf } from '../support/client.ts'
+import { type Body, invite, make, register, versionOf } from '../kit.ts'
 import { openLarge } from './fill.ts'
 import { type Cost, costOf } from './plans.ts'
 

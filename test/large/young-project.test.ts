@@ -1,6 +1,5 @@
-import { expect, test } from 'bun:test'
 import { purgeProject } from '../../workers/cascade.ts'
-import { make, runBatch, versionOf } from '../support/client.ts'
+import { make, runBatch, versionOf } from '../kit.ts'
 import { fill } from './fill.ts'
 import { costOf, costOfGet, openExplained } from './plans.ts'
 

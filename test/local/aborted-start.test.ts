@@ -1,8 +1,7 @@
-import { expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { launch } from '../../src/local/process.ts'
 import { waitUntilReady } from '../../src/local/server.ts'
-import { newFolder } from '../support/service.ts'
+import { newFolder } from '../kit.ts'
 
 /** So many that one of them had no command line yet when it was stopped, if that mattered. */
 const starts = 20

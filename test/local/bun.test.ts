@@ -1,10 +1,8 @@
-import { beforeEach, expect, test } from 'bun:test'
 import { execFile } from 'node:child_process'
 import { chmod, copyFile, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import packageJson from '../../package.json' with { type: 'json' }
-import { upTo } from '../races/pair.ts'
-import { newFolder, openForEach } from '../support/service.ts'
+import { newFolder, openForEach, upTo } from '../kit.ts'
 
 const pinned = packageJson.devDependencies.bun
 

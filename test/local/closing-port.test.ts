@@ -1,8 +1,7 @@
-import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { filterNotAllowed, dropNewConnections } from '../../src/local/closing-port.ts'
-import { eventually, upTo } from '../races/pair.ts'
+import { eventually, upTo } from '../kit.ts'
 import { requestForever } from '../processes/strict-client.ts'
 
 const here = () => new Response('here')

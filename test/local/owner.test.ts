@@ -1,9 +1,8 @@
-import { beforeEach, expect, test } from 'bun:test'
 import { chown, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { localSecret } from '../../src/local/secret.ts'
 import { startLocal } from '../../src/local/start.ts'
-import { newFolder, openForEach } from '../support/service.ts'
+import { newFolder, openForEach } from '../kit.ts'
 
 // Only root can change the owner of a folder. For other users, the test uses their own folder.
 const me = { uid: process.getuid!(), gid: process.getgid!() }

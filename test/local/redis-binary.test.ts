@@ -1,11 +1,9 @@
-import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { redisBinary } from '../../src/local/redis.ts'
 import { startLocal } from '../../src/local/start.ts'
 import { spawn } from 'node:child_process'
-import { newFolder, openForEach } from '../support/service.ts'
-import { openLog } from '../../src/logger.ts'
+import { newFolder, openForEach, openLog } from '../kit.ts'
 import { disconnect, openBlocking } from '../../src/redis/connections.ts'
 
 const path = process.env.PATH

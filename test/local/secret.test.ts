@@ -1,8 +1,7 @@
-import { beforeEach, expect, test } from 'bun:test'
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { localSecret } from '../../src/local/secret.ts'
-import { newFolder, openForEach } from '../support/service.ts'
+import { newFolder, openForEach } from '../kit.ts'
 
 const forEach = openForEach()
 let dataDir: string

@@ -1,11 +1,9 @@
-import { beforeEach, expect, test } from 'bun:test'
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import postgres from 'postgres'
 import { type Local, startLocal } from '../../src/local/start.ts'
-import { until } from '../../src/local/wait.ts'
-import { newFolder, openForEach } from '../support/service.ts'
+import { newFolder, openForEach, until } from '../kit.ts'
 
 const endTimeoutMs = 30_000
 

@@ -1,8 +1,6 @@
-import { expect, test } from 'bun:test'
-import { expectResponse, expectError } from '../http/responses.ts'
-import { eventually, statuses, upTo } from '../races/pair.ts'
-import { type Person, register, withToken } from '../support/client.ts'
-import { forFile } from '../support/service.ts'
+import { eventually, expectError, expectResponse, forFile, register, statuses, upTo } from '../kit.ts'
+import { withToken } from '../kit.ts'
+import type { Person } from '../kit.ts'
 import { untilOutboxEmpty } from '../workers/remains.ts'
 import { forgetting, openMailScene, resetting, resetToken, verified, verifying } from './scene.ts'
 

@@ -1,7 +1,6 @@
-import { type Client, type Person, register } from '../support/client.ts'
+import { disposable, openTestService, register, untilRedisReady } from '../kit.ts'
+import type { Client, Person, Sql, TestService } from '../kit.ts'
 import { type MailServer, openMailServer } from '../support/mail.ts'
-import type { Sql } from '../../src/postgres/database.ts'
-import { disposable, untilRedisReady, openTestService, type TestService } from '../support/service.ts'
 
 export interface MailScene extends AsyncDisposable {
   service: TestService

@@ -1,11 +1,6 @@
-import { expect, test } from 'bun:test'
-import { readConfig } from '../../src/config.ts'
+import { eventually, forFile, make, openScene, openTestService, readConfig, register } from '../kit.ts'
 import { expireMailTokens } from '../../workers/cleanup.ts'
-import { eventually } from '../races/pair.ts'
-import { make, register } from '../support/client.ts'
 import { openSilentServer } from '../support/mail.ts'
-import { openScene } from '../support/scene.ts'
-import { forFile, openTestService } from '../support/service.ts'
 import { untilOutboxEmpty } from '../workers/remains.ts'
 import { forgetting, openMailScene, resetting, verified, verifying } from './scene.ts'
 

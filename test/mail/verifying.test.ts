@@ -1,8 +1,6 @@
-import { expect, test } from 'bun:test'
-import { expectResponse, expectError } from '../http/responses.ts'
-import { statuses, upTo } from '../races/pair.ts'
-import { type Body, type Client, invite, make, register } from '../support/client.ts'
-import { forFile, openTestService } from '../support/service.ts'
+import { expectError, expectResponse, forFile, invite, make, openTestService, register } from '../kit.ts'
+import { statuses, upTo } from '../kit.ts'
+import type { Body, Client } from '../kit.ts'
 import { forgetting, openMailScene, resetting, verified, verifying } from './scene.ts'
 
 const notValid = /^token must be /

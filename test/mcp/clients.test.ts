@@ -1,7 +1,5 @@
-import { expect, test } from 'bun:test'
 import { blocksOf } from '../docs/page.ts'
-import { make, makeToken, withToken } from '../support/client.ts'
-import { openScene } from '../support/scene.ts'
+import { make, makeToken, openScene, withToken } from '../kit.ts'
 import { connect, modes } from './mcp-client.ts'
 
 const { service, ada } = await openScene(['Ada'])

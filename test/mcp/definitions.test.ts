@@ -1,8 +1,5 @@
-import { expect, test } from 'bun:test'
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
-import { withToken } from '../support/client.ts'
-import { openScene } from '../support/scene.ts'
-import { words } from '../support/words.ts'
+import { openScene, withToken, words } from '../kit.ts'
 import { connect } from './mcp-client.ts'
 
 const { service, ada } = await openScene(['Ada'])

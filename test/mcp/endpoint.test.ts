@@ -1,7 +1,4 @@
-import { expect, test } from 'bun:test'
-import { withToken } from '../support/client.ts'
-import { openScene } from '../support/scene.ts'
-import { withService } from '../support/service.ts'
+import { openScene, withService, withToken } from '../kit.ts'
 import { message, rawHeaders, type Sent, send } from './raw.ts'
 
 const { service, ada } = await openScene(['Ada'])

@@ -1,7 +1,5 @@
-import { expect, test } from 'bun:test'
-import { invite, make, withToken } from '../support/client.ts'
+import { invite, make, openScene, withToken } from '../kit.ts'
 import { internalError, outcomeUnknown } from '../../src/responses/errors.ts'
-import { openScene } from '../support/scene.ts'
 import { errorOf } from '../../modules/mcp/advice.ts'
 import { connect } from './mcp-client.ts'
 

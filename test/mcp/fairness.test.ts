@@ -1,6 +1,4 @@
-import { expect, test } from 'bun:test'
-import { make, register } from '../support/client.ts'
-import { openScene } from '../support/scene.ts'
+import { make, openScene, register } from '../kit.ts'
 import { message, send } from './raw.ts'
 
 const { service, client, ada } = await openScene(['Ada'], { SUBSCRIBERS_PER_ACCOUNT: '100' })

@@ -1,10 +1,7 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { expect, test } from 'bun:test'
-import { make } from '../support/client.ts'
-import { forFile, newFolder } from '../support/service.ts'
-import { openWebProcess } from '../support/web-process.ts'
+import { forFile, make, newFolder, openWebProcess } from '../kit.ts'
 
 const run = promisify(execFile)
 /** Installed by this test, because the package has 110 MB. */

@@ -1,7 +1,4 @@
-import { expect, test } from 'bun:test'
-import { make } from '../support/client.ts'
-import { openTcpProxyTo } from '../support/tcp-proxy.ts'
-import { openWebs, upTo } from '../races/pair.ts'
+import { make, openTcpProxyTo, openWebs, upTo } from '../kit.ts'
 import { connect } from './mcp-client.ts'
 
 type Call = Awaited<ReturnType<typeof connect>>['call']

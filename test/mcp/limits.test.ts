@@ -1,6 +1,4 @@
-import { expect, test } from 'bun:test'
-import { make, register } from '../support/client.ts'
-import { withService } from '../support/service.ts'
+import { make, register, withService } from '../kit.ts'
 import { connect } from './mcp-client.ts'
 
 test('the error of a limit contains the seconds to wait, and advises to use the same key', () =>

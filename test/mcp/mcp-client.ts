@@ -1,4 +1,3 @@
-import { expect } from 'bun:test'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import type { TestService } from '../support/service.ts'
 

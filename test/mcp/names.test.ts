@@ -1,6 +1,4 @@
-import { expect, test } from 'bun:test'
-import { invite, make, register, versionOf } from '../support/client.ts'
-import { openScene } from '../support/scene.ts'
+import { invite, make, openScene, register, versionOf } from '../kit.ts'
 import { connect } from './mcp-client.ts'
 
 const { service, client, ada, bea, cay } = await openScene(['Ada', 'Bea', 'Cay'])

@@ -1,4 +1,4 @@
-import type { TestService } from '../support/service.ts'
+import type { TestService } from '../kit.ts'
 
 /** The headers of a message of a revision before 2026-07-28. */
 export const rawHeaders = {

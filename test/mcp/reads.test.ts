@@ -1,6 +1,4 @@
-import { expect, test } from 'bun:test'
-import { invite, make } from '../support/client.ts'
-import { openScene } from '../support/scene.ts'
+import { invite, make, openScene } from '../kit.ts'
 import { connect } from './mcp-client.ts'
 
 const { service, ada, bea } = await openScene(['Ada', 'Bea'])

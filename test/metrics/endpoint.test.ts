@@ -1,8 +1,5 @@
-import { expect, test } from 'bun:test'
-import { eventually } from '../races/pair.ts'
-import { make, openClient, register } from '../support/client.ts'
+import { eventually, forFile, freshEnv, make, openClient, register, spawnService } from '../kit.ts'
 import { startOnOwnPort } from '../support/own-port.ts'
-import { forFile, freshEnv, spawnService } from '../support/service.ts'
 import { scrape } from './scrape.ts'
 
 const fresh = await forFile(freshEnv())

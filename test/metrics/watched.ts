@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { root } from '../architecture/source.ts'
+import { root } from '../kit.ts'
 
 interface Panel {
   title: string

@@ -1,4 +1,3 @@
-import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { AggregatorRegistry } from 'prom-client'
 import { openCounts, RequestDurations } from '../../src/metrics/counts.ts'
@@ -6,8 +5,7 @@ import { Distribution, counter, gauge, histogram, withProcessLabel } from '../..
 import { collectFamilies, openProcessFamilies, serviceFamilies } from '../../src/process/metrics-server.ts'
 import { Lags } from '../../src/subscriptions/subscriptions.ts'
 import { workerFamilies } from '../../workers/metrics.ts'
-import { forFile, openTestService } from '../support/service.ts'
-import { words } from '../support/words.ts'
+import { forFile, openTestService, words } from '../kit.ts'
 import { alerts, dashboard, targets } from './watched.ts'
 
 const labelsByMetric = new Map<string, string[]>()

@@ -1,11 +1,8 @@
-import { expect, test } from 'bun:test'
 import { workerFamilies } from '../../workers/metrics.ts'
-import { make } from '../support/client.ts'
+import { eventually, make, openScene, upTo } from '../kit.ts'
 import { AggregatorRegistry } from 'prom-client'
 import { createApp } from '../../src/app.ts'
 import { collectFamilies, serviceFamilies } from '../../src/process/metrics-server.ts'
-import { eventually, upTo } from '../races/pair.ts'
-import { openScene } from '../support/scene.ts'
 
 const { service, ada } = await openScene(['Ada'])
 

@@ -1,6 +1,5 @@
-import { expect, test } from 'bun:test'
 import { isReachable, ForbiddenUrl, openDestinations } from '../../src/outbound/destination.ts'
-import { words } from '../support/words.ts'
+import { words } from '../kit.ts'
 
 const strict = { allowHttp: false, allowPrivate: false }
 const lenient = { allowHttp: true, allowPrivate: true }

@@ -2,10 +2,9 @@ import { createSocket } from 'node:dgram'
 import type { AddressInfo } from 'node:net'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, test } from 'bun:test'
 import { hash } from '@node-rs/argon2'
 import { openLookup } from '../../src/outbound/destination.ts'
-import { forFile, newFolder } from '../support/service.ts'
+import { forFile, newFolder } from '../kit.ts'
 
 let queries: string[] = []
 const server = createSocket('udp4')

@@ -1,11 +1,9 @@
-import { expect, test } from 'bun:test'
 import { createServer as createTlsServer } from 'node:https'
 import { createServer, type Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { openDestinations, type Lookup } from '../../src/outbound/destination.ts'
 import { openPost } from '../../src/outbound/post.ts'
-import { listen } from '../support/listen.ts'
-import { openForEach } from '../support/service.ts'
+import { listen, openForEach } from '../kit.ts'
 import { testCertificate } from '../support/tls-proxy.ts'
 import { openReceiver } from '../webhooks/receiver.ts'
 

@@ -1,4 +1,3 @@
-import { expect, test } from 'bun:test'
 import { retryAfter } from '../../src/outbound/post.ts'
 
 test('parses Retry-After as seconds or as a date', () => {

@@ -1,9 +1,4 @@
-import { expect, test } from 'bun:test'
-import { Random } from '../faults/random.ts'
-import { allPages } from '../http/list-pages.ts'
-import { type Body, invite, make } from '../support/client.ts'
-import { cases } from '../support/depth.ts'
-import { openScene } from '../support/scene.ts'
+import { allPages, type Body, cases, invite, make, openScene, Random } from '../kit.ts'
 
 const random = new Random(2)
 const { ada, bea } = await openScene(['Ada', 'Bea'])

@@ -1,9 +1,5 @@
-import { expect, test } from 'bun:test'
-import { expectResponse, expectError } from '../http/responses.ts'
-import { nextPath } from '../http/list-pages.ts'
-import { type Answer, type Body, invite, make } from '../support/client.ts'
-import { eventually } from '../races/pair.ts'
-import { openScene } from '../support/scene.ts'
+import { eventually, expectError, expectResponse, invite, make, nextPath, openScene } from '../kit.ts'
+import type { Answer, Body } from '../kit.ts'
 
 const { service, sql, ada, bea } = await openScene(['Ada', 'Bea'])
 service.startWorkers()

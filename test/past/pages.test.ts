@@ -1,9 +1,4 @@
-import { expect, test } from 'bun:test'
-import { Random } from '../faults/random.ts'
-import { nextPath, allPages } from '../http/list-pages.ts'
-import { type Answer, type Body, make } from '../support/client.ts'
-import { upTo } from '../races/pair.ts'
-import { openScene } from '../support/scene.ts'
+import { allPages, type Answer, type Body, make, nextPath, openScene, Random, upTo } from '../kit.ts'
 import { startRandomWrites, writeRandomly } from './random-writes.ts'
 
 const { ada, bea, cy } = await openScene(['Ada', 'Bea', 'Cy'])

@@ -1,7 +1,6 @@
-import type { Random } from '../faults/random.ts'
+import { invite, make, type Person, type Random } from '../kit.ts'
 import { type Ask, type Verb, verbs } from '../rules/verbs.ts'
 import { emptyWorld, type World } from '../rules/world.ts'
-import { invite, make, type Person } from '../support/client.ts'
 
 /** Two projects of the first user, to which all users write at the same time. */
 export interface RandomWrites extends World {

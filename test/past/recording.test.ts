@@ -1,12 +1,6 @@
-import { expect, test } from 'bun:test'
 import { workerActor } from '../../workers/cascade.ts'
-import { Random } from '../faults/random.ts'
-import { nextPath } from '../http/list-pages.ts'
-import { make, type Person, versionOf } from '../support/client.ts'
-import { cases } from '../support/depth.ts'
-import { faultsOf } from '../support/history.ts'
-import { eventually } from '../races/pair.ts'
-import { openScene } from '../support/scene.ts'
+import { cases, eventually, faultsOf, make, nextPath, openScene, Random, versionOf } from '../kit.ts'
+import type { Person } from '../kit.ts'
 import { startRandomWrites, type RandomWrites, writeRandomly } from './random-writes.ts'
 
 const waves = cases(3)

@@ -1,9 +1,5 @@
-import { expect, test } from 'bun:test'
-import { type Answer, type Body, invite, make, register } from '../support/client.ts'
-import { expectResponse, expectError } from '../http/responses.ts'
-import { eventually } from '../races/pair.ts'
-import { openScene } from '../support/scene.ts'
-import { words } from '../support/words.ts'
+import { eventually, expectError, expectResponse, invite, make, openScene, register, words } from '../kit.ts'
+import type { Answer, Body } from '../kit.ts'
 
 const { service, client, sql, ada, bea } = await openScene(['Ada', 'Bea'], { AS_OF_EVENTS: '6' })
 

@@ -1,12 +1,11 @@
-import { expect, test } from 'bun:test'
 import { execFile } from 'node:child_process'
 import { copyFile, mkdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gunzipSync } from 'node:zlib'
 import { withConnections } from '../../drizzle/migrate.ts'
-import { make, openClient, register } from '../support/client.ts'
-import { newFolder, freshEnv, mainFile, runtimeOptions, spawnService } from '../support/service.ts'
+import { freshEnv, mainFile, make, newFolder, openClient, register, runtimeOptions } from '../kit.ts'
+import { spawnService } from '../kit.ts'
 import { run } from './launch.ts'
 
 const dir = await newFolder()

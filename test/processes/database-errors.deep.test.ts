@@ -1,10 +1,7 @@
-import { expect, test } from 'bun:test'
 import { randomBytes } from 'node:crypto'
 import { createServer } from 'node:net'
 import postgres from 'postgres'
-import { eventually } from '../races/pair.ts'
-import { listen } from '../support/listen.ts'
-import { forFile, freshEnv, spawnService } from '../support/service.ts'
+import { eventually, forFile, freshEnv, listen, spawnService } from '../kit.ts'
 import { begin, emptyDatabase, run } from './launch.ts'
 
 const { env } = await forFile(freshEnv())

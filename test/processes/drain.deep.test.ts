@@ -1,10 +1,8 @@
-import { beforeEach, describe, expect, test } from 'bun:test'
 import { Redis } from 'ioredis'
 import postgres from 'postgres'
-import { eventually, upTo, statuses } from '../races/pair.ts'
-import { type Answer, type Body, make, openClient, type Person, register } from '../support/client.ts'
-import { freshRedis } from '../support/redis.ts'
-import { forFile, freshEnv, type ServiceProcess, spawnService, openForEach } from '../support/service.ts'
+import { eventually, forFile, freshEnv, freshRedis, make, openClient, openForEach, register } from '../kit.ts'
+import { spawnService, statuses, upTo } from '../kit.ts'
+import type { Answer, Body, Person, ServiceProcess } from '../kit.ts'
 import { idleConnection } from './launch.ts'
 
 const accepted = 20

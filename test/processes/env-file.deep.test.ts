@@ -1,8 +1,7 @@
-import { expect, test } from 'bun:test'
 import { execFile } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { mainFile, newFolder, runtimeOptions } from '../support/service.ts'
+import { mainFile, newFolder, runtimeOptions } from '../kit.ts'
 import { emptyDatabase } from './launch.ts'
 
 const dir = await newFolder()

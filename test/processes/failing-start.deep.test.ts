@@ -1,14 +1,9 @@
-import { expect, test } from 'bun:test'
 import { readdir } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
-import { freePort } from '../../src/local/server.ts'
-import { eventually } from '../races/pair.ts'
-import { forFile, freshEnv, spawnService, newFolder } from '../support/service.ts'
+import { eventually, forFile, freePort, freshDatabase, freshEnv, listen, newFolder, newId } from '../kit.ts'
+import { spawnService } from '../kit.ts'
 import { begin, emptyDatabase, readiness, run } from './launch.ts'
 import postgres from 'postgres'
-import { newId } from '../../src/ids.ts'
-import { listen } from '../support/listen.ts'
-import { freshDatabase } from '../support/database.ts'
 
 const serving = ['start', 'web', 'worker']
 const { env } = await forFile(freshEnv())

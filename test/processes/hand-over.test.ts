@@ -1,11 +1,6 @@
-import { expect, test } from 'bun:test'
 import { createApp } from '../../src/app.ts'
-import { openLog } from '../../src/logger.ts'
+import { eventually, make, openLog, openTestService, register, requestHead, sendRaw } from '../kit.ts'
 import { retirePort } from '../../src/process/listen.ts'
-import { make, register } from '../support/client.ts'
-import { eventually } from '../races/pair.ts'
-import { openTestService } from '../support/service.ts'
-import { sendRaw, requestHead } from '../http/raw.ts'
 
 const longMs = 600_000
 const methods = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PATCH', 'PUT']

@@ -1,10 +1,8 @@
-import { expect, test } from 'bun:test'
 import { busyMs, openBusyCheck } from '../../src/process/busy-home.ts'
 import type { Peer } from '../../src/routing/rpc.ts'
 import { ownMachine, unreachableHost } from '../../src/routing/own-address.ts'
 import type { Log } from '../../src/logger.ts'
-import { eventually } from '../races/pair.ts'
-import { openTestService } from '../support/service.ts'
+import { eventually, openTestService } from '../kit.ts'
 
 const minute = 60_000
 

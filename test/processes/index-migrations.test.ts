@@ -1,10 +1,8 @@
 import { createHash } from 'node:crypto'
-import { beforeEach, expect, test } from 'bun:test'
 import postgres from 'postgres'
 import { applyMissing, countApplied } from '../../drizzle/apply.ts'
 import { knownMigrations } from '../../drizzle/migrate.ts'
-import { freshDatabase, holdTransaction, untilBlocked } from '../support/database.ts'
-import { forFile } from '../support/service.ts'
+import { forFile, freshDatabase, holdTransaction, untilBlocked } from '../kit.ts'
 
 let before: number
 const fresh = await forFile(freshDatabase())

@@ -1,7 +1,4 @@
-import { expect, test } from 'bun:test'
-import { eventually, makeProjects, openPair, upTo } from '../races/pair.ts'
-import { make, type Person } from '../support/client.ts'
-import { faultsOf } from '../support/history.ts'
+import { eventually, faultsOf, make, makeProjects, openPair, type Person, upTo } from '../kit.ts'
 
 const operations = (name: string) => [
   { op: 'task.create', as: 'new', title: name },

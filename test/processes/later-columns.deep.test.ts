@@ -1,14 +1,12 @@
-import { expect, test } from 'bun:test'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Sql as Direct } from 'postgres'
 import { migrate } from '../../drizzle/migrate.ts'
 import { openPostgres } from '../faults/postgres-server.ts'
 import { expectAllStored, startLoad } from '../races/load.ts'
-import { at, eventually, openPair, upTo, makeProjects } from '../races/pair.ts'
-import { make, type Person } from '../support/client.ts'
-import { faultsOf } from '../support/history.ts'
-import { newFolder, spawnService, forFile } from '../support/service.ts'
+import { at, eventually, faultsOf, forFile, make, makeProjects, newFolder, openPair } from '../kit.ts'
+import { spawnService, upTo } from '../kit.ts'
+import type { Person } from '../kit.ts'
 
 const dir = await newFolder()
 const postgres = await forFile(openPostgres(dir))

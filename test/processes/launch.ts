@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process'
 import { connect, type Socket } from 'node:net'
-import { freshDatabase } from '../support/database.ts'
-import { mainFile, runtimeOptions } from '../support/service.ts'
+import { freshDatabase, mainFile, runtimeOptions } from '../kit.ts'
 
 export function begin(command: string, env: Record<string, string>, ...words: string[]) {
   const child = spawn(process.execPath, [...runtimeOptions, mainFile, command, ...words], {

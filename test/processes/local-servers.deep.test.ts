@@ -1,10 +1,8 @@
-import { beforeEach, expect, test } from 'bun:test'
 import { existsSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isServerProcess } from '../../src/local/process.ts'
-import { eventually } from '../races/pair.ts'
-import { newFolder, openForEach } from '../support/service.ts'
+import { eventually, newFolder, openForEach } from '../kit.ts'
 import { begin, beginOnTerminal } from './launch.ts'
 
 const forEach = openForEach()

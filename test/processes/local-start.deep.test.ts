@@ -1,9 +1,6 @@
-import { expect, test } from 'bun:test'
 import { mkdir, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { eventually } from '../races/pair.ts'
-import { make, openClient, register } from '../support/client.ts'
-import { newFolder, spawnService } from '../support/service.ts'
+import { eventually, make, newFolder, openClient, register, spawnService } from '../kit.ts'
 import { readiness } from './launch.ts'
 
 const dataDir = await newFolder()

@@ -1,7 +1,6 @@
-import { expect, test } from 'bun:test'
 import { settingNames } from '../../src/config.ts'
 import { misspeltSettings } from '../../src/process/startup-banner.ts'
-import { words } from '../support/words.ts'
+import { words } from '../kit.ts'
 
 const reported = (inFiles: string[], inEnvironment: string[] = []) =>
   misspeltSettings({ settings: settingNames(), inFiles, inEnvironment }).map(({ name, suggestion }) => [

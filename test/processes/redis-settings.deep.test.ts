@@ -1,9 +1,5 @@
-import { expect, test } from 'bun:test'
 import { Redis } from 'ioredis'
-import { eventually } from '../races/pair.ts'
-import { freshRedis } from '../support/redis.ts'
-import { forFile, freshEnv, spawnService } from '../support/service.ts'
-import { words } from '../support/words.ts'
+import { eventually, forFile, freshEnv, freshRedis, spawnService, words } from '../kit.ts'
 
 const server = await forFile(freshRedis())
 const admin = new Redis(server.url)

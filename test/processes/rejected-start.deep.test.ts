@@ -1,8 +1,5 @@
-import { expect, test } from 'bun:test'
 import postgres from 'postgres'
-import { freePort } from '../../src/local/server.ts'
-import { upTo } from '../races/pair.ts'
-import { forFile, freshEnv, spawnService, testSecret } from '../support/service.ts'
+import { forFile, freePort, freshEnv, spawnService, testSecret, upTo } from '../kit.ts'
 import { emptyDatabase, readiness, run } from './launch.ts'
 
 const { env } = await forFile(freshEnv())

@@ -1,9 +1,7 @@
-import { expect, test } from 'bun:test'
 import { followByEventSource } from '../http/event-source.ts'
-import { applyEvent, emptyReplica } from '../http/feed.ts'
-import { allPages } from '../http/list-pages.ts'
-import { make, openClient, register, type Person } from '../support/client.ts'
-import { forFile, freshEnv, spawnService, type ServiceProcess } from '../support/service.ts'
+import { allPages, applyEvent, emptyReplica, forFile, freshEnv, make, openClient, register } from '../kit.ts'
+import { spawnService } from '../kit.ts'
+import type { Person, ServiceProcess } from '../kit.ts'
 
 const env = await forFile(freshEnv())
 const writing = await forFile(spawnService('web', env.env))

@@ -1,11 +1,8 @@
-import { beforeEach, expect, test } from 'bun:test'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import postgres from 'postgres'
-import { upTo } from '../races/pair.ts'
-import { make, openClient, register } from '../support/client.ts'
-import { freshEnv, openForEach } from '../support/service.ts'
+import { freshEnv, make, openClient, openForEach, register, upTo } from '../kit.ts'
 import { spawnSupervised } from './supervised-service.ts'
 import { requestForever, requestOf } from './strict-client.ts'
 

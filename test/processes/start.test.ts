@@ -1,7 +1,4 @@
-import { expect, test } from 'bun:test'
-import { eventually } from '../races/pair.ts'
-import { make, openClient, register } from '../support/client.ts'
-import { freshEnv, spawnService } from '../support/service.ts'
+import { eventually, freshEnv, make, openClient, register, spawnService } from '../kit.ts'
 
 test('start with DATABASE_URL and REDIS_URL serves requests and runs jobs', async () => {
   const { env, drop } = await freshEnv()

@@ -1,7 +1,5 @@
-import { expect, test } from 'bun:test'
-import { eventually } from '../races/pair.ts'
+import { eventually, forFile, freshEnv } from '../kit.ts'
 import { startOnOwnPort } from '../support/own-port.ts'
-import { forFile, freshEnv } from '../support/service.ts'
 import { begin, beginOnTerminal } from './launch.ts'
 
 const fresh = await forFile(freshEnv({ LOG_LEVEL: 'info' }))

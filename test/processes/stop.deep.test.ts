@@ -1,9 +1,7 @@
-import { beforeEach, expect, test } from 'bun:test'
 import { connect } from 'node:net'
-import { eventually } from '../races/pair.ts'
-import { make, openClient, register } from '../support/client.ts'
-import { freshRedis, type FreshRedis } from '../support/redis.ts'
-import { freshEnv, type ServiceProcess, spawnService, openForEach } from '../support/service.ts'
+import { eventually, freshEnv, freshRedis, make, openClient, openForEach, register } from '../kit.ts'
+import { spawnService } from '../kit.ts'
+import type { FreshRedis, ServiceProcess } from '../kit.ts'
 import { readiness } from './launch.ts'
 
 const commands = ['start', 'web', 'worker'] as const

@@ -1,6 +1,4 @@
-import { until } from '../../src/local/wait.ts'
-import { eventually } from '../races/pair.ts'
-import { spawnService } from '../support/service.ts'
+import { eventually, spawnService, until } from '../kit.ts'
 
 /** Enough for three starts and three drains, as in a rolling restart of three processes. */
 const timeoutMs = 100_000

@@ -1,9 +1,6 @@
-import { test } from 'bun:test'
 import postgres from 'postgres'
 import { migrate } from '../../drizzle/migrate.ts'
-import { eventually } from '../races/pair.ts'
-import { freshDatabase, holdTransaction } from '../support/database.ts'
-import { forFile } from '../support/service.ts'
+import { eventually, forFile, freshDatabase, holdTransaction } from '../kit.ts'
 
 const fresh = await forFile(freshDatabase())
 const sql: postgres.Sql = await forFile(postgres(fresh.url, { max: 3, prepare: false, onnotice: () => {} }))

@@ -1,7 +1,5 @@
-import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
-import { read } from '../architecture/source.ts'
-import { readConfig } from '../../src/config.ts'
+import { read, readConfig } from '../kit.ts'
 import { composed, composition, configs } from './composed.ts'
 import { configuration } from './proxy.ts'
 

@@ -1,4 +1,4 @@
-import { read } from '../architecture/source.ts'
+import { read } from '../kit.ts'
 
 interface Service {
   image: string

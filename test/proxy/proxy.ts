@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { join } from 'node:path'
-import { root } from '../architecture/source.ts'
+import { root } from '../kit.ts'
 
 export const configuration = join(root, 'ops/haproxy.cfg')
 

@@ -1,6 +1,4 @@
-import { expect, test } from 'bun:test'
-import { type Answer, make } from '../support/client.ts'
-import { openScene } from '../support/scene.ts'
+import { type Answer, make, openScene } from '../kit.ts'
 
 // The read timeout is longer than the write timeout, so that a request times out before its read does.
 const { service, ada } = await openScene(['Ada'], { WRITE_TIMEOUT_MS: '3000', READ_TIMEOUT_MS: '60000' })

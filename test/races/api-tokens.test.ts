@@ -1,9 +1,7 @@
-import { expect, test } from 'bun:test'
 import { expireApiTokens } from '../../workers/cleanup.ts'
-import { expectError } from '../http/responses.ts'
-import { type Body, make, type Person, register } from '../support/client.ts'
+import { at, eventually, expectError, make, openPair, register, upTo } from '../kit.ts'
+import type { Body, Person } from '../kit.ts'
 import { expectTokensToEnd, revocationMs } from './ending-tokens.ts'
-import { at, eventually, openPair, upTo } from './pair.ts'
 
 const pair = await openPair({ READS_PER_MINUTE: '500' })
 

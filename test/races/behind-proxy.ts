@@ -1,5 +1,4 @@
-import { forFile, freshEnv } from '../support/service.ts'
-import { openWebs } from './pair.ts'
+import { forFile, freshEnv, openWebs } from '../kit.ts'
 import { openProxy } from './proxy.ts'
 
 /** Opens a web process that reaches its database through a proxy. `sql` does not use the proxy. */

@@ -1,5 +1,4 @@
-import { make, type Person } from '../support/client.ts'
-import { upTo } from './pair.ts'
+import { make, type Person, upTo } from '../kit.ts'
 
 export const claimNext = (person: Person, projectId: string, body: object = {}) =>
   person.post(`/projects/${projectId}/claim-next`, { leaseSeconds: 10, ...body })

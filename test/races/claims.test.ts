@@ -1,9 +1,5 @@
-import { expect, test } from 'bun:test'
-import type { Person } from '../support/client.ts'
-import { cases } from '../support/depth.ts'
-import { faultsOf } from '../support/history.ts'
+import { cases, faultsOf, openPair, type Person, upTo } from '../kit.ts'
 import { claimNext, createQueue } from './claim-scene.ts'
-import { openPair, upTo } from './pair.ts'
 
 const tasks = Math.min(cases(90), 300)
 

@@ -1,9 +1,7 @@
-import { beforeEach, expect, test } from 'bun:test'
 import { HttpError } from '../../src/responses/errors.ts'
-import { type Body, make, type Person, register } from '../support/client.ts'
-import { openTestService, type TestService, openForEach } from '../support/service.ts'
-import { eventually, upTo } from './pair.ts'
-import { holdTransaction, untilBlocked } from '../support/database.ts'
+import { eventually, holdTransaction, make, openForEach, openTestService, register } from '../kit.ts'
+import { untilBlocked, upTo } from '../kit.ts'
+import type { Body, Person, TestService } from '../kit.ts'
 
 const forEach = openForEach()
 let service: TestService

@@ -1,8 +1,5 @@
-import { expect, test } from 'bun:test'
-import { type Body, make, type Person } from '../support/client.ts'
-import { cases } from '../support/depth.ts'
+import { type Body, cases, make, makeProjects, openWebs, type Person, upTo } from '../kit.ts'
 import { expectAllStored, startLoad } from './load.ts'
-import { makeProjects, openWebs, upTo } from './pair.ts'
 
 // With different numbers of shards, processes disagree about homes, so each project has at least two homes.
 const homes = ['1', '2', '8'].map((n) => ({ WRITE_SHARDS: n }))

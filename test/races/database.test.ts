@@ -1,9 +1,5 @@
-import { expect, test } from 'bun:test'
-import { readConfig } from '../../src/config.ts'
-import { openDatabase } from '../../src/postgres/database.ts'
+import { forFile, freshDatabase, openDatabase, readConfig } from '../kit.ts'
 import { errorCode, isTransient } from '../../src/postgres/errors.ts'
-import { freshDatabase } from '../support/database.ts'
-import { forFile } from '../support/service.ts'
 import { listsOf, rowsFrom } from '../../src/commit/statement.ts'
 import type { Column } from '../../src/postgres/columns.ts'
 

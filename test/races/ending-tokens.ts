@@ -1,5 +1,4 @@
-import { expect } from 'bun:test'
-import type { Person } from '../support/client.ts'
+import type { Person } from '../kit.ts'
 
 /** The documented time after which all processes reject a revoked token. */
 export const revocationMs = 1_000

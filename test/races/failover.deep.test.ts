@@ -1,13 +1,10 @@
-import { expect, test } from 'bun:test'
 import { migrate } from '../../drizzle/migrate.ts'
 import { primaryServer } from '../../src/postgres/primary.ts'
-import { make } from '../support/client.ts'
-import { faultsOf } from '../support/history.ts'
+import { deleteAndPurge, eventually, faultsOf, forFile, make, makeProjects, newFolder } from '../kit.ts'
+import { openPair, spawnService } from '../kit.ts'
 
-import { forFile, newFolder, spawnService } from '../support/service.ts'
 import { openPostgres } from '../faults/postgres-server.ts'
 import { misnumbered, expectAllStored, startLoad } from './load.ts'
-import { eventually, openPair, makeProjects, deleteAndPurge } from './pair.ts'
 
 async function open(synchronous: boolean) {
   const servers = await forFile(openPostgres(await newFolder()))

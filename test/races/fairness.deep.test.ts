@@ -1,7 +1,5 @@
-import { expect, test } from 'bun:test'
-import { make } from '../support/client.ts'
-import { forFile, type ServiceProcess, spawnService } from '../support/service.ts'
-import { at, eventually, openPair, tally, upTo } from './pair.ts'
+import { at, eventually, forFile, make, openPair, spawnService, tally, upTo } from '../kit.ts'
+import type { ServiceProcess } from '../kit.ts'
 
 const processes = 4
 const writersEach = 8

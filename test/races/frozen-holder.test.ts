@@ -1,8 +1,4 @@
-import { expect, test } from 'bun:test'
-import { make } from '../support/client.ts'
-import { faultsOf } from '../support/history.ts'
-import { forFile, freshEnv } from '../support/service.ts'
-import { openWebs, upTo } from './pair.ts'
+import { faultsOf, forFile, freshEnv, make, openWebs, upTo } from '../kit.ts'
 import { openProxy } from './proxy.ts'
 
 const { env } = await forFile(freshEnv({ LEASE_TTL_MS: '200', LEASE_SLICE_MS: '5', WRITE_SHARDS: '0' }))

@@ -1,14 +1,10 @@
-import { expect, test } from 'bun:test'
 import type { TaskRow } from '../../drizzle/rows.ts'
 import { createTask } from '../../modules/tasks/commands.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
 import { decide } from '../../src/commands/decide.ts'
 import type { QueuedCommand } from '../../src/actor/queued-command.ts'
-import { make } from '../support/client.ts'
-import { faultsOf } from '../support/history.ts'
+import { faultsOf, make, makeProjects, openScene, upTo } from '../kit.ts'
 import { type Context, queuedCommand } from '../support/queued-command.ts'
-import { upTo, makeProjects } from './pair.ts'
-import { openScene } from '../support/scene.ts'
 
 const { service, ada } = await openScene(['Ada'])
 

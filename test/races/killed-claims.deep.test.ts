@@ -1,9 +1,5 @@
-import { expect, test } from 'bun:test'
-import type { Body, Person } from '../support/client.ts'
-import { faultsOf } from '../support/history.ts'
-import { clockShiftedBy } from '../support/service.ts'
+import { type Body, clockShiftedBy, eventually, faultsOf, openWebs, type Person, upTo } from '../kit.ts'
 import { claimNext, createQueue } from './claim-scene.ts'
-import { eventually, openWebs, upTo } from './pair.ts'
 
 const claimIn = (body: Body) => (body as Body & { claim: { seq: number } }).claim
 

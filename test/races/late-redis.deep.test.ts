@@ -1,8 +1,5 @@
-import { expect, test } from 'bun:test'
-import { make } from '../support/client.ts'
-import { freshRedis } from '../support/redis.ts'
-import { forFile, spawnService } from '../support/service.ts'
-import { eventually, openPair, upTo, deleteAndPurge } from './pair.ts'
+import { deleteAndPurge, eventually, forFile, freshRedis, make, openPair, spawnService } from '../kit.ts'
+import { upTo } from '../kit.ts'
 
 /** ioredis retries a command for 10.5 s (20 attempts). */
 const waitMs = 12_000

@@ -1,14 +1,8 @@
-import { beforeEach, expect, test } from 'bun:test'
 import { Redis } from 'ioredis'
 import { Leases } from '../../src/lock/leases.ts'
-import { readConfig } from '../../src/config.ts'
-import { newId } from '../../src/ids.ts'
-import { openLog } from '../../src/logger.ts'
+import { eventually, forFile, freshRedis, newId, openLog, readConfig } from '../kit.ts'
 import { openRedis, openSubscriber } from '../../src/redis/connections.ts'
-import { freshRedis } from '../support/redis.ts'
-import { eventually } from './pair.ts'
 import { openSilentLine } from './silent-line.ts'
-import { forFile } from '../support/service.ts'
 
 const log = openLog('silent')
 let prefix: string

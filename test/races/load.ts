@@ -1,8 +1,4 @@
-import type { Sql } from '../../src/postgres/database.ts'
-import { expect } from 'bun:test'
-import type { Client } from '../support/client.ts'
-import { faultsOf } from '../support/history.ts'
-import { eventually, makeProjects, type Pair } from './pair.ts'
+import { type Client, eventually, faultsOf, makeProjects, type Pair, type Sql } from '../kit.ts'
 
 /** Status 0: the connection to the service failed. */
 interface Write {

@@ -1,19 +1,13 @@
-import { expect, test } from 'bun:test'
 import postgres from 'postgres'
 import type { TaskRow } from '../../drizzle/rows.ts'
 import { openCommit } from '../../src/commit/commit.ts'
 import type { CommitUnit } from '../../src/commit/unit.ts'
-import { newId } from '../../src/ids.ts'
+import { faultsOf, forFile, holdTransaction, invite, make, makeProjects, newId, openScene } from '../kit.ts'
+import { statuses, upTo } from '../kit.ts'
+import type { Sql } from '../kit.ts'
 import { errorCode } from '../../src/postgres/errors.ts'
-import type { Sql } from '../../src/postgres/database.ts'
 import type { StoredEvent } from '../../src/model/events.ts'
 import { eventFields, eventRows } from '../../src/postgres/columns.ts'
-import { invite, make } from '../support/client.ts'
-import { holdTransaction } from '../support/database.ts'
-import { faultsOf } from '../support/history.ts'
-import { openScene } from '../support/scene.ts'
-import { forFile } from '../support/service.ts'
-import { makeProjects, statuses, upTo } from './pair.ts'
 
 const { service, ada, grace, sql } = await openScene(['Ada', 'Grace'])
 const { config, database } = service.services

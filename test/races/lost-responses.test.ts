@@ -1,9 +1,5 @@
-import { beforeEach, expect, test } from 'bun:test'
-import { type Answer, type Body, make } from '../support/client.ts'
-import { faultsOf } from '../support/history.ts'
-import { openStream, takeEvents } from '../http/streaming.ts'
+import { type Answer, type Body, faultsOf, make, makeProjects, openStream, takeEvents } from '../kit.ts'
 import { openBehindProxy } from './behind-proxy.ts'
-import { makeProjects } from './pair.ts'
 
 let project: Body
 const { proxy, sql, ada, web } = await openBehindProxy()

@@ -1,11 +1,7 @@
-import { test } from 'bun:test'
-import { freshRedis } from '../support/redis.ts'
-import { openPair, upTo, eventually, makeProjects } from './pair.ts'
-import { cases } from '../support/depth.ts'
+import { cases, eventually, forFile, freshRedis, makeProjects, openPair } from '../kit.ts'
+import { terminateConnections, upTo } from '../kit.ts'
 import { expectNoFailures, type Load, expectAllStored, startLoad } from './load.ts'
-import { forFile } from '../support/service.ts'
 import postgres from 'postgres'
-import { terminateConnections } from '../support/database.ts'
 
 const redis = await forFile(freshRedis())
 const pair = await openPair({ REDIS_URL: redis.url })

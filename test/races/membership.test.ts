@@ -1,8 +1,5 @@
-import { beforeEach, expect, test } from 'bun:test'
-import { type Body, invite, make, openClient, type Person, register, type Answer } from '../support/client.ts'
-import { cases } from '../support/depth.ts'
-import { faultsOf } from '../support/history.ts'
-import { at, openPair, upTo, type Pair, statuses } from './pair.ts'
+import { at, cases, faultsOf, invite, make, openClient, openPair, register, statuses, upTo } from '../kit.ts'
+import type { Answer, Body, Pair, Person } from '../kit.ts'
 
 let guest: Person
 let project: Body

@@ -1,11 +1,7 @@
-import { expect, test } from 'bun:test'
 import type { TaskRow } from '../../drizzle/rows.ts'
 import { keyOf } from '../../modules/order/keys.ts'
-import { Random } from '../faults/random.ts'
-import { allPages } from '../http/list-pages.ts'
-import { make, type Answer, type Body, type Client } from '../support/client.ts'
-import { faultsOf } from '../support/history.ts'
-import { openPair, upTo, makeProjects, statuses } from './pair.ts'
+import { allPages, faultsOf, make, makeProjects, openPair, Random, statuses, upTo } from '../kit.ts'
+import type { Answer, Body, Client } from '../kit.ts'
 
 const pair = await openPair()
 const { atA, atB, sql } = pair

@@ -1,7 +1,4 @@
-import { expect, test } from 'bun:test'
-import { invite, make, type Person, register } from '../support/client.ts'
-import { cases } from '../support/depth.ts'
-import { at, openPair, upTo } from './pair.ts'
+import { at, cases, invite, make, openPair, type Person, register, upTo } from '../kit.ts'
 import { startLoad } from './load.ts'
 
 const pair = await openPair()

@@ -1,11 +1,7 @@
-import { expect, test } from 'bun:test'
 import postgres from 'postgres'
-import { type Answer, make } from '../support/client.ts'
-import { untilBlocked } from '../support/database.ts'
-import { faultsOf } from '../support/history.ts'
-import { forFile } from '../support/service.ts'
-import { eventually, tally, upTo, makeProjects, statuses } from './pair.ts'
-import { openScene } from '../support/scene.ts'
+import { eventually, faultsOf, forFile, make, makeProjects, openScene, statuses, tally } from '../kit.ts'
+import { untilBlocked, upTo } from '../kit.ts'
+import type { Answer } from '../kit.ts'
 
 const mailbox = 5
 const { service, ada } = await openScene(['Ada'], {

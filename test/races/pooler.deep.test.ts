@@ -1,15 +1,12 @@
-import { expect, test } from 'bun:test'
 import postgres from 'postgres'
 import { isMigrated, migrate } from '../../drizzle/migrate.ts'
 import { serversOf } from '../../src/postgres/connect.ts'
 import { openPool } from '../../src/postgres/pool.ts'
 import { IdleTimeouts } from '../../src/postgres/timeouts.ts'
-import { make, register } from '../support/client.ts'
-import { freshDatabase, terminateConnections } from '../support/database.ts'
+import { deleteAndPurge, forFile, freshDatabase, make, makeProjects, openPair, register } from '../kit.ts'
+import { spawnService, terminateConnections, upTo } from '../kit.ts'
 import { openPgBouncer } from '../support/pgbouncer.ts'
-import { forFile, spawnService } from '../support/service.ts'
 import { expectAllStored, startLoad } from './load.ts'
-import { openPair, upTo, makeProjects, deleteAndPurge } from './pair.ts'
 
 /** Fewer server connections than the processes open, so that clients share them. */
 const connections = 6

@@ -1,8 +1,4 @@
-import { expect, test } from 'bun:test'
-import { make } from '../support/client.ts'
-import { makeProjects } from './pair.ts'
-import { openScene } from '../support/scene.ts'
-import { openTestService } from '../support/service.ts'
+import { make, makeProjects, openScene, openTestService } from '../kit.ts'
 
 const { service, ada } = await openScene(['Ada'], {
   LOCK_TIMEOUT_MS: '200',

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { openTcpProxyTo } from '../support/tcp-proxy.ts'
+import { openTcpProxyTo } from '../kit.ts'
 
 // The message ReadyForQuery without an open transaction, which ends the response to a commit.
 const committed = Buffer.from('Z\0\0\0\x05I', 'latin1')

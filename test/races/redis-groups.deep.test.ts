@@ -1,11 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { make } from '../support/client.ts'
+import { deleteAndPurge, eventually, make, openPair, spawnService, startPair, upTo } from '../kit.ts'
+import type { Pair, ServiceProcess } from '../kit.ts'
 import { openRedisCluster, openRedisSentinels, type RedisGroup } from '../support/redis-group.ts'
-import { type ServiceProcess, spawnService } from '../support/service.ts'
 import { cert } from '../support/tls-proxy.ts'
-import { eventually, openPair, type Pair, startPair, upTo, deleteAndPurge } from './pair.ts'
 import { expectNoFailures } from './load.ts'
 
 /** A lease lasts longer than the timeout of a write, so a write at the other process needs a handover. */

@@ -1,8 +1,5 @@
-import { expect, test } from 'bun:test'
 import type { LabelledTask } from '../http/label-scene.ts'
-import { type Body, make } from '../support/client.ts'
-import { faultsOf } from '../support/history.ts'
-import { openPair, statuses, upTo } from './pair.ts'
+import { type Body, faultsOf, make, openPair, statuses, upTo } from '../kit.ts'
 
 const { atA, atB, sql } = await openPair()
 const either = (n: number) => (n % 2 ? atA : atB)

@@ -1,7 +1,5 @@
-import { expect, test } from 'bun:test'
-import { forFile, spawnService } from '../support/service.ts'
+import { forFile, makeProjects, openWebs, spawnService } from '../kit.ts'
 import { expectAllStored, startLoad } from './load.ts'
-import { makeProjects, openWebs } from './pair.ts'
 
 test('restarting one of three processes under load fails only requests to its closed port', async () => {
   const { env, webs, people, sql } = await openWebs([{}, {}, {}])

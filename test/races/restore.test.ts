@@ -1,8 +1,5 @@
-import { beforeEach, expect, test } from 'bun:test'
 import { purgeProject } from '../../workers/cascade.ts'
-import { type Body, invite, make, type Person, register } from '../support/client.ts'
-import { faultsOf } from '../support/history.ts'
-import { at, openPair, upTo } from './pair.ts'
+import { at, type Body, faultsOf, invite, make, openPair, type Person, register, upTo } from '../kit.ts'
 
 let projectId: string
 let task: Body

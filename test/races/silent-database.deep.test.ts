@@ -1,8 +1,5 @@
-import { expect, test } from 'bun:test'
-import { openClient } from '../support/client.ts'
-import { forFile, freshEnv } from '../support/service.ts'
+import { forFile, freshEnv, makeProjects, openClient, openWebs } from '../kit.ts'
 import { expectAllStored, startLoad } from './load.ts'
-import { makeProjects, openWebs } from './pair.ts'
 import { openSilentLine } from './silent-line.ts'
 
 const readMs = 6_000

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { openTcpProxyTo } from '../support/tcp-proxy.ts'
+import { openTcpProxyTo } from '../kit.ts'
 
 /** A proxy that can go silent: it accepts data, forwards nothing and closes no connection. */
 export async function openSilentLine(serverUrl: string) {

@@ -1,11 +1,5 @@
-import { expect, test } from 'bun:test'
 import postgres from 'postgres'
-import { make, register } from '../support/client.ts'
-import { terminateConnections } from '../support/database.ts'
-import { faultsOf } from '../support/history.ts'
-import { forFile } from '../support/service.ts'
-import { upTo, statuses } from './pair.ts'
-import { openScene } from '../support/scene.ts'
+import { faultsOf, forFile, make, openScene, register, statuses, terminateConnections, upTo } from '../kit.ts'
 
 const { service, ada } = await openScene(['Ada'])
 const admin: postgres.Sql = await forFile(postgres(service.env.DATABASE_URL!, { max: 1, onnotice: () => {} }))

@@ -1,10 +1,6 @@
-import { expect, test } from 'bun:test'
-import { readConfig } from '../../src/config.ts'
-import { openDatabase } from '../../src/postgres/database.ts'
+import { forFile, freshDatabase, openDatabase, readConfig } from '../kit.ts'
 import { isTransient } from '../../src/postgres/errors.ts'
-import { freshDatabase } from '../support/database.ts'
 import { openTlsProxy } from '../support/tls-proxy.ts'
-import { forFile } from '../support/service.ts'
 
 const plain = await forFile(freshDatabase())
 const front = await forFile(openTlsProxy(plain.url))

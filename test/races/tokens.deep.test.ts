@@ -1,14 +1,10 @@
 import { createHmac } from 'node:crypto'
-import { expect, test } from 'bun:test'
-import { newId } from '../../src/ids.ts'
+import { at, clockShiftedBy, expiresAt, faultsOf, forFile, invite, make, newId, openClient } from '../kit.ts'
+import { openPair, register, spawnService, testSecret, unreachableUrl, upTo } from '../kit.ts'
+import type { Person, ServiceProcess } from '../kit.ts'
 import { expireRevokedTokens } from '../../workers/cleanup.ts'
-import { type Person, register, invite, make, openClient, expiresAt } from '../support/client.ts'
-import { clockShiftedBy, type ServiceProcess, spawnService, testSecret, forFile } from '../support/service.ts'
 import { expectTokensToEnd } from './ending-tokens.ts'
-import { at, openPair, upTo } from './pair.ts'
 import { accountsPath, type Account, tokensPath } from '../http/account-scene.ts'
-import { unreachableUrl } from '../http/scene.ts'
-import { faultsOf } from '../support/history.ts'
 
 const hour = 3_600_000
 // Each process releases its lease after every batch, so that both processes write.

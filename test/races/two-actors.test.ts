@@ -1,20 +1,15 @@
-import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { Actors } from '../../src/actor/actors.ts'
 import type { Outcome } from '../../src/commit/commit.ts'
 import type { CommitUnit } from '../../src/commit/unit.ts'
 import { deleted } from '../../src/model/events.ts'
 import { Leases } from '../../src/lock/leases.ts'
 import { State } from '../../src/actor/state.ts'
-import { readConfig } from '../../src/config.ts'
-import { newId } from '../../src/ids.ts'
+import { eventually, newId, openLog, readConfig, sharedRedisPrefix } from '../kit.ts'
 import { nilId } from '../../src/id-format.ts'
 import { distantDeadline, queuedCommand } from '../support/queued-command.ts'
-import { openLog } from '../../src/logger.ts'
 import { notFound } from '../../src/responses/errors.ts'
 import { openRedis, openSubscriber } from '../../src/redis/connections.ts'
 import { project } from '../rules/events.ts'
-import { sharedRedisPrefix } from '../support/redis.ts'
-import { eventually } from './pair.ts'
 
 /** Commits that wait until the test calls `finish`. */
 let pending: { projectIds: string[]; finish: () => void }[]

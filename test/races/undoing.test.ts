@@ -1,9 +1,6 @@
-import { beforeEach, expect, test } from 'bun:test'
-import { type Answer, type Body, make, type Person, register } from '../support/client.ts'
-import { cases } from '../support/depth.ts'
-import { faultsOf } from '../support/history.ts'
-import { forFile, openTestService } from '../support/service.ts'
-import { openPair, tally, upTo, statuses } from './pair.ts'
+import { cases, faultsOf, forFile, make, openPair, openTestService, register, statuses } from '../kit.ts'
+import { tally, upTo } from '../kit.ts'
+import type { Answer, Body, Person } from '../kit.ts'
 
 const pair = await openPair()
 const alone = await forFile(openTestService())

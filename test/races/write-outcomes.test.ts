@@ -1,12 +1,8 @@
-import { expect, test } from 'bun:test'
 import postgres from 'postgres'
-import { type Answer, expiresAt, make, openClient } from '../support/client.ts'
-import { holdTransaction } from '../support/database.ts'
-import { forFile } from '../support/service.ts'
-import { newId } from '../../src/ids.ts'
-import { faultsOf } from '../support/history.ts'
+import { expiresAt, faultsOf, forFile, holdTransaction, make, makeProjects, newId } from '../kit.ts'
+import { openClient } from '../kit.ts'
+import type { Answer } from '../kit.ts'
 import { openBehindProxy } from './behind-proxy.ts'
-import { makeProjects } from './pair.ts'
 
 // The service cannot learn what became of a statement that the proxy holds.
 const { proxy, sql, ada, web, databaseUrl } = await openBehindProxy({

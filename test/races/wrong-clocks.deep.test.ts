@@ -1,9 +1,7 @@
-import { beforeEach, expect, test } from 'bun:test'
 import { isAhead } from '../../src/ids.ts'
 import { writeCursor } from '../../src/reads/pages.ts'
-import { type Body, invite, make, type Person, register } from '../support/client.ts'
-import { clockShiftedBy, spawnService } from '../support/service.ts'
-import { at, openPair, upTo } from './pair.ts'
+import { at, clockShiftedBy, invite, make, openPair, register, spawnService, upTo } from '../kit.ts'
+import type { Body, Person } from '../kit.ts'
 
 const hour = 3_600_000
 let project: Body

@@ -1,10 +1,8 @@
-import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { networkInterfaces } from 'node:os'
-import { newId } from '../../src/ids.ts'
+import { newId, tally, upTo } from '../kit.ts'
 import { ownAddress } from '../../src/routing/own-address.ts'
 import { assignShards, shardOf } from '../../src/routing/placement.ts'
-import { tally, upTo } from '../races/pair.ts'
 
 const name = fc.string({ maxLength: 8 })
 const names = fc.uniqueArray(name, { minLength: 1, maxLength: 12 })

@@ -1,6 +1,4 @@
-import { afterEach, expect, test } from 'bun:test'
-import { eventually, upTo } from '../races/pair.ts'
-import { sharedRedisPrefix } from '../support/redis.ts'
+import { eventually, sharedRedisPrefix, upTo } from '../kit.ts'
 import { agreed, type Member, openMember } from './member.ts'
 
 const steps = 40

@@ -1,9 +1,6 @@
-import { afterEach, expect, test } from 'bun:test'
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
-import { eventually, upTo } from '../races/pair.ts'
-import { sharedRedisPrefix } from '../support/redis.ts'
-import { runtimeOptions, forFile } from '../support/service.ts'
+import { eventually, forFile, runtimeOptions, sharedRedisPrefix, upTo } from '../kit.ts'
 import { agreed, openMember } from './member.ts'
 
 let childView: (string | null)[] = []

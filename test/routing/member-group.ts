@@ -1,7 +1,5 @@
-import { afterAll, afterEach, beforeAll, expect } from 'bun:test'
 import { assignShards } from '../../src/routing/placement.ts'
-import { eventually } from '../races/pair.ts'
-import { type FreshRedis, freshRedis } from '../support/redis.ts'
+import { eventually, type FreshRedis, freshRedis } from '../kit.ts'
 import { agreed, type Member, openMember } from './member.ts'
 
 const shards = '5'

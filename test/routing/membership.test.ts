@@ -1,10 +1,6 @@
-import { expect, test } from 'bun:test'
 import { Membership } from '../../src/routing/membership.ts'
-import { readConfig } from '../../src/config.ts'
-import { openLog } from '../../src/logger.ts'
+import { disposable, eventually, openLog, readConfig } from '../kit.ts'
 import { disconnect, openRedis, openSubscriber } from '../../src/redis/connections.ts'
-import { eventually } from '../races/pair.ts'
-import { disposable } from '../support/service.ts'
 import { MemberGroup, entryOf } from './member-group.ts'
 import { agreed, type Member } from './member.ts'
 

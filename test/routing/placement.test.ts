@@ -1,7 +1,5 @@
-import { afterEach, expect, test } from 'bun:test'
 import { defaultTiming } from '../../src/routing/placement.ts'
-import { eventually, tally, upTo } from '../races/pair.ts'
-import { sharedRedisPrefix } from '../support/redis.ts'
+import { eventually, sharedRedisPrefix, tally, upTo } from '../kit.ts'
 import { agreed, type Member, openMember } from './member.ts'
 
 const open: Member[] = []

@@ -1,5 +1,4 @@
-import { expect, test } from 'bun:test'
-import { eventually, upTo } from '../races/pair.ts'
+import { eventually, upTo } from '../kit.ts'
 import { MemberGroup, entryOf } from './member-group.ts'
 
 const group = new MemberGroup()

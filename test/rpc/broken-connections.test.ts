@@ -1,5 +1,4 @@
-import { beforeEach, expect, test } from 'bun:test'
-import { openForEach } from '../support/service.ts'
+import { openForEach } from '../kit.ts'
 import { openFaultyConnection, type FaultyConnection } from './faulty-connection.ts'
 import { echo, echoInto, openPair, type Pair, reply, inTenSeconds, until, lossOf } from './pair.ts'
 

@@ -1,6 +1,5 @@
-import { afterEach, expect, test } from 'bun:test'
 import type { RpcResponse, RpcRequest } from '../../src/routing/rpc.ts'
-import { upTo } from '../races/pair.ts'
+import { upTo } from '../kit.ts'
 import { HttpError } from '../../src/responses/errors.ts'
 import {
   answering,

@@ -1,8 +1,7 @@
-import { beforeEach, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { RpcResponse, RpcRequest } from '../../src/routing/rpc.ts'
 import { ClockOffset } from '../../src/routing/rpc-client.ts'
-import { openForEach } from '../support/service.ts'
+import { openForEach } from '../kit.ts'
 import { openFaultyConnection, type FaultyConnection } from './faulty-connection.ts'
 import { echo, openPair, type Pair, reply, inTenSeconds, until } from './pair.ts'
 

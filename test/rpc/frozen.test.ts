@@ -1,10 +1,9 @@
-import { expect, test } from 'bun:test'
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { RpcClient } from '../../src/routing/rpc-client.ts'
 import { echo, limits, memoryLog, openPair, reply, inTenSeconds, until, lossOf } from './pair.ts'
-import { openForEach } from '../support/service.ts'
+import { openForEach } from '../kit.ts'
 
 interface PrintedLine {
   port?: number

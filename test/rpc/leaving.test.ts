@@ -1,4 +1,3 @@
-import { afterEach, expect, test } from 'bun:test'
 import { type RpcRequest } from '../../src/routing/rpc.ts'
 import { echo, foreverMs, openPair, type Pair, reply, inTenSeconds, until, lossOf } from './pair.ts'
 

@@ -1,4 +1,3 @@
-import { expect } from 'bun:test'
 import { openLog } from '../../src/logger.ts'
 import { RpcClient, ConnectionLost } from '../../src/routing/rpc-client.ts'
 import { RpcServer } from '../../src/routing/rpc-server.ts'

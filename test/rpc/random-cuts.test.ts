@@ -1,8 +1,7 @@
-import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { RpcClient, ConnectionLost } from '../../src/routing/rpc-client.ts'
 import type { RpcResponse } from '../../src/routing/rpc.ts'
-import { cases } from '../support/depth.ts'
+import { cases } from '../kit.ts'
 import { openFaultyConnection } from './faulty-connection.ts'
 import { echo, limits, memoryLog, openPair, reply, inTenSeconds } from './pair.ts'
 

@@ -1,4 +1,3 @@
-import { expect, test } from 'bun:test'
 import { once } from 'node:events'
 import { HttpError } from '../../src/responses/errors.ts'
 import { ConnectionLost, RpcClient } from '../../src/routing/rpc-client.ts'

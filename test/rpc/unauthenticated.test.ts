@@ -1,4 +1,3 @@
-import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { echoInto, openPair, type Pair, reply, secret, inTenSeconds, until, lossOf } from './pair.ts'

@@ -1,4 +1,3 @@
-import { expect, test } from 'bun:test'
 import { batchProject } from '../../modules/commands.ts'
 import { createTask, updateTask } from '../../modules/tasks/commands.ts'
 import { applyEvent } from '../../src/actor/state.ts'

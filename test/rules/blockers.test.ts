@@ -1,9 +1,8 @@
-import { expect, test } from 'bun:test'
 import type { TaskRow } from '../../drizzle/rows.ts'
 import { blockers } from '../../modules/tasks/blockers.ts'
 import { updateTask } from '../../modules/tasks/commands.ts'
 import { applyEvent, type State } from '../../src/actor/state.ts'
-import { upTo } from '../races/pair.ts'
+import { upTo } from '../kit.ts'
 import { editor, eventOf, projectId, staffed, taskCreated, taskOf } from './events.ts'
 import { contextOf, errorOf, folded, ruleOf } from './given.ts'
 

@@ -1,4 +1,3 @@
-import { describe, expect, test } from 'bun:test'
 import { claimNextTask, claimTask, releaseTask } from '../../modules/work-queue/commands.ts'
 import { readyTasks } from '../../modules/work-queue/ready-tasks.ts'
 import type { TaskRow } from '../../drizzle/rows.ts'

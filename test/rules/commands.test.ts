@@ -1,4 +1,3 @@
-import { expect, test } from 'bun:test'
 import { commands } from '../../modules/commands.ts'
 
 const fieldsOf = ({ input }: (typeof commands)[number]) => Object.keys(input.properties)

@@ -1,4 +1,3 @@
-import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { sharesOf } from '../../modules/events/read-many.ts'
 

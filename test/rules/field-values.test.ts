@@ -1,4 +1,3 @@
-import { expect, test } from 'bun:test'
 import type { FieldRow } from '../../drizzle/rows.ts'
 import { changedValues, fitsField, maxValues, shownFields } from '../../modules/fields/values.ts'
 

@@ -1,4 +1,3 @@
-import { expect, test } from 'bun:test'
 import { dependents } from '../../modules/tasks/blockers.ts'
 import type { EventDraft } from '../../src/model/events.ts'
 import type { Decision } from '../../src/log/rule.ts'

@@ -1,5 +1,5 @@
 import type { StoredEvent } from '../../src/model/events.ts'
-import type { Sql } from '../../src/postgres/database.ts'
+import type { Sql } from '../kit.ts'
 
 type Stream = { projectId: string; version: number; lastNumber: number }
 

@@ -1,4 +1,3 @@
-import { expect, test } from 'bun:test'
 import { callers, everyCommand, events } from './every-command.ts'
 import { contextOf, folded, errorOf } from './given.ts'
 

@@ -1,4 +1,3 @@
-import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { LabelRow } from '../../drizzle/rows.ts'
 import { createLabel, updateLabel } from '../../modules/labels/commands.ts'
@@ -7,7 +6,7 @@ import { updateTask } from '../../modules/tasks/commands.ts'
 import type { TaskChange } from '../../modules/tasks/schema.ts'
 import type { EventDraft } from '../../src/model/events.ts'
 import { tooManyRows } from '../../src/commands/decide.ts'
-import { cases } from '../support/depth.ts'
+import { cases } from '../kit.ts'
 import { busy, editor, eventOf, projectId, task } from './events.ts'
 import { contextOf, errorOf, folded, ruleOf } from './given.ts'
 

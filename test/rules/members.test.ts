@@ -1,4 +1,3 @@
-import { describe, test } from 'bun:test'
 import { inviteMember, removeMember } from '../../modules/members/commands.ts'
 import type { MemberRole } from '../../src/identity/rights.ts'
 import { admin, editor, eventOf, memberOf, owner, projectId, staffed, stranger, viewer } from './events.ts'

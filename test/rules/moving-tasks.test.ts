@@ -1,4 +1,3 @@
-import { describe, expect, test } from 'bun:test'
 import type { TaskRow } from '../../drizzle/rows.ts'
 import type { TaskChange } from '../../modules/tasks/schema.ts'
 import { updateTask } from '../../modules/tasks/commands.ts'

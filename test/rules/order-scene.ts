@@ -1,4 +1,3 @@
-import { expect } from 'bun:test'
 import { end, keyOf, start } from '../../modules/order/keys.ts'
 import { orderFact, type WantedOrder } from '../../modules/order/load.ts'
 import { Order } from '../../modules/order/order.ts'

@@ -1,7 +1,6 @@
-import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { EventDraft } from '../../src/model/events.ts'
-import { cases } from '../support/depth.ts'
+import { cases } from '../kit.ts'
 import { Order } from '../../modules/order/order.ts'
 import { openBoard } from './order-scene.ts'
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { Person } from '../support/client.ts'
+import type { Person } from '../kit.ts'
 import { type Step, type Verb, verbs } from './verbs.ts'
 import { emptyWorld } from './world.ts'
 

@@ -1,4 +1,3 @@
-import { expect, test } from 'bun:test'
 import type { EventDraft } from '../../src/model/events.ts'
 import { react } from '../../workers/reactions.ts'
 import { busy, eventOf, memberOf, project, projectId, task, viewer } from './events.ts'

@@ -1,4 +1,3 @@
-import { describe, expect, test } from 'bun:test'
 import { recordTimes, createTask, updateTask } from '../../modules/tasks/commands.ts'
 import {
   editor,

@@ -1,4 +1,3 @@
-import { expect, test } from 'bun:test'
 import { restore, type UndoState } from '../../modules/undo/decide-undo.ts'
 import type { LoggedEvent } from '../../src/log/undo-input.ts'
 import { editor, memberOf, owner, project, stranger } from './events.ts'

@@ -1,4 +1,3 @@
-import { expect, test } from 'bun:test'
 import { requireRole, type Role, isAtLeast } from '../../src/identity/rights.ts'
 import { callers, everyCommand, events } from './every-command.ts'
 import { projectDeleted, busy, comment, editor, eventOf, invited, memberOf } from './events.ts'

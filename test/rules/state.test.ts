@@ -1,4 +1,3 @@
-import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { model } from '../../modules/modules.ts'
 import type { MemberRow } from '../../drizzle/rows.ts'
@@ -25,9 +24,8 @@ import {
   staffed,
 } from './events.ts'
 import { ruleOf, contextOf, folded } from './given.ts'
-import { cases } from '../support/depth.ts'
+import { cases, newId } from '../kit.ts'
 import { invert, type UndoState } from '../../modules/undo/decide-undo.ts'
-import { newId } from '../../src/ids.ts'
 import type { LoggedEvent } from '../../src/log/undo-input.ts'
 
 const upTo = (count: number) => Array.from({ length: count }, (_, i) => i)

@@ -1,7 +1,6 @@
 import { noClaim } from '../../src/model/claims.ts'
 import { isEqual, type StoredEvent } from '../../src/model/events.ts'
-import type { Sql } from '../../src/postgres/database.ts'
-import { visibleIn } from '../support/history.ts'
+import { type Sql, visibleIn } from '../kit.ts'
 import { readRows } from '../support/stored-rows.ts'
 
 /** Without claims, because an undo never restores a claim. */

@@ -1,4 +1,3 @@
-import { describe, test } from 'bun:test'
 import { unassignTasks } from '../../modules/tasks/commands.ts'
 import { noClaim } from '../../src/model/claims.ts'
 import { elsewhereId, eventOf, owner, projectId, staffed, stranger } from './events.ts'

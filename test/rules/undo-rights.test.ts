@@ -1,4 +1,3 @@
-import { expect, test } from 'bun:test'
 import { model } from '../../modules/modules.ts'
 import type { StoredEvent } from '../../src/model/events.ts'
 import type { EventType } from '../../src/model/entities.ts'

@@ -1,10 +1,6 @@
-import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { purgeTask } from '../../workers/cascade.ts'
-import { openUndoScene, type UndoResponse } from '../http/undo-scene.ts'
-import type { Answer, Body } from '../support/client.ts'
-import { cases } from '../support/depth.ts'
-import { faultsOf } from '../support/history.ts'
+import { type Answer, type Body, cases, faultsOf, openUndoScene, type UndoResponse } from '../kit.ts'
 import { assertInTime } from './time-limit.ts'
 import { forgetAll } from './states.ts'
 

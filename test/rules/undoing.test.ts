@@ -1,10 +1,6 @@
-import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { assigneeNotMember } from '../../modules/undo/decide-undo.ts'
-import type { Body, Person } from '../support/client.ts'
-import { faultsOf } from '../support/history.ts'
-import { expectUndone as doneOf } from '../http/undo-scene.ts'
-import { openScene } from '../support/scene.ts'
+import { type Body, cases, expectUndone as doneOf, faultsOf, openScene, type Person } from '../kit.ts'
 import { readEvents, readStreams } from './history.ts'
 import { assertInTime } from './time-limit.ts'
 import { batchOf } from './random-batch.ts'
@@ -20,7 +16,6 @@ import {
   stateOf,
   forgetAll,
 } from './states.ts'
-import { cases } from '../support/depth.ts'
 import type { Step } from './verbs.ts'
 
 const { service, ada, bea, cyd, dan } = await openScene(['Ada', 'Bea', 'Cyd', 'Dan'])

@@ -1,4 +1,4 @@
-import { type Client, invite, make, type Person } from '../support/client.ts'
+import { type Client, invite, make, type Person } from '../kit.ts'
 
 async function taskWithAll(owner: Client, projectId: string, assigneeId: string | null = null) {
   const task = await make(owner, '/tasks', { projectId, title: 'T', assigneeId })

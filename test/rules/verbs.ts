@@ -1,4 +1,4 @@
-import type { Answer, Body, Client } from '../support/client.ts'
+import type { Answer, Body, Client } from '../kit.ts'
 import {
   roles,
   at,

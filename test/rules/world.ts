@@ -1,4 +1,4 @@
-import type { Body, Person } from '../support/client.ts'
+import type { Body, Person } from '../kit.ts'
 
 export interface World {
   people: Person[]

@@ -1,7 +1,4 @@
-import { expect, test } from 'bun:test'
-import { upTo } from '../races/pair.ts'
-import { sampleOf } from '../support/depth.ts'
-import { openScene } from '../support/scene.ts'
+import { openScene, sampleOf, upTo } from '../kit.ts'
 import { project, task } from './scene.ts'
 
 const { busy, calm } = await openScene(['Busy', 'Calm'])

@@ -1,9 +1,5 @@
-import { expect, test } from 'bun:test'
-import type { Sql } from '../../src/postgres/database.ts'
+import { eventually, forFile, make, openPair, spawnService, type Sql } from '../kit.ts'
 import { fill } from '../large/fill.ts'
-import { eventually, openPair } from '../races/pair.ts'
-import { make } from '../support/client.ts'
-import { forFile, spawnService } from '../support/service.ts'
 import { indexedOf, listTasks, searchIds } from './scene.ts'
 
 const tasks = 30_000

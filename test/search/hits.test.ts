@@ -1,8 +1,4 @@
-import { expect, test } from 'bun:test'
-import { nextPath, allPages } from '../http/list-pages.ts'
-import { upTo } from '../races/pair.ts'
-import { make, register } from '../support/client.ts'
-import { openScene } from '../support/scene.ts'
+import { allPages, make, nextPath, openScene, register, upTo } from '../kit.ts'
 import { comment, get, matchedIn, pagesOf, project, search, searchIds, task, titlesOf } from './scene.ts'
 
 const { client, ada } = await openScene(['Ada'])

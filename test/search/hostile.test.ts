@@ -1,9 +1,5 @@
-import { expect, test } from 'bun:test'
 import { hostileTexts } from '../http/hostile.ts'
-import { make } from '../support/client.ts'
-import { sampleOf } from '../support/depth.ts'
-import { openWebProcess } from '../support/web-process.ts'
-import { words } from '../support/words.ts'
+import { make, openWebProcess, sampleOf, words } from '../kit.ts'
 import { search } from './scene.ts'
 
 const { ada } = await openWebProcess()

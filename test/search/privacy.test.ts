@@ -1,8 +1,6 @@
-import { expect, test } from 'bun:test'
-import { at, openPair } from '../races/pair.ts'
-import { expectError } from '../http/responses.ts'
-import { type Body, invite, make, type Person, register, withToken } from '../support/client.ts'
-import { holdTransaction, untilBlocked } from '../support/database.ts'
+import { at, expectError, holdTransaction, invite, make, openPair, register, untilBlocked } from '../kit.ts'
+import { withToken } from '../kit.ts'
+import type { Body, Person } from '../kit.ts'
 import { listTasks, search } from './scene.ts'
 
 const pair = await openPair()

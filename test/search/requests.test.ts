@@ -1,9 +1,5 @@
-import { expect, test } from 'bun:test'
-import { expectError, remainingBudget, unknownId } from '../http/responses.ts'
-import { make, makeToken, register } from '../support/client.ts'
-import { openScene } from '../support/scene.ts'
-import { withService } from '../support/service.ts'
-import { upTo } from '../races/pair.ts'
+import { expectError, make, makeToken, openScene, register, remainingBudget, unknownId } from '../kit.ts'
+import { upTo, withService } from '../kit.ts'
 import { get, project, search, task, titlesOf } from './scene.ts'
 
 const { client, ada } = await openScene(['Ada'])

@@ -1,5 +1,4 @@
-import { allPages } from '../http/list-pages.ts'
-import { type Answer, type Body, type Client, make } from '../support/client.ts'
+import { allPages, type Answer, type Body, type Client, make } from '../kit.ts'
 
 export interface Hit {
   type: 'task' | 'comment' | 'project'

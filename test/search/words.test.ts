@@ -1,6 +1,4 @@
-import { expect, test } from 'bun:test'
-import { make } from '../support/client.ts'
-import { openScene } from '../support/scene.ts'
+import { make, openScene } from '../kit.ts'
 import { type Hit, search } from './scene.ts'
 
 const { ada } = await openScene(['Ada'])

@@ -1,7 +1,7 @@
 import { createServer, type Socket } from 'node:net'
 import { simpleParser } from 'mailparser'
 import { SMTPServer } from 'smtp-server'
-import { listen } from './listen.ts'
+import { listen } from '../kit.ts'
 
 export interface Mail {
   /** The recipient in the SMTP envelope. */

@@ -1,4 +1,4 @@
-import { freePort } from '../../src/local/server.ts'
+import { freePort } from '../kit.ts'
 
 /** Starts a server on a free port, up to five times with a new port, because another process may open the port first. */
 export async function startOnOwnPort<T>(start: (port: number) => Promise<T>, attempts = 5) {

@@ -2,10 +2,9 @@ import { chown, mkdir, realpath, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { randomBytes } from 'node:crypto'
 import postgres from 'postgres'
-import { freePort } from '../../src/local/server.ts'
+import { freePort, until } from '../kit.ts'
 import { serverUser } from '../../src/local/postgres.ts'
 import { endServer, launch, logTail } from '../../src/local/process.ts'
-import { until } from '../../src/local/wait.ts'
 
 const readyTimeoutMs = 30_000
 

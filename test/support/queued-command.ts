@@ -1,6 +1,7 @@
 import type { QueuedCommand } from '../../src/actor/queued-command.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
-import { type Clock, newId } from '../../src/ids.ts'
+import { newId } from '../kit.ts'
+import { type Clock } from '../../src/ids.ts'
 import type { RuleContext } from '../../src/commands/command.ts'
 import type { Decision } from '../../src/log/rule.ts'
 

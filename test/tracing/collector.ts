@@ -1,5 +1,5 @@
 import { createServer } from 'node:http'
-import { listen } from '../support/listen.ts'
+import { listen } from '../kit.ts'
 
 export interface Collected {
   name: string

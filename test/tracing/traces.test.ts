@@ -1,7 +1,4 @@
-import { expect, test } from 'bun:test'
-import { eventually, openPair } from '../races/pair.ts'
-import { make } from '../support/client.ts'
-import { forFile, openTestService } from '../support/service.ts'
+import { eventually, forFile, make, openPair, openTestService } from '../kit.ts'
 import { type Collected, openCollector } from './collector.ts'
 import { readTraceparent, writeTraceparent } from '../../src/tracing/tracing.ts'
 

@@ -1,6 +1,4 @@
-import { afterEach, expect, test } from 'bun:test'
-import { eventually } from '../races/pair.ts'
-import { untilBlocked } from '../support/database.ts'
+import { eventually, untilBlocked } from '../kit.ts'
 import { openReceiver, verified } from './receiver.ts'
 import { type Hook, openWebhooks, type Scene } from './scene.ts'
 

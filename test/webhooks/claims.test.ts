@@ -1,11 +1,5 @@
-import { beforeEach, expect, test } from 'bun:test'
-import { newId } from '../../src/ids.ts'
-import type { Sql } from '../../src/postgres/database.ts'
+import { eventually, make, newId, openScene, type Sql, unreachableUrl } from '../kit.ts'
 import { type Claim, claimWebhooks, type DeliveryResult, openClaims } from '../../workers/webhooks/claims.ts'
-import { unreachableUrl } from '../http/scene.ts'
-import { eventually } from '../races/pair.ts'
-import { make } from '../support/client.ts'
-import { openScene } from '../support/scene.ts'
 
 const { sql, ada } = await openScene(['Ada'])
 let id: string

@@ -1,4 +1,3 @@
-import { expect, test } from 'bun:test'
 import { DeliveryQueues, afterFailure } from '../../workers/webhooks/dispatcher.ts'
 
 const ids = (from: number, count: number) => Array.from({ length: count }, (_, n) => `hook-${from + n}`)

@@ -1,7 +1,4 @@
-import { expect, test } from 'bun:test'
-import { eventually, upTo } from '../races/pair.ts'
-import { readFeed } from '../http/feed.ts'
-import { make } from '../support/client.ts'
+import { eventually, make, readFeed, upTo } from '../kit.ts'
 import { openReceiver, verified } from './receiver.ts'
 import { openWebhooks } from './scene.ts'
 

@@ -1,13 +1,8 @@
-import { beforeEach, expect, test } from 'bun:test'
 import { WebhookIndex } from '../../workers/webhooks/start.ts'
 import { Dispatcher } from '../../workers/webhooks/dispatcher.ts'
 import { readEventPage, openEventPages, type EventSlice, type EventPage } from '../../modules/events/rows.ts'
 import { shownEvent } from '../../modules/events/schema.ts'
-import { eventually, upTo } from '../races/pair.ts'
-import { untilBlocked } from '../support/database.ts'
-import { openScene } from '../support/scene.ts'
-import { forFile } from '../support/service.ts'
-import { make } from '../support/client.ts'
+import { eventually, forFile, make, openScene, untilBlocked, upTo } from '../kit.ts'
 import { openReceiver } from './receiver.ts'
 
 // The service has no worker, so only the dispatcher under test delivers events.

@@ -1,13 +1,5 @@
-import { expect, test } from 'bun:test'
-import { eventually, upTo } from '../races/pair.ts'
-import { make, type Person, register } from '../support/client.ts'
-import {
-  openForEach,
-  openTestService,
-  type ServiceProcess,
-  spawnService,
-  type TestService,
-} from '../support/service.ts'
+import { eventually, make, openForEach, openTestService, register, spawnService, upTo } from '../kit.ts'
+import type { Person, ServiceProcess, TestService } from '../kit.ts'
 import { openReceiver, type Receiver } from './receiver.ts'
 
 const forEach = openForEach()

@@ -1,5 +1,4 @@
-import { type Body, make, register } from '../support/client.ts'
-import { disposable, forFile, openTestService, type TestService } from '../support/service.ts'
+import { type Body, disposable, forFile, make, openTestService, register, type TestService } from '../kit.ts'
 import { type Respond, openReceiver } from './receiver.ts'
 
 export type Hook = Body & {

@@ -1,14 +1,9 @@
-import { expect, test } from 'bun:test'
-import { expectError } from '../http/responses.ts'
-import { nextPath } from '../http/list-pages.ts'
-import { type Client, invite, register, withToken } from '../support/client.ts'
-import { eventually, upTo } from '../races/pair.ts'
+import { eventually, expectError, invite, listen, nextPath, read, register, upTo, withToken } from '../kit.ts'
+import type { Client } from '../kit.ts'
 import { verified } from './receiver.ts'
 import { type Hook, openWebhooks } from './scene.ts'
 import { createServer, type Server } from 'node:http'
 import { Webhook } from 'standardwebhooks'
-import { read } from '../architecture/source.ts'
-import { listen } from '../support/listen.ts'
 
 const openScene = await openWebhooks()
 

@@ -1,8 +1,5 @@
-import { expect, test } from 'bun:test'
-import { expectError, isReplay } from '../http/responses.ts'
-import { eventually, upTo } from '../races/pair.ts'
-import { type Body, invite, register } from '../support/client.ts'
-import { openTestService } from '../support/service.ts'
+import { eventually, expectError, invite, isReplay, openTestService, register, upTo } from '../kit.ts'
+import type { Body } from '../kit.ts'
 import { type Hook, openWebhooks, type Scene } from './scene.ts'
 
 const openScene = await openWebhooks()

@@ -1,7 +1,5 @@
-import { expect, test } from 'bun:test'
 import postgres from 'postgres'
-import { eventually, upTo } from '../races/pair.ts'
-import { openForEach } from '../support/service.ts'
+import { eventually, openForEach, upTo } from '../kit.ts'
 import { openReceiver } from './receiver.ts'
 import { openWebhooks } from './scene.ts'
 

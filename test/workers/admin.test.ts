@@ -1,9 +1,5 @@
-import { expect, test } from 'bun:test'
-import { newId } from '../../src/ids.ts'
-import { eventually } from '../races/pair.ts'
+import { eventually, make, newId, openScene, register } from '../kit.ts'
 import { run } from '../processes/launch.ts'
-import { make, register } from '../support/client.ts'
-import { openScene } from '../support/scene.ts'
 import { runAdmin } from './run-admin.ts'
 
 const { service, ada } = await openScene(['Ada'])

@@ -1,9 +1,7 @@
 import { join } from 'node:path'
 import { withConnections } from '../../drizzle/migrate.ts'
-import { readConfig } from '../../src/config.ts'
+import { forFile, make, newFolder, openTestService, readConfig, register } from '../kit.ts'
 import { emptyDatabase } from '../processes/launch.ts'
-import { make, register } from '../support/client.ts'
-import { forFile, newFolder, openTestService } from '../support/service.ts'
 import { execute } from './run-admin.ts'
 
 /** Texts that COPY must escape, or that look like the end of a table. */

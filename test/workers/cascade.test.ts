@@ -1,11 +1,7 @@
-import { expect, test } from 'bun:test'
 import { purgeProject, purgeTask } from '../../workers/cascade.ts'
-import { newId } from '../../src/ids.ts'
-import { make, register } from '../support/client.ts'
-import { faultsOf } from '../support/history.ts'
-import { forFile, openTestService } from '../support/service.ts'
+import { faultsOf, forFile, holdTransaction, make, newId, openTestService, register } from '../kit.ts'
+import { untilBlocked } from '../kit.ts'
 import { createFullProject, rowsBesideSearch, rowsWith, untilOutboxEmpty } from './remains.ts'
-import { holdTransaction, untilBlocked } from '../support/database.ts'
 
 const sql = () => service.services.database.reads
 const service = await forFile(openTestService({ JOB_BATCH_ROWS: '7', JOB_PAUSE_MS: '1' }))

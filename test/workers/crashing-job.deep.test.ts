@@ -1,9 +1,5 @@
-import { expect, test } from 'bun:test'
-import { register } from '../support/client.ts'
-import { holdTransaction } from '../support/database.ts'
-import { freshRedis } from '../support/redis.ts'
-import { forFile, openTestService, spawnService } from '../support/service.ts'
-import { eventually } from '../races/pair.ts'
+import { eventually, forFile, freshRedis, holdTransaction, openTestService, register } from '../kit.ts'
+import { spawnService } from '../kit.ts'
 import { createFullProject, flushRedis } from './remains.ts'
 
 const attempts = 3

@@ -1,12 +1,8 @@
-import { afterEach, beforeEach, expect, test } from 'bun:test'
-import { newId } from '../../src/ids.ts'
+import { eventually, forFile, freshRedis, newId, openTestService, register } from '../kit.ts'
+import type { Person, TestService } from '../kit.ts'
 import { nilId } from '../../src/id-format.ts'
 import { orphanStreams, queueOrphanJobs } from '../../workers/cleanup.ts'
 import { openSweep } from '../../workers/recurring.ts'
-import { type Person, register } from '../support/client.ts'
-import { freshRedis } from '../support/redis.ts'
-import { forFile, openTestService, type TestService } from '../support/service.ts'
-import { eventually } from '../races/pair.ts'
 import {
   flushRedis,
   type FullProject,

@@ -1,12 +1,8 @@
-import { expect, test } from 'bun:test'
 import { expireEvents } from '../../workers/cleanup.ts'
 import { SliceEnded } from '../../workers/throttle.ts'
-import { make, register } from '../support/client.ts'
-import { openScene } from '../support/scene.ts'
-import { forFile, openTestService, spawnService } from '../support/service.ts'
-import { type FeedEvent, readFeed } from '../http/feed.ts'
-import { nextPath } from '../http/list-pages.ts'
-import { eventually, upTo } from '../races/pair.ts'
+import { eventually, forFile, make, nextPath, openScene, openTestService, readFeed } from '../kit.ts'
+import { register, spawnService, upTo } from '../kit.ts'
+import type { FeedEvent } from '../kit.ts'
 import { countDeletes } from './remains.ts'
 
 let { service, ada } = await openScene(['Ada'])

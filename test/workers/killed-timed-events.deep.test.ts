@@ -1,7 +1,5 @@
-import { expect, test } from 'bun:test'
-import { faultsOf } from '../support/history.ts'
-import { clockShiftedBy, openForEach, openTestService, spawnService } from '../support/service.ts'
-import { eventually, upTo } from '../races/pair.ts'
+import { clockShiftedBy, eventually, faultsOf, openForEach, openTestService, spawnService } from '../kit.ts'
+import { upTo } from '../kit.ts'
 import { openTimes } from './times-scene.ts'
 
 const forEach = openForEach()

@@ -1,8 +1,5 @@
-import { expect, test } from 'bun:test'
-import { type ServiceProcess, spawnService, forFile } from '../support/service.ts'
-import { eventually } from '../races/pair.ts'
+import { eventually, forFile, openScene, type ServiceProcess, spawnService } from '../kit.ts'
 import { createFullProject, outboxSize, rowsWith, untilOutboxEmpty } from './remains.ts'
-import { openScene } from '../support/scene.ts'
 
 let worker: ServiceProcess
 const sql = () => service.services.database.reads

@@ -1,6 +1,5 @@
 import { unassignMember } from '../../workers/cascade.ts'
-import { invite, make, type Person, register } from '../support/client.ts'
-import { openTestService, forFile } from '../support/service.ts'
+import { forFile, invite, make, openTestService, type Person, register } from '../kit.ts'
 
 type Scene = Awaited<ReturnType<typeof openScene>>
 export type FullProject = Awaited<ReturnType<Scene['createFullProject']>>

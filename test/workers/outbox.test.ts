@@ -1,13 +1,10 @@
-import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { Redis } from 'ioredis'
-import { newId } from '../../src/ids.ts'
+import { eventually, forFile, freshRedis, newId, openTestService, register, spawnService } from '../kit.ts'
+import { upTo } from '../kit.ts'
+import type { Person, TestService } from '../kit.ts'
 import { nilId } from '../../src/id-format.ts'
 import { orphanStreams, queueOrphanJobs } from '../../workers/cleanup.ts'
 import { openSweep } from '../../workers/recurring.ts'
-import { type Person, register } from '../support/client.ts'
-import { freshRedis } from '../support/redis.ts'
-import { forFile, openTestService, spawnService, type TestService } from '../support/service.ts'
-import { eventually, upTo } from '../races/pair.ts'
 import {
   flushRedis,
   type FullProject,

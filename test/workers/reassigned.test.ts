@@ -1,10 +1,6 @@
-import { beforeEach, expect, test } from 'bun:test'
 import { unassignTasks } from '../../modules/tasks/commands.ts'
 import { workerActor } from '../../workers/cascade.ts'
-import { invite, make, register } from '../support/client.ts'
-import { faultsOf } from '../support/history.ts'
-import { expectError } from '../http/responses.ts'
-import { expectUndone } from '../http/undo-scene.ts'
+import { expectError, expectUndone, faultsOf, invite, make, register } from '../kit.ts'
 import { type FullProject, openScene } from './member-scene.ts'
 import { untilOutboxEmpty } from './remains.ts'
 

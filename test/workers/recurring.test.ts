@@ -1,16 +1,11 @@
-import { expect, test } from 'bun:test'
 import { Worker } from 'bullmq'
-import { newId } from '../../src/ids.ts'
+import { eventually, holdTransaction, newId, openForEach, openTestService, register } from '../kit.ts'
+import type { Person, Sql, TestService } from '../kit.ts'
 import { nilId } from '../../src/id-format.ts'
-import type { Sql } from '../../src/postgres/database.ts'
 import { queuePrefix } from '../../src/jobs/queue.ts'
 import { openBlocking } from '../../src/redis/connections.ts'
 import { orphanMembers, orphanProjects, orphanStreams, queueOrphanJobs } from '../../workers/cleanup.ts'
 import { openRecurring, type StepData, recurringQueue, runStep, type Steps } from '../../workers/recurring.ts'
-import { type Person, register } from '../support/client.ts'
-import { openTestService, type TestService, openForEach } from '../support/service.ts'
-import { eventually } from '../races/pair.ts'
-import { holdTransaction } from '../support/database.ts'
 
 const forEach = openForEach()
 let service: TestService

@@ -1,12 +1,7 @@
-import { expect, test } from 'bun:test'
-import { readConfig } from '../../src/config.ts'
-import { openLog } from '../../src/logger.ts'
+import { eventually, forFile, openLog, readConfig, sharedRedisPrefix } from '../kit.ts'
 import { disconnect, openBlocking, openRedis, type RedisClient } from '../../src/redis/connections.ts'
 import { openWorkers } from '../../workers/run-job.ts'
 import { openSilentLine } from '../races/silent-line.ts'
-import { eventually } from '../races/pair.ts'
-import { sharedRedisPrefix } from '../support/redis.ts'
-import { forFile } from '../support/service.ts'
 
 const { url, prefix } = sharedRedisPrefix()
 const line = await forFile(openSilentLine(url))

@@ -1,9 +1,5 @@
-import { expect, test } from 'bun:test'
 import { purgeTask } from '../../workers/cascade.ts'
-import { type Body, make } from '../support/client.ts'
-import { faultsOf } from '../support/history.ts'
-import { holdTransaction, untilBlocked } from '../support/database.ts'
-import { openScene } from '../support/scene.ts'
+import { type Body, faultsOf, holdTransaction, make, openScene, untilBlocked } from '../kit.ts'
 
 const throttle = { batchRows: 3, pauseMs: 0 }
 const { service, ada } = await openScene(['Ada'], { LOCK_TIMEOUT_MS: '30000' })

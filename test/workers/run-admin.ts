@@ -1,6 +1,6 @@
 import { type Output, parseAdmin } from '../../workers/one-off/admin.ts'
 import type { AdminContext } from '../../workers/one-off/command-group.ts'
-import type { TestService } from '../support/service.ts'
+import type { TestService } from '../kit.ts'
 
 export async function runAdmin({ services }: TestService, ...words: string[]): Promise<Output> {
   return execute(words, { config: services.config, sql: services.database.background })

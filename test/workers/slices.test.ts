@@ -1,14 +1,10 @@
-import { expect, test } from 'bun:test'
 import { DelayedError, type Job } from 'bullmq'
-import { newId } from '../../src/ids.ts'
-import { openLog } from '../../src/logger.ts'
+import { eventually, newId, openLog, openScene } from '../kit.ts'
 import { notFound } from '../../src/responses/errors.ts'
 import { reasonOf } from '../../workers/reason.ts'
 import { type Throttle, SliceEnded } from '../../workers/throttle.ts'
 import { type StepData, runStep } from '../../workers/recurring.ts'
 import { claimJob, recordFailure, runJob } from '../../workers/run-job.ts'
-import { openScene } from '../support/scene.ts'
-import { eventually } from '../races/pair.ts'
 import { createFullProject, outboxSize, rowsWith } from './remains.ts'
 
 const sql = () => service.services.database.reads

@@ -1,10 +1,6 @@
-import { expect, test } from 'bun:test'
-import type { Sql } from '../../src/postgres/database.ts'
+import { freshRedis, holdTransaction, openForEach, openTestService, spawnService, upTo } from '../kit.ts'
+import type { Sql } from '../kit.ts'
 import { findTasks, firstTask, kinds, oldestAge, openRound } from '../../workers/timed-events.ts'
-import { holdTransaction } from '../support/database.ts'
-import { openForEach, openTestService, spawnService } from '../support/service.ts'
-import { freshRedis } from '../support/redis.ts'
-import { upTo } from '../races/pair.ts'
 import { openTimes } from './times-scene.ts'
 
 const forEach = openForEach()

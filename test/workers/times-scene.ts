@@ -1,7 +1,5 @@
 import { claimTask } from '../../modules/work-queue/commands.ts'
-import { type Answer, make, register } from '../support/client.ts'
-import type { TestService } from '../support/service.ts'
-import { eventually } from '../races/pair.ts'
+import { type Answer, eventually, make, register, type TestService } from '../kit.ts'
 
 const types = ['task.claim_expired', 'task.due', 'task.reminded']
 

@@ -1,7 +1,5 @@
-import { beforeEach, expect, test } from 'bun:test'
 import { workerActor } from '../../workers/cascade.ts'
-import { type Answer, type Client, invite, make, register } from '../support/client.ts'
-import { faultsOf } from '../support/history.ts'
+import { type Answer, type Client, faultsOf, invite, make, register } from '../kit.ts'
 import { type FullProject, openScene } from './member-scene.ts'
 import { untilOutboxEmpty } from './remains.ts'
 

@@ -1,13 +1,7 @@
-import { expect, test } from 'bun:test'
 import type { ImportOperation } from '../../../modules/imports/command/operations.ts'
-import { newId } from '../../../src/ids.ts'
+import { expectError, faultsOf, forFile, make, newId, openProject, openTeam } from '../../kit.ts'
+import { openTestService, readFeed, versionOf } from '../../kit.ts'
 import { findTasks, firstTask, kinds } from '../../../workers/timed-events.ts'
-import { readFeed } from '../../http/feed.ts'
-import { expectError } from '../../http/responses.ts'
-import { openProject, openTeam } from '../../http/scene.ts'
-import { make, versionOf } from '../../support/client.ts'
-import { faultsOf } from '../../support/history.ts'
-import { forFile, openTestService } from '../../support/service.ts'
 import { openImport, outcomesOf, taskOf } from './scene.ts'
 
 const { service, people, owner, editor, sql } = await openTeam()

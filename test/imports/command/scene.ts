@@ -1,8 +1,7 @@
 import { importRows, type ImportedRows } from '../../../modules/imports/command/import-rows.ts'
 import type { ImportOperation, TaskOperation } from '../../../modules/imports/command/operations.ts'
 import type { Caller } from '../../../src/identity/rights.ts'
-import { newId } from '../../../src/ids.ts'
-import type { TestService } from '../../support/service.ts'
+import { newId, type TestService } from '../../kit.ts'
 
 interface Batch {
   dryRun?: boolean

@@ -1,7 +1,4 @@
-import { expect, test } from 'bun:test'
-import { newId } from '../../../src/ids.ts'
-import { readFeed } from '../../http/feed.ts'
-import { eventually } from '../../races/pair.ts'
+import { eventually, newId, readFeed } from '../../kit.ts'
 import { openWebhooks } from '../../webhooks/scene.ts'
 import { openImport, taskOf } from './scene.ts'
 

@@ -1,10 +1,9 @@
-import { expect, test } from 'bun:test'
 import { NamesInFile } from '../../../modules/imports/convert/names.ts'
 import { shortenKeys } from '../../../modules/imports/convert/keys.ts'
 import { isSpec } from '../../../modules/imports/items.ts'
 import { readers, type Source } from '../../../modules/imports/sources.ts'
 import { Staging } from '../../../workers/imports/staged.ts'
-import { upTo } from '../../races/pair.ts'
+import { upTo } from '../../kit.ts'
 import { reading } from '../readers/reading.ts'
 
 const rows = upTo(100)

@@ -1,8 +1,6 @@
 import { gzipSync } from 'node:zlib'
-import { expect, test } from 'bun:test'
-import { newId } from '../../../src/ids.ts'
+import { newId, upTo } from '../../kit.ts'
 import { readChildren, readTasks } from '../../../workers/imports/staged.ts'
-import { upTo } from '../../races/pair.ts'
 import { task } from '../run/items.ts'
 import { fileOf, openRunScene, tasksOf } from '../run/scene.ts'
 

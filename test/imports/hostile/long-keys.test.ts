@@ -1,4 +1,3 @@
-import { expect, test } from 'bun:test'
 import { comment, subtask, task } from '../run/items.ts'
 import { openRunScene, tasksOf } from '../run/scene.ts'
 

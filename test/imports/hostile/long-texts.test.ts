@@ -1,4 +1,3 @@
-import { expect, test } from 'bun:test'
 import { readComments, readPerson } from '../../../modules/exports/cells.ts'
 import { withoutLabels } from '../../../modules/imports/readers/csv-sources/to-do-lists.ts'
 import { readers } from '../../../modules/imports/sources.ts'

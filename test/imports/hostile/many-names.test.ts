@@ -1,11 +1,10 @@
-import { expect, test } from 'bun:test'
 import { FieldKeys } from '../../../modules/imports/convert/fields.ts'
 import { Notes } from '../../../modules/imports/convert/notes.ts'
 import { ImportError } from '../../../modules/imports/items.ts'
 import { KeyMap } from '../../../modules/imports/readers/key-map.ts'
 import { readers } from '../../../modules/imports/sources.ts'
 import { reading } from '../readers/reading.ts'
-import { upTo } from '../../races/pair.ts'
+import { upTo } from '../../kit.ts'
 
 test('gives 40,000 fields with the same name different keys', () => {
   const keys = new FieldKeys()

@@ -1,5 +1,4 @@
 import '../../../modules/modules.ts'
-import { expect, test } from 'bun:test'
 import { NamesInFile, People } from '../../../modules/imports/convert/names.ts'
 import { Notes } from '../../../modules/imports/convert/notes.ts'
 import {

@@ -1,6 +1,4 @@
-import { expect, test } from 'bun:test'
-import { expectError, isReplay } from '../../http/responses.ts'
-import { statuses } from '../../races/pair.ts'
+import { expectError, isReplay, statuses } from '../../kit.ts'
 import { openImportScene, start } from './scene.ts'
 
 const scene = await openImportScene()

@@ -1,4 +1,3 @@
-import { expect, test } from 'bun:test'
 import { openImporting } from './importing.ts'
 
 const { importFile } = await openImporting()

@@ -1,11 +1,7 @@
-import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { operationsOf, type OpenApi } from '../../support/schema-check.ts'
+import { cases, expectError, type OpenApi, operationsOf, type Person } from '../../kit.ts'
 import { endImports } from '../../http/own-import.ts'
-import { expectError } from '../../http/responses.ts'
-import { cases } from '../../support/depth.ts'
 import { csv, openImportScene, rowsOf, storedFile } from './scene.ts'
-import type { Person } from '../../support/client.ts'
 
 const scene = await openImportScene()
 const { sql, client, newProject, service } = scene

@@ -1,4 +1,4 @@
-import type { Person } from '../../support/client.ts'
+import type { Person } from '../../kit.ts'
 import { openImportScene, start } from './scene.ts'
 
 interface Options {

@@ -1,9 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { expect, test } from 'bun:test'
-import { upTo } from '../../races/pair.ts'
-import type { Body } from '../../support/client.ts'
-import { holdTransaction, untilBlocked } from '../../support/database.ts'
+import { type Body, holdTransaction, untilBlocked, upTo } from '../../kit.ts'
 import { peakMib } from '../../support/peak-memory.ts'
 import { firstAnswer, openSocketScene } from './socket-scene.ts'
 

@@ -1,8 +1,4 @@
-import { expect, test } from 'bun:test'
-import { expectError } from '../../http/responses.ts'
-import { eventually, statuses, upTo } from '../../races/pair.ts'
-import { invite, make, register } from '../../support/client.ts'
-import { withService } from '../../support/service.ts'
+import { eventually, expectError, invite, make, register, statuses, upTo, withService } from '../../kit.ts'
 import { csv, openImportScene, rowsOf, start } from './scene.ts'
 
 const scene = await openImportScene()

@@ -1,9 +1,5 @@
-import { expect, test } from 'bun:test'
-import { allPages } from '../../http/list-pages.ts'
-import { expectError, malformedIds, unknownId } from '../../http/responses.ts'
-import { upTo } from '../../races/pair.ts'
-import { invite, make, register, withToken } from '../../support/client.ts'
-import { newId } from '../../../src/ids.ts'
+import { allPages, expectError, invite, make, malformedIds, newId, register, unknownId } from '../../kit.ts'
+import { upTo, withToken } from '../../kit.ts'
 import { importsOf } from '../../../modules/imports/rows.ts'
 import { openImportScene, start } from './scene.ts'
 

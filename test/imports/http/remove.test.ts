@@ -1,7 +1,5 @@
-import { expect, test } from 'bun:test'
 import { firstIdAt } from '../../../src/ids.ts'
-import { rowsRead } from '../../support/database.ts'
-import type { Person } from '../../support/client.ts'
+import { type Person, rowsRead } from '../../kit.ts'
 import { purgeProject } from '../../../workers/cascade.ts'
 import { expireImports } from '../../../workers/imports/remove.ts'
 import { rowsWith } from '../../workers/remains.ts'

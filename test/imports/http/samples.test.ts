@@ -1,4 +1,3 @@
-import { expect, test } from 'bun:test'
 import { csvSamples, jsonSamples, textOf } from '../readers/samples.ts'
 import { openImporting } from './importing.ts'
 

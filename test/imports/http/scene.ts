@@ -1,6 +1,4 @@
-import type { Sql } from '../../../src/postgres/database.ts'
-import { type Client, make, type Person, register } from '../../support/client.ts'
-import { openProject, openTeam } from '../../http/scene.ts'
+import { type Client, make, openProject, openTeam, type Person, register, type Sql } from '../../kit.ts'
 
 export const csv = 'title,status\nDraw the plate,TODO\n'
 

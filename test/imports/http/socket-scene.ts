@@ -1,10 +1,6 @@
 import { connect, type Socket } from 'node:net'
-import { requestHead, sendRaw } from '../../http/raw.ts'
-import { openDatabase } from '../../../src/postgres/database.ts'
-import { readConfig } from '../../../src/config.ts'
-import { make, openClient, register } from '../../support/client.ts'
-import { forFile } from '../../support/service.ts'
-import { openWebProcess } from '../../support/web-process.ts'
+import { forFile, make, openClient, openDatabase, openWebProcess, readConfig, register } from '../../kit.ts'
+import { requestHead, sendRaw } from '../../kit.ts'
 
 /** Opens a web process until the end of the file, to which tests send files over raw sockets. */
 export async function openSocketScene(bodyTimeoutMs = 3_000) {

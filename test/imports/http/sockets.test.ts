@@ -1,6 +1,4 @@
-import { expect, test } from 'bun:test'
-import { chunk, expectRawError } from '../../http/raw.ts'
-import { eventually, upTo } from '../../races/pair.ts'
+import { chunk, eventually, expectRawError, upTo } from '../../kit.ts'
 import { firstAnswer, openSocketScene } from './socket-scene.ts'
 
 const mebi = 1_048_576

@@ -1,10 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
-import { expect, test } from 'bun:test'
 import { partsOf } from '../../../modules/imports/upload/file.ts'
-import { eventually } from '../../races/pair.ts'
-import type { Person } from '../../support/client.ts'
-import { aTimestamp, anId, expectError, isReplay, replayedParts } from '../../http/responses.ts'
+import { anId, aTimestamp, eventually, expectError, isReplay, type Person, replayedParts } from '../../kit.ts'
 import { csv, openImportScene, rowsOf, start, storedFile } from './scene.ts'
 
 const scene = await openImportScene()

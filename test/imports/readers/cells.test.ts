@@ -1,4 +1,3 @@
-import { expect, test } from 'bun:test'
 import { statusOf } from '../../../modules/imports/convert/names.ts'
 import { readers } from '../../../modules/imports/sources.ts'
 import { reading, tasksOf } from './reading.ts'

@@ -1,10 +1,9 @@
-import { expect, test } from 'bun:test'
 import { csvColumns } from '../../../modules/exports/cells.ts'
 import { ImportError } from '../../../modules/imports/items.ts'
 import type { Mapping } from '../../../modules/imports/mapping.ts'
 import { columnsError } from '../../../modules/imports/readers/csv/columns.ts'
 import { readers } from '../../../modules/imports/sources.ts'
-import { upTo } from '../../races/pair.ts'
+import { upTo } from '../../kit.ts'
 import { reading, tasksOf } from './reading.ts'
 
 const read = (file: string, columns?: Mapping['columns']) =>

@@ -1,9 +1,8 @@
-import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { DateTime } from 'luxon'
 import { dateFormatOf, Dates } from '../../../modules/imports/readers/csv/dates.ts'
 import { readers } from '../../../modules/imports/sources.ts'
-import { cases } from '../../support/depth.ts'
+import { cases } from '../../kit.ts'
 import { reading, tasksOf } from './reading.ts'
 
 test.each(

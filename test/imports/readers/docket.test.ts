@@ -1,4 +1,3 @@
-import { expect, test } from 'bun:test'
 import { readDocket } from '../../../modules/imports/readers/docket.ts'
 import { reading } from './reading.ts'
 

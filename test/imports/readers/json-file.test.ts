@@ -1,7 +1,6 @@
-import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { readEntries } from '../../../modules/imports/readers/json/json-file.ts'
-import { cases } from '../../support/depth.ts'
+import { cases } from '../../kit.ts'
 
 async function valuesOf(text: string, patterns: string[], omit: string[] = [], partBytes = 5) {
   const bytes = new TextEncoder().encode(text)

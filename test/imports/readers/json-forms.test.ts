@@ -1,4 +1,3 @@
-import { expect, test } from 'bun:test'
 import { readers, type Source } from '../../../modules/imports/sources.ts'
 import { textOf } from './samples.ts'
 import { reading, tasksOf } from './reading.ts'

@@ -1,4 +1,3 @@
-import { expect, test } from 'bun:test'
 import { ImportError } from '../../../modules/imports/items.ts'
 import { readers, type Source } from '../../../modules/imports/sources.ts'
 import { reading } from './reading.ts'

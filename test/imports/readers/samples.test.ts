@@ -1,8 +1,7 @@
-import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { ImportError } from '../../../modules/imports/items.ts'
 import { readers } from '../../../modules/imports/sources.ts'
-import { cases } from '../../support/depth.ts'
+import { cases } from '../../kit.ts'
 import { jsonSamples as samples, textOf } from './samples.ts'
 import { reading } from './reading.ts'
 

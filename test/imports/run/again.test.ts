@@ -1,7 +1,6 @@
-import { expect, test } from 'bun:test'
 import { readCsv } from '../../../modules/imports/readers/csv-sources/csv.ts'
 import { openRunImport } from '../../../workers/imports/run-import.ts'
-import type { Person } from '../../support/client.ts'
+import type { Person } from '../../kit.ts'
 import { openRunScene, tasksOf } from './scene.ts'
 
 const { newProject, importItems, queue, work, resultOf, services } = await openRunScene()

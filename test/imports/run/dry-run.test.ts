@@ -1,8 +1,6 @@
-import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { ImportedItem } from '../../../modules/imports/items.ts'
-import { upTo } from '../../races/pair.ts'
-import { cases } from '../../support/depth.ts'
+import { cases, upTo } from '../../kit.ts'
 import { openRunScene } from './scene.ts'
 
 const { newProject, importItems } = await openRunScene(2)

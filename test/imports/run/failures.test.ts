@@ -1,6 +1,5 @@
-import { expect, test } from 'bun:test'
 import postgres from 'postgres'
-import { openLog } from '../../../src/logger.ts'
+import { openLog } from '../../kit.ts'
 import { unavailable } from '../../../src/responses/errors.ts'
 import { openFailures } from '../../../workers/imports/failures.ts'
 import { SliceEnded } from '../../../workers/throttle.ts'

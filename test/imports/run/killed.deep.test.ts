@@ -1,14 +1,9 @@
 import { Redis } from 'ioredis'
-import { expect, test } from 'bun:test'
 import type { ImportRow } from '../../../modules/imports/rows.ts'
-import { readConfig } from '../../../src/config.ts'
+import { eventually, forFile, freshRedis, holdTransaction, make, openScene, readConfig } from '../../kit.ts'
+import { register, spawnService, upTo } from '../../kit.ts'
+import type { ServiceProcess } from '../../kit.ts'
 import { importQueueName, queuePrefix } from '../../../src/jobs/queue.ts'
-import { make, register } from '../../support/client.ts'
-import { holdTransaction } from '../../support/database.ts'
-import { freshRedis } from '../../support/redis.ts'
-import { openScene } from '../../support/scene.ts'
-import { forFile, type ServiceProcess, spawnService } from '../../support/service.ts'
-import { eventually, upTo } from '../../races/pair.ts'
 
 const redis = await forFile(freshRedis())
 const env = { REDIS_URL: redis.url, JOB_SLICE_MS: '50', JOB_ATTEMPTS: '3' }

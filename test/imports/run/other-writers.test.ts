@@ -1,7 +1,4 @@
-import { expect, test } from 'bun:test'
-import { eventually, openPair, upTo } from '../../races/pair.ts'
-import { make, type Person } from '../../support/client.ts'
-import { forFile, spawnService } from '../../support/service.ts'
+import { eventually, forFile, make, openPair, type Person, spawnService, upTo } from '../../kit.ts'
 
 const tasks = 2_000
 

@@ -1,10 +1,9 @@
 import { gzipSync } from 'node:zlib'
-import { expect, test } from 'bun:test'
 import type { Reader } from '../../../modules/imports/readers/reader.ts'
 import { openLargeFiles } from '../../../workers/imports/file.ts'
 import { openRunImport } from '../../../workers/imports/run-import.ts'
 import { SliceEnded } from '../../../workers/throttle.ts'
-import { until } from '../../../src/local/wait.ts'
+import { until } from '../../kit.ts'
 import { task } from './items.ts'
 import { fileOf, openRunScene } from './scene.ts'
 

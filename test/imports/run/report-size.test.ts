@@ -1,7 +1,5 @@
-import { expect, test } from 'bun:test'
-import type { Sql } from '../../../src/postgres/database.ts'
+import { allPages, type Sql } from '../../kit.ts'
 import { insertKept, insertLines } from '../../../workers/imports/report.ts'
-import { allPages } from '../../http/list-pages.ts'
 import { openRunScene } from './scene.ts'
 
 const { newProject, importItems, queue, work, undo, sql } = await openRunScene()

@@ -1,7 +1,5 @@
-import { expect, test } from 'bun:test'
 import { endLostImports } from '../../../workers/imports/remove.ts'
-import { upTo } from '../../races/pair.ts'
-import { invite, make, makeToken, type Person } from '../../support/client.ts'
+import { invite, make, makeToken, type Person, upTo } from '../../kit.ts'
 import { comment, subtask, task } from './items.ts'
 import { fast, fileOf, openRunScene, perBatch, tasksOf } from './scene.ts'
 

@@ -1,8 +1,6 @@
 import { gzipSync } from 'node:zlib'
-import { expect, test } from 'bun:test'
 import type { ImportedItem } from '../../../modules/imports/items.ts'
-import { upTo } from '../../races/pair.ts'
-import { make } from '../../support/client.ts'
+import { make, upTo } from '../../kit.ts'
 import { comment, task } from './items.ts'
 import { fileOf, openRunScene, tasksOf } from './scene.ts'
 

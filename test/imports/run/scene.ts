@@ -4,12 +4,10 @@ import type { Reader } from '../../../modules/imports/readers/reader.ts'
 import type { ImportRow } from '../../../modules/imports/rows.ts'
 import type { Services } from '../../../src/services.ts'
 import type { Caller } from '../../../src/identity/rights.ts'
-import { newId } from '../../../src/ids.ts'
+import { type Body, type Client, make, newId, openScene, type Person, register } from '../../kit.ts'
 import { SliceEnded, type Throttle } from '../../../workers/throttle.ts'
 import { openRunImport } from '../../../workers/imports/run-import.ts'
 import { openUndoImport } from '../../../workers/imports/undo-import.ts'
-import { type Body, type Client, make, type Person, register } from '../../support/client.ts'
-import { openScene } from '../../support/scene.ts'
 
 /** Reads a file with an item in each line, as JSON. */
 export const lineReader: Reader = async function* ({ open }) {

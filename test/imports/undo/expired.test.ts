@@ -1,7 +1,6 @@
-import { expect, test } from 'bun:test'
 import { expireEvents } from '../../../workers/cleanup.ts'
 import { openUndoImport } from '../../../workers/imports/undo-import.ts'
-import { upTo } from '../../races/pair.ts'
+import { upTo } from '../../kit.ts'
 import { task } from '../run/items.ts'
 import { fast, openRunScene, tasksOf } from '../run/scene.ts'
 

@@ -1,7 +1,5 @@
-import { expect, test } from 'bun:test'
 import { readBatch } from '../../../workers/imports/undo-events.ts'
-import { upTo } from '../../races/pair.ts'
-import { rowsRead } from '../../support/database.ts'
+import { rowsRead, upTo } from '../../kit.ts'
 import { comment, task } from '../run/items.ts'
 import { openRunScene } from '../run/scene.ts'
 

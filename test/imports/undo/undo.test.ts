@@ -1,5 +1,4 @@
-import { expect, test } from 'bun:test'
-import { make } from '../../support/client.ts'
+import { make } from '../../kit.ts'
 import { openRunScene, tasksOf } from '../run/scene.ts'
 import { comment, subtask, task } from '../run/items.ts'
 

@@ -1,4 +1,4 @@
-import type { Sql } from '../../../src/postgres/database.ts'
+import type { Sql } from '../../kit.ts'
 
 export type Kind = 'task' | 'comment' | 'subtask' | 'project'
 

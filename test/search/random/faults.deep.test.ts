@@ -1,11 +1,8 @@
-import { expect, test } from 'bun:test'
 import { migrate } from '../../../drizzle/migrate.ts'
 import { openPostgres } from '../../faults/postgres-server.ts'
 import { fillStart } from '../../../modules/search/documents.ts'
-import { eventually, makeProjects, openPair } from '../../races/pair.ts'
-import { cases } from '../../support/depth.ts'
-import { freshRedis } from '../../support/redis.ts'
-import { forFile, newFolder, spawnService } from '../../support/service.ts'
+import { cases, eventually, forFile, freshRedis, makeProjects, newFolder, openPair } from '../../kit.ts'
+import { spawnService } from '../../kit.ts'
 import { openOwnWords } from './own-words.ts'
 
 /** Opens two processes. The returned functions write and search at both. */

@@ -1,6 +1,4 @@
-import type { Random } from '../../faults/random.ts'
-import type { Sql } from '../../../src/postgres/database.ts'
-import { type Answer, type Client, type Person, versionOf } from '../../support/client.ts'
+import { type Answer, type Client, type Person, type Random, type Sql, versionOf } from '../../kit.ts'
 import type { Corpus, Doc, Kind } from './corpus.ts'
 import { randomText, randomTitle } from './texts.ts'
 

@@ -1,6 +1,4 @@
-import { expect } from 'bun:test'
-import { Random } from '../../faults/random.ts'
-import type { Answer, Client, Person } from '../../support/client.ts'
+import { type Answer, type Client, type Person, Random } from '../../kit.ts'
 import { type Hit, listTasks } from '../scene.ts'
 
 /** A task that one writer changes, so that the writer knows which words find the task. No word is in two texts. */

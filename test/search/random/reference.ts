@@ -1,5 +1,4 @@
-import { expect } from 'bun:test'
-import type { Client } from '../../support/client.ts'
+import type { Client } from '../../kit.ts'
 import { type Hit, listTasks, search } from '../scene.ts'
 import type { Doc } from './corpus.ts'
 import { contains, type Query, readQuery, type Term } from './reference-query.ts'

@@ -1,5 +1,4 @@
-import type { Random } from '../../faults/random.ts'
-import { words } from '../../support/words.ts'
+import { type Random, words } from '../../kit.ts'
 import type { Doc } from './corpus.ts'
 
 /** Few words, so that a query has hits in several texts, and words that begin alike. */
