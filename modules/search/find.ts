@@ -28,9 +28,9 @@ const minSimilarity = 0.3
 const minRead = 4_000
 /**
  * A search through at most this number of documents, and at most `minRead` for each project, looks up no prefixes:
- * reading the documents takes at most 0.1 s.
+ * reading 100,000 documents takes less than 0.1 s, and looking up a prefix takes 10 ms for each project.
  */
-const maxRead = 40_000
+const maxRead = 100_000
 /** Postgres plans a statement with more projects too slowly. */
 const maxMerged = 1_000
 
