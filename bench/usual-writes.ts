@@ -27,7 +27,7 @@ const event = (type: string, id: string, actor: string, before: string, after: s
 /** The look-up of the key, and its record. */
 const [find, record] = [
   `select count(*) from idempotency_keys
-where scope = (bench.owners())[:p]::text and key = gen_random_uuid()::text;
+where scope = (bench.owners())[:p]::text and key = (select gen_random_uuid()::text);
 `,
   `insert into idempotency_keys (scope, key, fingerprint, status, body, etag)
   values ((bench.owners())[:p]::text, :event, repeat('f', 43), 201, repeat('b', 350), :event);
