@@ -12,6 +12,7 @@ import {
   fitsSql,
   shownFields as shownValues,
 } from '../fields/values.ts'
+import { keyOf } from '../order/keys.ts'
 import { spot } from '../order/schema.ts'
 import { claimOf, claimSchema, claimTag } from './claim.ts'
 import * as kinds from './kinds.ts'
@@ -237,6 +238,11 @@ export const taskView = view<TaskRow>({
       ...outputsOf(fields),
       createdAt: Timestamp('When the task was created'),
       updatedAt: Timestamp('When the task was last changed'),
+      position: Type.String({
+        description:
+          'The place in the project: compared byte by byte, these texts give the order of `sort=position`',
+        examples: ['j0000000042'],
+      }),
       ...extras,
     },
     { 'x-fields': taskFields.map(describedField) },
@@ -248,6 +254,7 @@ export const taskView = view<TaskRow>({
     fields: ifSet('fields', {}, ({ fields }) => shownValues(fields!)),
     claim: ifSet('claimedBy', null, claimOf),
     importedAuthor: ifSet('importedAuthor', null),
+    position: keyOf,
   },
 })
 

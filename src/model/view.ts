@@ -11,8 +11,8 @@ export interface View<Row = unknown> {
   etagSuffix?(row: Row, person?: Person): string
   /** True for a view of data that is not a row. The view has no ETag, and requests do not accept its fields. */
   hasNoEtag?: boolean
-  /** The fields that are not columns of the row. */
-  computed?: Record<string, { ifSet?: OptionalField }>
+  /** The fields that are no columns of the row, or that replace the column of the same name. */
+  computed?: Record<string, Computed<never>>
 }
 
 /** A field that is `empty` if the column is null. With `isColumn`, the field otherwise equals the column. */

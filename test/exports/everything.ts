@@ -123,7 +123,17 @@ export async function importInto(
   return last
 }
 
-const removed = ['updatedAt', 'projectId', 'claim', 'version', 'exportedAt', 'ownerId', 'owner', 'lines']
+const removed = [
+  'updatedAt',
+  'position',
+  'projectId',
+  'claim',
+  'version',
+  'exportedAt',
+  'ownerId',
+  'owner',
+  'lines',
+]
 
 /** Returns the lines without ids, the project's name and owner, and times of changes. References are line numbers. */
 export function examined(text: string): Record<string, unknown>[] {

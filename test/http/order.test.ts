@@ -1,4 +1,17 @@
-import { expectError, faultsOf, make, malformedIds, openScene, unknownId } from '../kit.ts'
+import { exported, linesOf } from '../exports/scene.ts'
+import {
+  allPages,
+  applyEvent,
+  cases,
+  emptyReplica,
+  expectError,
+  faultsOf,
+  malformedIds,
+  openScene,
+  Random,
+  readFeed,
+  unknownId,
+} from '../kit.ts'
 import { batchResult } from './batch-scene.ts'
 import { openOrder, type Place } from './order-scene.ts'
 
@@ -187,17 +200,104 @@ test('new keys keep the order of all tasks, also of tasks that the batch did not
   expect(await faultsOf(sql)).toEqual([])
 })
 
-test('responses and events show no keys', async () => {
-  const { projectId, at, put } = await openOrder(ada, 'abc')
-  await put('c', { before: at('b') })
-  const task = await make(ada, '/tasks', { title: 'n', projectId, place: 'first' })
-  const paths = [
-    `/tasks/${task.id}`,
-    `/tasks?projectId=${projectId}&sort=position`,
-    `/projects/${projectId}/events`,
+const byPosition = (tasks: Iterable<Record<string, unknown>>) =>
+  [...tasks]
+    .toSorted((a, b) => Buffer.compare(Buffer.from(String(a.position)), Buffer.from(String(b.position))))
+    .map(({ id, position }) => [id, position])
+
+test('a client that only reads the feed keeps the order of the project at every version', async () => {
+  const titles = [...'abcdefgh']
+  const [scene, other] = [await openOrder(ada, 'abcdefgh'), await openOrder(ada, 'xy')]
+  const { projectId, ids, at, add, put, version, undo, batch } = scene
+  const random = new Random(Date.now())
+  const some = () => at(random.pick(titles)!)
+  const place = (): Place =>
+    random.pick<Place>([{ before: some() }, { after: some() }, { place: 'first' }, { place: 'last' }])!
+  const steps: (() => Promise<unknown>)[] = [
+    () => add('n', place()),
+    () => add('n'),
+    () => put(random.pick(titles)!, place()),
+    () => put(random.pick(titles)!, place()),
+    async () => ada.delete(`/tasks/${some()}`),
+    async () => undo({ seq: (await version()) - random.below(8) }),
+    async () => undo({ batch: (await version()) - random.below(3) }),
+    async () => ada.patch(`/tasks/${some()}`, { projectId: other.projectId }),
+    async () => ada.patch(`/tasks/${some()}`, { projectId }),
+    async () => {
+      const operation = { op: 'task.create', title: '-', after: some() }
+      await batch(Array.from({ length: 70 }, () => operation))
+    },
   ]
-  for (const path of [...paths, `/projects/${projectId}/history`, `/tasks/${task.id}/history`]) {
-    const { status, text } = await ada.get(path)
-    expect([path, status, /position|j000000/.test(text)]).toEqual([path, 200, false])
+  for (let n = 0; n < cases(60); n++) await random.pick(steps)!()
+  const { id: last } = await add('z', { place: 'first' })
+  await put('z', { place: 'last' })
+  const events = await readFeed(ada, `/projects/${projectId}/events?after=0&limit=200`)
+  const replica = emptyReplica()
+  const sampled = new Set(Array.from({ length: 12 }, () => 1 + random.below(events.length)))
+  for (const event of events) {
+    applyEvent(replica, event)
+    const { seq } = event
+    if (!sampled.has(seq) && seq < events.length) continue
+    const path = `/tasks?projectId=${projectId}&sort=position&limit=200&asOf=${seq}`
+    const listed = (await allPages(ada, path)).flat().map(({ id, position }) => [id, position])
+    expect([seq, byPosition(replica.task.values())]).toEqual([seq, listed])
   }
+  expect([ids.size > 8, byPosition(replica.task.values()).at(-1)![0]]).toEqual([true, last])
+}, 60_000)
+
+test('new keys are events with the position before and after, and undo shows the position of before', async () => {
+  const { projectId, at, put, batch, undo, version } = await openOrder(ada, 'abc')
+  const positionOf = async (title: string) => (await ada.get(`/tasks/${at(title)}`)).body.position
+  const before = await positionOf('c')
+  expect([await positionOf('a'), before]).toEqual(['j0000000001', 'j0000000003'])
+  await put('c', { place: 'first' })
+  const moved = (await ada.get(`/projects/${projectId}/events?after=${(await version()) - 1}`)).body[0]
+  const placed = await positionOf('c')
+  expect(moved).toMatchObject({ before: { position: before }, after: { position: placed } })
+  expect((await undo({ seq: await version() })).body).toMatchObject({
+    changes: [{ before: { position: placed }, after: { position: before } }],
+  })
+  const operation = { op: 'task.create', title: '-', after: at('a') }
+  const from = await version()
+  await batch(Array.from({ length: 300 }, () => operation))
+  const events = await readFeed(
+    ada,
+    `/projects/${projectId}/events?after=${from}&limit=200&types=task.updated`,
+  )
+  expect(events.length).toBeGreaterThan(0)
+  for (const event of events) {
+    const [was, is] = [event.before!.position, event.after!.position]
+    expect([typeof was, typeof is, was === is]).toEqual(['string', 'string', false])
+  }
+})
+
+test('every read of a task shows its position, which no request can set', async () => {
+  const { projectId, at, add, put } = await openOrder(ada, 'abcd')
+  await put('d', { after: at('a') })
+  const task = (await ada.get(`/tasks/${at('d')}`)).body
+  expect(task.position).toMatch(/^j0000000001./)
+  for (const limit of [50, 100])
+    for (const sort of ['createdAt', 'position']) {
+      const { body } = await ada.get(`/tasks?projectId=${projectId}&sort=${sort}&limit=${limit}`)
+      expect(body.find(({ id }) => id === task.id)).toEqual(task)
+    }
+  const [ndjson, docket] = await Promise.all(
+    ['ndjson', 'docket'].map((format) => exported(ada, projectId, `format=${format}`)),
+  )
+  for (const file of [ndjson!, docket!])
+    expect(linesOf(file).find(({ id }) => id === task.id)).toMatchObject({ position: task.position })
+  const csv = await exported(ada, projectId, 'format=csv')
+  expect(csv).not.toContain('position')
+  const sent = { ...task, position: '0' }
+  expect((await ada.patch(`/tasks/${task.id}`, sent)).body).toEqual(task)
+  expect((await add('e', { position: '0' })).position).toBe('j0000000005')
+  const operation = { op: 'task.update', id: task.id, position: '0', was: { position: task.position } }
+  expect(await ada.post(`/projects/${projectId}/batch`, { operations: [operation] })).toMatchObject({
+    status: 200,
+  })
+  expect((await ada.get(`/tasks/${task.id}`)).body).toEqual(task)
+  const { status } = await ada.post(`/projects/${projectId}/batch`, {
+    operations: [{ ...operation, was: { position: '0' } }],
+  })
+  expect(status).toBe(409)
 })

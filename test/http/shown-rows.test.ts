@@ -33,6 +33,7 @@ test('a page that is read as one text has the same bytes as a page that is read 
       dueDate: time,
       remindAt: '2090-01-01',
       assigneeId: null,
+      place: 'first',
     })
   await expectSameBytes(projectId)
 })

@@ -16,7 +16,10 @@ const instants = { createdAt: aTimestamp, updatedAt: aTimestamp }
 test('a new task gets defaults for absent fields, and every field can be set', async () => {
   const answer = await editor.post('/tasks', { title: ' Wheels ', projectId })
   const { number, createdAt, updatedAt, id } = answer.body
-  expectResponse(answer, 201, { id: anId, projectId, number, title: 'Wheels', ...defaults, ...instants })
+  expectResponse(answer, 201, {
+    ...{ id: anId, projectId, number, title: 'Wheels', position: `j${`${number}`.padStart(10, '0')}` },
+    ...{ ...defaults, ...instants },
+  })
   expect(updatedAt).toBe(createdAt)
   expectResponse(await viewer.get(`/tasks/${id}`), 200, answer.body)
   const dueDate = '2027-01-31T17:00:00.000Z'

@@ -7,7 +7,8 @@ export interface Answer {
 
 type IdField = 'id' | 'projectId' | 'taskId' | 'userId' | 'ownerId' | 'authorId'
 type AccountField = 'name' | 'email' | 'role' | 'access_token'
-type TextField = 'title' | 'status' | 'priority' | 'text' | 'message' | 'error' | 'createdAt' | 'updatedAt'
+type TextField =
+  'title' | 'status' | 'priority' | 'position' | 'text' | 'message' | 'error' | 'createdAt' | 'updatedAt'
 
 /** The fields of all response bodies together; a body may also be a list. */
 export interface Body

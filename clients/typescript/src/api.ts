@@ -152,7 +152,7 @@ export interface components {
       /** @description A whole number of seconds from 1 to 25: how long the request waits until a task is ready */
       wait?: number
     }
-    /** @description Read-only fields are ignored: id, projectId, number, title, description, status, priority, dueDate, assigneeId, externalId, remindAt, createdAt, updatedAt, labelIds, blockedByIds, fields, claim, importedAuthor */
+    /** @description Read-only fields are ignored: id, projectId, number, title, description, status, priority, dueDate, assigneeId, externalId, remindAt, createdAt, updatedAt, position, labelIds, blockedByIds, fields, claim, importedAuthor */
     ClaimTask: {
       /** @description A whole number of seconds from 10 to 86400: how long the claim lasts, unless its holder extends it */
       leaseSeconds: number
@@ -182,6 +182,8 @@ export interface components {
       readonly createdAt?: unknown
       /** @description When the task was last changed */
       readonly updatedAt?: unknown
+      /** @description The place in the project: compared byte by byte, these texts give the order of `sort=position` */
+      readonly position?: unknown
       /** @description The labels of the task, in the order of the client */
       readonly labelIds?: unknown
       /** @description The tasks that must be done before this task */
@@ -433,7 +435,7 @@ export interface components {
       /** @description When the subtask was created */
       readonly createdAt?: unknown
     }
-    /** @description Read-only fields are ignored: number, createdAt, updatedAt, claim, importedAuthor */
+    /** @description Read-only fields are ignored: number, createdAt, updatedAt, position, claim, importedAuthor */
     CreateTask: {
       /** @description A new UUIDv7 chosen by the client; without it the service generates one */
       id?: string
@@ -472,6 +474,8 @@ export interface components {
       readonly createdAt?: unknown
       /** @description When the task was last changed */
       readonly updatedAt?: unknown
+      /** @description The place in the project: compared byte by byte, these texts give the order of `sort=position` */
+      readonly position?: unknown
       /** @description The claim of a worker on the task, or null */
       readonly claim?: unknown
       /** @description The name of the author in the system that the task was imported from, or null */
@@ -1732,6 +1736,8 @@ export interface components {
       createdAt: string
       /** @description When the task was last changed */
       updatedAt: string
+      /** @description The place in the project: compared byte by byte, these texts give the order of `sort=position` */
+      position: string
       /** @description The labels of the task, in the order of the client */
       labelIds: string[]
       /** @description The tasks that must be done before this task */
@@ -1745,7 +1751,7 @@ export interface components {
       /** @description The name of the author in the system that the task was imported from, or null */
       importedAuthor: string | null
     }
-    /** @description Read-only fields are ignored: id, number, title, description, status, dueDate, externalId, remindAt, createdAt, updatedAt, labelIds, blockedByIds, fields, claim, importedAuthor */
+    /** @description Read-only fields are ignored: id, number, title, description, status, dueDate, externalId, remindAt, createdAt, updatedAt, position, labelIds, blockedByIds, fields, claim, importedAuthor */
     TaskClaimNextOperation: {
       /**
        * @description task.claim_next (enum property replaced by openapi-typescript)
@@ -1785,6 +1791,8 @@ export interface components {
       readonly createdAt?: unknown
       /** @description When the task was last changed */
       readonly updatedAt?: unknown
+      /** @description The place in the project: compared byte by byte, these texts give the order of `sort=position` */
+      readonly position?: unknown
       /** @description The labels of the task, in the order of the client */
       readonly labelIds?: unknown
       /** @description The tasks that must be done before this task */
@@ -1796,7 +1804,7 @@ export interface components {
       /** @description The name of the author in the system that the task was imported from, or null */
       readonly importedAuthor?: unknown
     }
-    /** @description Read-only fields are ignored: projectId, number, title, description, status, priority, dueDate, assigneeId, externalId, remindAt, createdAt, updatedAt, labelIds, blockedByIds, fields, claim, importedAuthor */
+    /** @description Read-only fields are ignored: projectId, number, title, description, status, priority, dueDate, assigneeId, externalId, remindAt, createdAt, updatedAt, position, labelIds, blockedByIds, fields, claim, importedAuthor */
     TaskClaimOperation: {
       /**
        * @description task.claim (enum property replaced by openapi-typescript)
@@ -1833,6 +1841,8 @@ export interface components {
         createdAt?: string
         /** @description When the task was last changed */
         updatedAt?: string
+        /** @description The place in the project: compared byte by byte, these texts give the order of `sort=position` */
+        position?: string
         /** @description The labels of the task, in the order of the client */
         labelIds?: string[]
         /** @description The tasks that must be done before this task */
@@ -1874,6 +1884,8 @@ export interface components {
       readonly createdAt?: unknown
       /** @description When the task was last changed */
       readonly updatedAt?: unknown
+      /** @description The place in the project: compared byte by byte, these texts give the order of `sort=position` */
+      readonly position?: unknown
       /** @description The labels of the task, in the order of the client */
       readonly labelIds?: unknown
       /** @description The tasks that must be done before this task */
@@ -1885,7 +1897,7 @@ export interface components {
       /** @description The name of the author in the system that the task was imported from, or null */
       readonly importedAuthor?: unknown
     }
-    /** @description Read-only fields are ignored: number, createdAt, updatedAt, claim, importedAuthor */
+    /** @description Read-only fields are ignored: number, createdAt, updatedAt, position, claim, importedAuthor */
     TaskCreateOperation: {
       /**
        * @description task.create (enum property replaced by openapi-typescript)
@@ -1931,6 +1943,8 @@ export interface components {
       readonly createdAt?: unknown
       /** @description When the task was last changed */
       readonly updatedAt?: unknown
+      /** @description The place in the project: compared byte by byte, these texts give the order of `sort=position` */
+      readonly position?: unknown
       /** @description The claim of a worker on the task, or null */
       readonly claim?: unknown
       /** @description The name of the author in the system that the task was imported from, or null */
@@ -1972,6 +1986,8 @@ export interface components {
         createdAt?: string
         /** @description When the task was last changed */
         updatedAt?: string
+        /** @description The place in the project: compared byte by byte, these texts give the order of `sort=position` */
+        position?: string
         /** @description The labels of the task, in the order of the client */
         labelIds?: string[]
         /** @description The tasks that must be done before this task */
@@ -2062,6 +2078,8 @@ export interface components {
       createdAt?: string
       /** @description When the task was last changed */
       updatedAt?: string
+      /** @description The place in the project: compared byte by byte, these texts give the order of `sort=position` */
+      position?: string
       /** @description The labels of the task, in the order of the client */
       labelIds?: string[]
       /** @description The tasks that must be done before this task */
@@ -2089,7 +2107,7 @@ export interface components {
      * @enum {string}
      */
     TaskPriority: 'LOW' | 'MEDIUM' | 'HIGH'
-    /** @description Read-only fields are ignored: projectId, number, title, description, status, priority, dueDate, assigneeId, externalId, remindAt, createdAt, updatedAt, labelIds, blockedByIds, fields, claim, importedAuthor */
+    /** @description Read-only fields are ignored: projectId, number, title, description, status, priority, dueDate, assigneeId, externalId, remindAt, createdAt, updatedAt, position, labelIds, blockedByIds, fields, claim, importedAuthor */
     TaskReleaseOperation: {
       /**
        * @description task.release (enum property replaced by openapi-typescript)
@@ -2126,6 +2144,8 @@ export interface components {
         createdAt?: string
         /** @description When the task was last changed */
         updatedAt?: string
+        /** @description The place in the project: compared byte by byte, these texts give the order of `sort=position` */
+        position?: string
         /** @description The labels of the task, in the order of the client */
         labelIds?: string[]
         /** @description The tasks that must be done before this task */
@@ -2165,6 +2185,8 @@ export interface components {
       readonly createdAt?: unknown
       /** @description When the task was last changed */
       readonly updatedAt?: unknown
+      /** @description The place in the project: compared byte by byte, these texts give the order of `sort=position` */
+      readonly position?: unknown
       /** @description The labels of the task, in the order of the client */
       readonly labelIds?: unknown
       /** @description The tasks that must be done before this task */
@@ -2186,7 +2208,7 @@ export interface components {
      * @enum {string}
      */
     TaskStatus: 'TODO' | 'IN_PROGRESS' | 'DONE'
-    /** @description Read-only fields are ignored: number, createdAt, updatedAt, claim, importedAuthor */
+    /** @description Read-only fields are ignored: number, createdAt, updatedAt, position, claim, importedAuthor */
     TaskUpdateOperation: {
       /**
        * @description task.update (enum property replaced by openapi-typescript)
@@ -2223,6 +2245,8 @@ export interface components {
         createdAt?: string
         /** @description When the task was last changed */
         updatedAt?: string
+        /** @description The place in the project: compared byte by byte, these texts give the order of `sort=position` */
+        position?: string
         /** @description The labels of the task, in the order of the client */
         labelIds?: string[]
         /** @description The tasks that must be done before this task */
@@ -2281,12 +2305,14 @@ export interface components {
       readonly createdAt?: unknown
       /** @description When the task was last changed */
       readonly updatedAt?: unknown
+      /** @description The place in the project: compared byte by byte, these texts give the order of `sort=position` */
+      readonly position?: unknown
       /** @description The claim of a worker on the task, or null */
       readonly claim?: unknown
       /** @description The name of the author in the system that the task was imported from, or null */
       readonly importedAuthor?: unknown
     }
-    /** @description Read-only fields are ignored: id, number, createdAt, updatedAt, claim, importedAuthor */
+    /** @description Read-only fields are ignored: id, number, createdAt, updatedAt, position, claim, importedAuthor */
     TaskUpsertOperation: {
       /**
        * @description task.upsert (enum property replaced by openapi-typescript)
@@ -2327,6 +2353,8 @@ export interface components {
       readonly createdAt?: unknown
       /** @description When the task was last changed */
       readonly updatedAt?: unknown
+      /** @description The place in the project: compared byte by byte, these texts give the order of `sort=position` */
+      readonly position?: unknown
       /** @description The claim of a worker on the task, or null */
       readonly claim?: unknown
       /** @description The name of the author in the system that the task was imported from, or null */
@@ -2462,7 +2490,7 @@ export interface components {
       /** @description When the subtask was created */
       readonly createdAt?: unknown
     }
-    /** @description Read-only fields are ignored: id, number, createdAt, updatedAt, claim, importedAuthor */
+    /** @description Read-only fields are ignored: id, number, createdAt, updatedAt, position, claim, importedAuthor */
     UpdateTask: {
       /** @description A text of 1 to 500 characters, without control or bidirectional-override characters */
       title?: string
@@ -2509,6 +2537,8 @@ export interface components {
       readonly createdAt?: unknown
       /** @description When the task was last changed */
       readonly updatedAt?: unknown
+      /** @description The place in the project: compared byte by byte, these texts give the order of `sort=position` */
+      readonly position?: unknown
       /** @description The claim of a worker on the task, or null */
       readonly claim?: unknown
       /** @description The name of the author in the system that the task was imported from, or null */
@@ -2592,7 +2622,7 @@ export interface components {
       /** @description When the webhook was created */
       readonly createdAt?: unknown
     }
-    /** @description Read-only fields are ignored: id, projectId, number, externalId, createdAt, updatedAt, claim, importedAuthor */
+    /** @description Read-only fields are ignored: id, projectId, number, externalId, createdAt, updatedAt, position, claim, importedAuthor */
     UpsertTask: {
       /** @description A text of 0 to 20000 characters, or null */
       description?: string | null
@@ -2626,6 +2656,8 @@ export interface components {
       readonly createdAt?: unknown
       /** @description When the task was last changed */
       readonly updatedAt?: unknown
+      /** @description The place in the project: compared byte by byte, these texts give the order of `sort=position` */
+      readonly position?: unknown
       /** @description The claim of a worker on the task, or null */
       readonly claim?: unknown
       /** @description The name of the author in the system that the task was imported from, or null */
@@ -3426,7 +3458,7 @@ export interface operations {
   }
   createTask: {
     parameters: {}
-    /** @description Read-only fields are ignored: number, createdAt, updatedAt, claim, importedAuthor */
+    /** @description Read-only fields are ignored: number, createdAt, updatedAt, position, claim, importedAuthor */
     requestBody: {
       content: {
         'application/json': components['schemas']['CreateTask']
@@ -3486,7 +3518,7 @@ export interface operations {
         id: string
       }
     }
-    /** @description Read-only fields are ignored: id, number, createdAt, updatedAt, claim, importedAuthor */
+    /** @description Read-only fields are ignored: id, number, createdAt, updatedAt, position, claim, importedAuthor */
     requestBody: {
       content: {
         'application/json': components['schemas']['UpdateTask']
@@ -3510,7 +3542,7 @@ export interface operations {
         externalId: string
       }
     }
-    /** @description Read-only fields are ignored: id, projectId, number, externalId, createdAt, updatedAt, claim, importedAuthor */
+    /** @description Read-only fields are ignored: id, projectId, number, externalId, createdAt, updatedAt, position, claim, importedAuthor */
     requestBody: {
       content: {
         'application/json': components['schemas']['UpsertTask']
@@ -4024,7 +4056,7 @@ export interface operations {
         id: string
       }
     }
-    /** @description Read-only fields are ignored: id, projectId, number, title, description, status, priority, dueDate, assigneeId, externalId, remindAt, createdAt, updatedAt, labelIds, blockedByIds, fields, claim, importedAuthor */
+    /** @description Read-only fields are ignored: id, projectId, number, title, description, status, priority, dueDate, assigneeId, externalId, remindAt, createdAt, updatedAt, position, labelIds, blockedByIds, fields, claim, importedAuthor */
     requestBody: {
       content: {
         'application/json': components['schemas']['ClaimTask']

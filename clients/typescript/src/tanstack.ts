@@ -82,6 +82,8 @@ export function newTask(given: Partial<Task> & Pick<Task, 'title' | 'projectId'>
   const now = new Date().toISOString()
   return {
     ...{ id: newId(), number: 0, createdAt: now, updatedAt: now, claim: null, importedAuthor: null },
+    // Sorts after all positions, because the service places a new task last.
+    position: '~',
     ...(structuredClone(defaults) as unknown as Pick<Task, (typeof taskFields)[number]['name']>),
     ...{ fields: {}, ...given },
   }
