@@ -53,6 +53,8 @@ async function main(args: string[]): Promise<number> {
         ...servers.env,
         ...program,
         TEST_DEPTH,
+        // The cache may have a helper as another command translated it: without the global test functions.
+        BUN_RUNTIME_TRANSPILER_CACHE_PATH: '0',
       })
     process.stdout.write(slowestOf(await readTimings(timings), previous, isProfile === true))
   } catch (error) {
