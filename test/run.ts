@@ -80,9 +80,12 @@ async function runTests(args: string[], env: Record<string, string>) {
     '--no-isolate',
     '--update-timings',
   ]
+  // Other programs, such as the benchmark, also load helpers of tests. Bun would then reuse their cached code, in which
+  // `test`, `expect` and `afterAll` are not defined.
+  const cache = { BUN_RUNTIME_TRANSPILER_CACHE_PATH: '0' }
   const colour = process.stdout.isTTY ? { FORCE_COLOR: '1' } : {}
   const child = spawn(process.execPath, ['test', '--no-env-file', '--no-orphans', ...limits, ...args], {
-    env: { ...process.env, ...colour, ...env },
+    env: { ...process.env, ...cache, ...colour, ...env },
     stdio: ['ignore', 'inherit', 'pipe'],
   })
   tests = child
