@@ -14,7 +14,7 @@ const parallelFiles = 4
 const testTimeoutMs = 120_000
 /** Factor for the cases of property tests. */
 const deepDepth = '10'
-const cheapPasswords = new URL('./runner/cheap-passwords.ts', import.meta.url).pathname
+const inRunner = (name: string) => new URL(`./runner/${name}`, import.meta.url).pathname
 const deepFiles = '.deep.test.ts'
 const cacheDir = new URL('node_modules/.cache/', import.meta.url).pathname
 /** The durations of earlier runs, by which the slowest files start first. */
@@ -46,7 +46,9 @@ async function main(args: string[]): Promise<number> {
     const TEST_DEPTH = process.env.TEST_DEPTH ?? (isAll || isDeep ? deepDepth : '1')
     const program = isAll || isDeep || given.length > 0 ? {} : await bundleService(dataDir)
     const files = given.length > 0 || isAll ? given : filesOf(isDeep)
-    const preload = isAll || isDeep ? [] : [`--preload=${cheapPasswords}`]
+    const preload = ['globals.ts', ...(isAll || isDeep ? [] : ['cheap-passwords.ts'])].map(
+      (name) => `--preload=${inRunner(name)}`,
+    )
     const previous = await readTimings(timings)
     if (!isInterrupted)
       result = await runTests([...files, ...preload, `--timings=${timings}`], {
