@@ -134,7 +134,7 @@ test('the service is the actor of the events with new keys, and an undo of these
   expect(events.length).toBeGreaterThan(1)
   for (const { actor, before } of events) {
     expect(actor).toEqual({ id: workerActor, name: null })
-    expect(Object.keys(before)).toEqual(['updatedAt', 'position'])
+    expect(Object.keys(before).filter((name) => name !== 'updatedAt')).toEqual(['position'])
   }
   const now = await version()
   const undone = expectUndone(await undoBy(ada, { seqs: events.map(({ seq }) => seq) }))

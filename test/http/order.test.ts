@@ -208,13 +208,13 @@ const byPosition = (tasks: Iterable<Record<string, unknown>>) =>
 test('a client that only reads the feed keeps the order of the project at every version', async () => {
   const titles = [...'abcdefgh']
   const [scene, other] = [await openOrder(ada, 'abcdefgh'), await openOrder(ada, 'xy')]
-  const { projectId, ids, at, add, put, version, undo, batch } = scene
+  const { projectId, at, add, put, version, undo, batch } = scene
   const random = new Random(Date.now())
   const some = () => at(random.pick(titles)!)
   const place = (): Place =>
     random.pick<Place>([{ before: some() }, { after: some() }, { place: 'first' }, { place: 'last' }])!
   const steps: (() => Promise<unknown>)[] = [
-    () => add('n', place()),
+    () => ada.post('/tasks', { title: 'n', projectId, ...place() }),
     () => add('n'),
     () => put(random.pick(titles)!, place()),
     () => put(random.pick(titles)!, place()),
@@ -242,7 +242,7 @@ test('a client that only reads the feed keeps the order of the project at every 
     const listed = (await allPages(ada, path)).flat().map(({ id, position }) => [id, position])
     expect([seq, byPosition(replica.task.values())]).toEqual([seq, listed])
   }
-  expect([ids.size > 8, byPosition(replica.task.values()).at(-1)![0]]).toEqual([true, last])
+  expect(byPosition(replica.task.values()).at(-1)![0]).toBe(last)
 }, 60_000)
 
 test('new keys are events with the position before and after, and undo shows the position of before', async () => {
@@ -281,11 +281,10 @@ test('every read of a task shows its position, which no request can set', async 
       const { body } = await ada.get(`/tasks?projectId=${projectId}&sort=${sort}&limit=${limit}`)
       expect(body.find(({ id }) => id === task.id)).toEqual(task)
     }
-  const [ndjson, docket] = await Promise.all(
-    ['ndjson', 'docket'].map((format) => exported(ada, projectId, `format=${format}`)),
-  )
-  for (const file of [ndjson!, docket!])
-    expect(linesOf(file).find(({ id }) => id === task.id)).toMatchObject({ position: task.position })
+  for (const format of ['ndjson', 'docket']) {
+    const lines = linesOf(await exported(ada, projectId, `format=${format}`))
+    expect(lines.find(({ id }) => id === task.id)).toMatchObject({ position: task.position })
+  }
   const csv = await exported(ada, projectId, 'format=csv')
   expect(csv).not.toContain('position')
   const sent = { ...task, position: '0' }
