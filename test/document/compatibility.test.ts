@@ -1,0 +1,56 @@
+import { expect, test } from 'bun:test'
+import type { OpenApi } from '../support/schema-check.ts'
+import { breaksBetween, type Contract, contractsOf } from './compatibility.ts'
+import { openDocument } from './open-document.ts'
+import release from './release.json' with { type: 'json' }
+
+const api = JSON.parse(await openDocument()) as OpenApi
+const before = release as unknown as Record<string, Contract>
+
+/** The stream repeated the answer of `GET /imports/{id}`, and was removed before version 0.1.0. */
+const removed = ['GET /api/v1/imports/{id}/events is missing']
+
+test('clients of the last release can use this release: no operation, field or value is missing', () => {
+  expect(Object.keys(before).length).toBeGreaterThan(60)
+  expect(breaksBetween(before, contractsOf(api))).toEqual(removed)
+})
+
+type Change = (task: Contract) => unknown
+const changes: [description: string, expected: string, change: Change][] = [
+  [
+    'a missing field of a response',
+    'title is missing in the response, or optional',
+    ({ responses: { '201 application/json': task } }) => delete task!.title,
+  ],
+  [
+    'a field of a response that may be null',
+    'title of the response may be null',
+    ({ responses: { '201 application/json': task } }) => (task!.title = 'null string'),
+  ],
+  [
+    'a missing field of a request',
+    'no longer accepts application/json.priority?',
+    ({ request }) => delete request['application/json.priority?'],
+  ],
+  [
+    'a missing value of a request',
+    'no longer accepts string=LOW|MEDIUM|HIGH as application/json.priority?',
+    ({ request }) => (request['application/json.priority?'] = 'string=LOW|HIGH'),
+  ],
+  [
+    'a new required field of a request',
+    'requires header x',
+    ({ request }) => (request['header x'] = 'string'),
+  ],
+  [
+    'a missing status',
+    '201 application/json is missing',
+    ({ responses }) => delete responses['201 application/json'],
+  ],
+]
+test.each(changes)('finds %s', (_, expected, change) => {
+  const current = contractsOf(api)
+  const changed = structuredClone(current)
+  change(changed['POST /api/v1/tasks']!)
+  expect(breaksBetween(current, changed)).toEqual([`POST /api/v1/tasks: ${expected}`])
+})
