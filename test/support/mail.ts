@@ -1,6 +1,6 @@
 import { createServer, type Socket } from 'node:net'
 import { simpleParser } from 'mailparser'
-import { SMTPServer } from 'smtp-server'
+import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 import { listen } from '../kit.ts'
 
 export interface Mail {
@@ -13,6 +13,9 @@ export interface Mail {
   messageId: string
   headers: [name: string, value: string][]
   source: string
+  /** True if TLS protected the mail, and the user who sent it. */
+  isSecure: boolean
+  user: string | undefined
   /** The token, which has a line of its own in the text. */
   token: string
 }
@@ -20,13 +23,14 @@ export interface Mail {
 /** Returns the SMTP status with which to reject a recipient, or undefined to accept the recipient. */
 type Reject = (recipient: string, attempt: number) => number | undefined
 
-export async function openMailServer(reject: Reject = () => undefined) {
+const plain: SMTPServerOptions = { authOptional: true, disabledCommands: ['AUTH', 'STARTTLS'] }
+
+export async function openMailServer(reject: Reject = () => undefined, options = plain) {
   const mails: Mail[] = []
   const attempts: string[] = []
   const arrivals = new EventTarget()
   const server = new SMTPServer({
-    authOptional: true,
-    disabledCommands: ['AUTH', 'STARTTLS'],
+    ...options,
     onRcptTo({ address }, _session, done) {
       attempts.push(address)
       arrivals.dispatchEvent(new Event('attempt'))
@@ -35,11 +39,14 @@ export async function openMailServer(reject: Reject = () => undefined) {
     },
     async onData(stream, session, done) {
       const source = Buffer.concat(await Array.fromAsync(stream as AsyncIterable<Buffer>))
-      mails.push(await mailOf(source, session.envelope.rcptTo[0]!.address))
+      const mail = await mailOf(source, session.envelope.rcptTo[0]!.address)
+      mails.push({ ...mail, isSecure: session.secure, user: session.user })
       done()
       arrivals.dispatchEvent(new Event('attempt'))
     },
   })
+  // A client that rejects the certificate closes the connection.
+  server.on('error', () => {})
   const { port } = await listen(server.server)
   const until = async <T>(found: () => T | undefined): Promise<T> => {
     for (;;) {
@@ -64,7 +71,7 @@ export async function openMailServer(reject: Reject = () => undefined) {
 }
 export type MailServer = Awaited<ReturnType<typeof openMailServer>>
 
-async function mailOf(source: Buffer, recipient: string): Promise<Mail> {
+async function mailOf(source: Buffer, recipient: string): Promise<Omit<Mail, 'isSecure' | 'user'>> {
   const { from, to, subject = '', text = '', messageId = '', headerLines } = await simpleParser(source)
   const textOf = (one: typeof from | typeof to) => [one ?? []].flat()[0]?.text ?? ''
   const headers = headerLines.map(({ key, line }): [string, string] => [
