@@ -1,5 +1,4 @@
-import { expect, test } from 'bun:test'
-import type { OpenApi } from '../support/schema-check.ts'
+import type { OpenApi } from '../kit.ts'
 import { breaksBetween, type Contract, contractsOf } from './compatibility.ts'
 import { openDocument } from './open-document.ts'
 import release from './release.json' with { type: 'json' }

@@ -1,4 +1,4 @@
-import type { OpenApi, Schema } from '../support/schema-check.ts'
+import type { OpenApi, Schema } from '../kit.ts'
 
 /** The types of a field by its path. `?` follows the path of an optional field; `=` precedes the values of an enum. */
 type Fields = Record<string, string>

@@ -1,7 +1,17 @@
-import { expectError, faultsOf, invite, isReplay, make, openScene, unknownId, upTo } from '../kit.ts'
-import type { Answer, Person } from '../kit.ts'
+import {
+  expectError,
+  faultsOf,
+  invite,
+  isReplay,
+  make,
+  openScene,
+  runBatch,
+  unknownId,
+  upTo,
+} from '../kit.ts'
+import type { Answer, Body, Person } from '../kit.ts'
 
-const { ada, bea, sql } = await openScene(['Ada', 'Bea'])
+const { ada, bea, service, sql } = await openScene(['Ada', 'Bea'])
 let projectId = ''
 
 beforeEach(async () => {
@@ -151,4 +161,51 @@ test('waits until a blocker is done, and ends when the caller loses the role', a
   const [member] = (await ada.get(`/projects/${projectId}/members`)).body
   await ada.delete(`/projects/${projectId}/members/${member!.id}`)
   expect((await rejected).status).toBe(404)
+})
+
+test('hands out a task whose claim has ended, before the end is recorded, only if the task is ready and fits', async () => {
+  const [label, other] = (await runBatch(ada, projectId, [
+    { op: 'label.create', name: 'a' },
+    { op: 'label.create', name: 'b' },
+  ])) as [Body, Body]
+  const open = await add('Open')
+  const fitting = { labelIds: [label.id], priority: 'HIGH', assigneeId: bea.id }
+  const claimed: Record<string, object> = {
+    Blocked: { blockedByIds: [open.id] },
+    'Other label': { labelIds: [other.id] },
+    'Other priority': { priority: 'LOW' },
+    'Other assignee': { assigneeId: ada.id },
+    Fitting: {},
+  }
+  for (const [title, fields] of Object.entries(claimed)) {
+    const { id } = await add(title, { ...fitting, ...fields })
+    // The API allows no lease that ends at once.
+    await service.services.run({
+      name: 'task.claim',
+      input: { id, leaseSeconds: 0 },
+      caller: { userId: ada.id },
+    })
+  }
+  const list = async (query: string) =>
+    ((await bea.get(`/tasks?projectId=${projectId}&${query}`)).body as Body[])
+      .map(({ title }) => title)
+      .sort()
+  const ready = ['Fitting', 'Open', 'Other assignee', 'Other label', 'Other priority']
+  expect([await list('ready=true'), await list('claimedBy=none')]).toEqual([ready, ['Blocked', ...ready]])
+  expect(await list(`claimedBy=${ada.id}`)).toEqual([])
+  const filter = { anyLabel: [label.id], priority: 'HIGH', assigneeId: bea.id }
+  expect([await take(filter), await take(filter)]).toEqual(['Fitting', 204])
+  expect((await takeAll()).sort()).toEqual(ready.slice(1))
+  expect(await faultsOf(sql)).toEqual([])
+})
+
+test('a task that becomes ready while a request begins to wait is claimed at once', async () => {
+  const turns = 60
+  for (let turn = 0; turn < turns; turn++) {
+    const { id } = await make(ada, '/projects', { name: 'Turn' })
+    const waiting = ada.post(`/projects/${id}/claim-next`, { leaseSeconds: 60, wait: 25 })
+    for (let n = 0; n < turn; n++) await new Promise(setImmediate)
+    await make(ada, '/tasks', { projectId: id, title: 'New' })
+    expect([turn, seen(await waiting)]).toEqual([turn, 'New'])
+  }
 })

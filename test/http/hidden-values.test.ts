@@ -1,7 +1,7 @@
-import { expectError, faultsOf, versionOf } from '../kit.ts'
+import { expectError, faultsOf, make, versionOf } from '../kit.ts'
 import { openFieldsScene, type TaskWithFields } from './fields-scene.ts'
 
-const { project, add, create, read, patch, admin, viewer, sql } = await openFieldsScene()
+const { project, add, create, read, patch, admin, editor, viewer, sql } = await openFieldsScene()
 
 test('the values of a deleted field disappear at once from every response, and an undo shows them again', async () => {
   const projectId = await project()
@@ -72,3 +72,47 @@ test('a value is shown while it is an option of its field', async () => {
   const version = await versionOf(admin, projectId)
   expect((await read(task.id, `?asOf=${version - 1}`)).fields).toEqual({})
 })
+
+test.each(['removed option', 'value of the former type'])(
+  'a %s is in no response, matches no filter and moves to no other project',
+  async (what) => {
+    const [projectId, other] = [await project(), await project()]
+    const options = ['small', 'Hidden']
+    const size = await add(projectId, 'size', 'choice', { options })
+    await add(other, 'size', 'choice', { options })
+    const { id } = await create(projectId, { fields: { size: 'Hidden' } })
+    if (what === 'removed option') await admin.patch(`/fields/${size.id}`, { options: ['small'] })
+    else {
+      await admin.delete(`/fields/${size.id}`)
+      await add(projectId, 'size', 'text')
+    }
+    const version = await versionOf(admin, projectId)
+    const [tasks, path] = [`/tasks?projectId=${projectId}`, `/tasks/${id}`]
+    const view = await make(admin, `/projects/${projectId}/views`, { name: 'V', query: {} })
+    const exports = ['docket', 'ndjson', 'csv'].map(
+      (format) => `/projects/${projectId}/export?format=${format}`,
+    )
+    const operations = [{ op: 'task.update', id, was: { fields: {} }, priority: 'HIGH' }]
+    const answers = [
+      await editor.patch(path, { title: 'Other' }),
+      await editor.post(`${path}/claim`, { leaseSeconds: 60 }),
+      await editor.post(`/projects/${projectId}/batch?return=full`, { operations }),
+      await editor.post(`/projects/${projectId}/undo`, { seq: version + 2 }),
+    ]
+    const reads = [
+      path,
+      tasks,
+      `${path}?asOf=${version}`,
+      `${tasks}&asOf=${version}`,
+      `/views/${view.id}/tasks`,
+    ]
+    const events = `/projects/${projectId}/events?after=${version}`
+    for (const one of [...reads, ...exports, events, `${tasks}&q=Other`]) answers.push(await viewer.get(one))
+    expect(
+      answers.flatMap(({ status, text }) => (status === 200 && !/Hidden/.test(text) ? [] : text)),
+    ).toEqual([])
+    expect((await viewer.get(`${tasks}&field.size=Hidden`)).text).not.toContain(id)
+    expect((await editor.patch(path, { projectId: other })).text).not.toContain('Hidden')
+    expect((await read(id)).fields).toEqual({})
+  },
+)

@@ -1,7 +1,16 @@
 import { expireKeys } from '../../workers/cleanup.ts'
 import { openWithIdempotency } from '../../src/http/idempotency.ts'
 import type { IdempotencyRecord } from '../../src/commit/idempotency.ts'
-import { createFullProject, expectError, isReplay, make, newId, openPair, openProject } from '../kit.ts'
+import {
+  createFullProject,
+  expectError,
+  invite,
+  isReplay,
+  make,
+  newId,
+  openPair,
+  openProject,
+} from '../kit.ts'
 import { register, registerTeam, replayedParts, seqOf, statuses, upTo } from '../kit.ts'
 import type { Answer, Client, ServiceProcess } from '../kit.ts'
 import { HttpError } from '../../src/responses/errors.ts'
@@ -86,6 +95,26 @@ test('rejects a key that was used for another request with 422', async () => {
   expectError(await ada.post('/projects', { name: 'P' }, key), 422, used)
   expectError(await ada.patch(`/projects/${projectId}`, { name: 'P' }, key), 422, used)
   expectError(await ada.delete(`/projects/${projectId}`, key), 422, used)
+})
+
+test('rejects a key of a dry run, or of a request with another query, with 422', async () => {
+  const projectId = await project()
+  const { id: taskId } = await make(ada, '/tasks', { title: 'T', projectId })
+  const guest = await register(ada.as())
+  const { id: memberId } = await invite(ada, projectId, guest)
+  const operations = [{ op: 'task.update', id: taskId, title: 'U' }]
+  const repeats: [first: string, second: string, method: string, path: string, body?: object][] = [
+    ['?dryRun=true', '?dryRun=false', 'POST', `/projects/${projectId}/undo`, { seq: 2 }],
+    ['?dryRun=true', '', 'POST', `/projects/${projectId}/batch`, { operations }],
+    ['', '?return=full', 'POST', `/projects/${projectId}/batch`, { operations }],
+    ['', '?revoke=true', 'DELETE', `/projects/${projectId}/members/${memberId}`],
+  ]
+  for (const [first, second, method, path, body] of repeats) {
+    const key = withKey(newKey())
+    expect((await ada.call(method, path + first, body, key)).status).toBe(200)
+    expectError(await ada.call(method, path + second, body, key), 422, used)
+    expect(isReplay(await ada.call(method, path + first, body, key))).toBe(true)
+  }
 })
 
 test('returns the first response after the resource is deleted', async () => {

@@ -58,6 +58,19 @@ test.each(polls)('%s: a long poll of a revoked token gets 401', async (_, poll) 
   expect((await answer).status).toBe(401)
 })
 
+test.each(polls)(
+  '%s: returns an event that is committed while the request begins to wait',
+  async (_, poll) => {
+    for (let turn = 0; turn < 40; turn++) {
+      const projectId = await openProject()
+      const waiting = poll(ada, projectId, 1, 25)
+      for (let n = 0; n < turn; n++) await new Promise(setImmediate)
+      await addTask(projectId)
+      expect([turn, (await waiting).text.includes('task.created')]).toEqual([turn, true])
+    }
+  },
+)
+
 test('a long poll returns existing events immediately, or waits for the next event', async () => {
   const projectId = await openProject()
   expect(typesIn(await ada.get(feedPath(projectId, 'wait=25')))).toEqual(['project.created'])

@@ -86,6 +86,25 @@ test('deleted neighbours return in their order after the tasks around them got n
   expect(await faultsOf(sql)).toEqual([])
 })
 
+test('deleted tasks return one after another, in any order, after new tasks took their keys', async () => {
+  const titles = [...'abcdefgh']
+  for (const [first, second, third] of ['cde', 'edc', 'abh', 'hga', 'dbf']) {
+    const { add, at, batch, move, remove, respace, letters, undoBy } = await openFilled(titles.join(''))
+    // Keys that are not made from the numbers of the tasks.
+    for (const title of titles) await move(title, { before: at('a') }).catch(() => {})
+    const order = await letters()
+    const removed = [await remove(first!), await remove(second!), await remove(third!)]
+    const left = [...order].filter((title) => ![first, second, third].includes(title))
+    // Between the same neighbours, new tasks get the keys of the deleted tasks.
+    await batch(left.map((title) => ({ op: 'task.create', title: '-', after: at(title) })))
+    await add('-', { place: 'first' })
+    await respace(left[1]!)
+    for (const one of removed) expectUndone(await undoBy(ada, one))
+    expect([first, await letters()]).toEqual([first, order])
+  }
+  expect(await faultsOf(sql)).toEqual([])
+})
+
 test('a task that moved several times is undone in one request, with new keys between the moves and after them', async () => {
   const { at, move, remove, respace, letters, undoBy } = await openFilled('abcdef')
   const seqs: number[] = []

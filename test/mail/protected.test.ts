@@ -1,10 +1,7 @@
+import { eventually, forFile, freshEnv, newFolder, openTestService, register, spawnService } from '../kit.ts'
 import { join } from 'node:path'
-import { expect, test } from 'bun:test'
 import type { SMTPServerOptions } from 'smtp-server'
-import { eventually } from '../races/pair.ts'
-import { register } from '../support/client.ts'
 import { openMailServer } from '../support/mail.ts'
-import { forFile, freshEnv, newFolder, openTestService, spawnService } from '../support/service.ts'
 import { testCertificate } from '../support/tls-proxy.ts'
 
 const authority = join(await newFolder(), 'ca.pem')

@@ -11,12 +11,12 @@ export async function runTests(
   files: string[],
   env: Record<string, string>,
 ): Promise<string | undefined> {
-  const flags = ['--no-env-file', '--no-orphans', '--bail', `--timeout=${testTimeoutMs}`]
-  const preload = '--preload=./test/runner/cheap-passwords.ts'
-  const args = ['test', ...flags, preload, ...files.map((file) => `./test/${file}`)]
+  const flags = ['--no-env-file', '--no-orphans', '--no-isolate', '--bail', `--timeout=${testTimeoutMs}`]
+  const preload = ['globals', 'cheap-passwords'].map((name) => `--preload=./test/runner/${name}.ts`)
+  const args = ['test', ...flags, ...preload, ...files.map((file) => `./test/${file}`)]
   const child = spawn(process.execPath, args, {
     ...{ cwd: dir, detached: true, stdio: ['ignore', 'pipe', 'pipe'] },
-    env: { ...process.env, ...env, TEST_DEPTH: '1' },
+    env: { ...process.env, ...env, TEST_DEPTH: '1', BUN_RUNTIME_TRANSPILER_CACHE_PATH: '0' },
   })
   let output = ''
   for (const stream of [child.stdout, child.stderr])

@@ -65,8 +65,9 @@ async function problemOf(mutant: Mutant, testFiles: string[]): Promise<string | 
   }
 }
 
-const readResults = async (): Promise<Record<string, Result>> =>
-  (await Bun.file(stored).exists()) ? Bun.file(stored).json() : {}
+async function readResults(): Promise<Record<string, Result>> {
+  return (await Bun.file(stored).exists()) ? Bun.file(stored).json() : {}
+}
 
 /** Starts Postgres and Redis once, and copies the project once for each lane. */
 async function runAll(

@@ -1,14 +1,17 @@
+import {
+  expectError,
+  expectUndone,
+  faultsOf,
+  forFile,
+  freshDatabase,
+  isReplay,
+  make,
+  openTestService,
+} from '../kit.ts'
 import postgres from 'postgres'
-import { expect, test } from 'bun:test'
 import { applyMissing } from '../../drizzle/apply.ts'
 import { isReplaced } from '../../drizzle/baseline.ts'
 import { knownMigrations, migrate } from '../../drizzle/migrate.ts'
-import { expectError, isReplay } from '../http/responses.ts'
-import { expectUndone } from '../http/undo-scene.ts'
-import { make } from '../support/client.ts'
-import { freshDatabase } from '../support/database.ts'
-import { faultsOf } from '../support/history.ts'
-import { forFile, openTestService } from '../support/service.ts'
 import { untilOutboxEmpty } from '../workers/remains.ts'
 import release from './old-database.json' with { type: 'json' }
 

@@ -1,7 +1,4 @@
-import { expect, test } from 'bun:test'
-import { make, register } from '../support/client.ts'
-import { faultsOf } from '../support/history.ts'
-import { openScene } from '../support/scene.ts'
+import { faultsOf, make, openScene, register } from '../kit.ts'
 
 const { client, ada, sql } = await openScene(['Ada'], { WRITE_TIMEOUT_MS: '2000', LOG_LEVEL: 'silent' })
 

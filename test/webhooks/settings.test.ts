@@ -1,5 +1,6 @@
 import { eventually, expectError, invite, isReplay, openTestService, register, upTo } from '../kit.ts'
 import type { Body } from '../kit.ts'
+import { verified } from './receiver.ts'
 import { type Hook, openWebhooks, type Scene } from './scene.ts'
 
 const openScene = await openWebhooks()
@@ -149,4 +150,26 @@ test('If-Match rejects a change after another change, but not after delivery pro
   expect((await Promise.all(changes)).map(({ status }) => status).sort()).toEqual([200, 412, 412])
   expectError(await ada.delete(scene.path(id), { 'if-match': etag }), 412)
   expect(receiver.seqs()).toEqual([3])
+})
+
+test('concurrent changes of one webhook are all stored, also in one commit', async () => {
+  await using scene = await openScene()
+  const { ada, receiver } = scene
+  const { id } = await scene.hook({ maxEvents: 100 })
+  for (let round = 1; round <= 20; round++) {
+    const url = `${receiver.url}/round-${round}`
+    const types = [round % 2 ? 'task.created' : 'task.updated', 'task.deleted']
+    const changes = [{ url }, { types }, { maxEvents: round }].map((change) =>
+      ada.patch(scene.path(id), change),
+    )
+    const rotated = ada.post(`${scene.path(id)}/rotate`)
+    expect((await Promise.all([...changes, rotated])).map(({ status }) => status)).toEqual([
+      200, 200, 200, 200,
+    ])
+    expect(await scene.state(id)).toMatchObject({ url, types, maxEvents: round } as never)
+    const test = await ada.post(`${scene.path(id)}/test`)
+    expect(test.body.status).toBe(200 as never)
+    const { secret } = (await rotated).body as Hook
+    expect(() => verified(secret, receiver.received.at(-1)!)).not.toThrow()
+  }
 })

@@ -73,6 +73,24 @@ const removalSeq = async () => {
   return row.seq
 }
 
+test('each of two removals of one user restores the assignments that it ended', async () => {
+  await unassign()
+  const again = await invite(ada, project.id, guest)
+  await ada.patch(`/tasks/${mine[0]!.id}`, { assigneeId: guest.id })
+  await ada.delete(`/projects/${project.id}/members/${again.id}`)
+  const second = await removalSeq()
+  await unassign()
+  expectUndone(await ada.post(`/projects/${project.id}/undo`, { seq: second }))
+  expect(await assignees()).toEqual([guest.id, ...mine.slice(1).map(() => null)])
+  expect((await members()).map(({ id }) => id)).toEqual([again.id])
+  await ada.delete(`/projects/${project.id}/members/${again.id}`)
+  await unassign()
+  expectUndone(await undo())
+  expect(await assignees()).toEqual(mine.map(() => guest.id))
+  expect((await members()).map(({ id }) => id)).toEqual([member.id])
+  expect(await faultsOf(sql())).toEqual([])
+})
+
 test('undoing the restoration removes the member, and clears the assignments again', async () => {
   await unassign()
   const { changes } = expectUndone(await undo())

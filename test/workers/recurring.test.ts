@@ -41,6 +41,62 @@ test('recurring steps run while the queue is full of slow jobs', async () => {
   expect(await isEmpty('tasks')).toBe(false)
 })
 
+test('each cleanup deletes what is older than its limit, and nothing younger', async () => {
+  await open({ IDEMPOTENCY_HOURS: '24', SWEEP_EVERY_MS: '50' })
+  const { id: projectId } = (await ada.post('/projects', { name: 'Kept' })).body
+  const ago = (age: string) => sql()`now() - ${age}::interval`
+  const inserts: Record<string, [old: string, young: string, (id: string, age: string) => Promise<unknown>]> =
+    {
+      idempotency_keys: [
+        '24 hours 1 minute',
+        '23 hours 59 minutes',
+        (id, age) => sql()`insert into idempotency_keys (scope, key, fingerprint, status, body, created_at)
+        values ('here', ${id}, '', 200, '{}', ${ago(age)})`,
+      ],
+      revoked_tokens: [
+        '1 minute',
+        '-1 minute',
+        (id, age) => sql()`insert into revoked_tokens (jti, expires_at) values (${id}, ${ago(age)})`,
+      ],
+      api_tokens: [
+        '1 minute',
+        '-1 minute',
+        (
+          id,
+          age,
+        ) => sql()`insert into api_tokens (id, user_id, version, slot, digest, name, scopes, expires_at, created_at)
+        values (${id}, ${ada.id}, 0, ${age.length}, ${id}, 'T', 'read', ${ago(age)}, now())`,
+      ],
+      mail_tokens: [
+        '1 minute',
+        '-1 minute',
+        (id, age) => sql()`insert into mail_tokens (id, user_id, purpose, email, version, expires_at)
+        values (${id}, ${ada.id}, 'reset', '', 0, ${ago(age)})`,
+      ],
+      search_documents: [
+        '61 minutes',
+        '59 minutes',
+        (id, age) => sql()`insert into search_documents (id, project_id, kind, at, event_id)
+        values (${id}, ${projectId}, 'task', ${ago(age)}, ${id})`,
+      ],
+    }
+  for (const [old, young, insert] of Object.values(inserts))
+    for (const age of [old, young]) await insert(newId(), age)
+  const counts = () =>
+    Promise.all(
+      Object.keys(inserts).map(async (table) => {
+        const isOwn = table === 'search_documents' ? sql()`doc is null` : sql()`true`
+        return [table, (await sql()`select from ${sql()(table)} where ${isOwn}`).length]
+      }),
+    )
+  service.startWorkers()
+  const expected = Object.keys(inserts).map((table) => [table, 1])
+  await eventually('one row of each table', async () =>
+    (await counts()).every(([, rows]) => Number(rows) <= 1),
+  )
+  expect(await counts()).toEqual(expected)
+})
+
 test('a failing step does not stop other steps', async () => {
   await open()
   await Promise.all([leaveKey(), leaveToken(), leaveStream()])

@@ -1,6 +1,6 @@
 import { openImporting } from './importing.ts'
 
-const { importFile } = await openImporting()
+const { importFile, newProject } = await openImporting()
 const csv = (...rows: string[]) => rows.map((row) => `${row}\n`).join('')
 const json = (value: unknown) => JSON.stringify(value).replaceAll('"', '""')
 
@@ -346,4 +346,25 @@ test('a JSON file without a board fails, and the error names what is missing', a
   const included = { users: [], boards: [{ id: '2', name: 'B' }] }
   const { state, error } = await importFile('planka', { items: [{ id: '1', name: 'Engine' }], included })
   expect([state, error]).toEqual(['failed', expect.stringContaining('no included lists and cards')])
+})
+
+test('files of two sources with the same ids become separate tasks, and refer to tasks of their own source', async () => {
+  const first = csv('ID,Title,Depends on', 'A-1,First,')
+  const second = csv('ID,Title,Depends on', 'A-2,Second,A-1')
+  const into = await newProject()
+  for (const file of [first, second])
+    for (const source of ['csv', 'linear']) {
+      const { counts } = await importFile(source, file, { into })
+      expect(counts).toMatchObject({ created: 1, updated: 0, rejected: 0 })
+    }
+  const { tasks } = await importFile('linear', second, { into })
+  const numberOf = new Map(tasks.map(({ id, number }) => [id, number]))
+  expect(
+    tasks.map((one) => [one.externalId, (one.blockedByIds as string[]).map((id) => numberOf.get(id))]),
+  ).toEqual([
+    ['csv:A-1', []],
+    ['linear:A-1', []],
+    ['csv:A-2', [1]],
+    ['linear:A-2', [2]],
+  ])
 })

@@ -1,8 +1,9 @@
-import { make } from '../../kit.ts'
+import { eventually, make } from '../../kit.ts'
+import { nilId } from '../../../src/id-format.ts'
 import { openRunScene, tasksOf } from '../run/scene.ts'
 import { comment, subtask, task } from '../run/items.ts'
 
-const { newProject, importItems, undo, sql } = await openRunScene()
+const { newProject, importItems, undo, services, sql } = await openRunScene()
 const items = [
   task('1', { labels: ['bug'] }),
   task('2', { fields: { size: 'large' } }),
@@ -55,6 +56,28 @@ test('a new sort key of an imported task is no change of the task', async () => 
   const respaced = await sql`select from events where task_id = ${one!.id} and type = 'task.updated'`
   expect(respaced.length).toBeGreaterThan(0)
   expect(await undo(owner, id)).toEqual({ undoState: 'done', undone: 2, kept: 0, lines: [] })
+})
+
+test('a due date that passes is no change of an imported task', async () => {
+  const { owner, projectId } = await newProject()
+  let [importId, taskId, isEarly] = ['', '', false]
+  // If the import takes longer, the time is later.
+  for (let ms = 1_000; !isEarly; ms *= 2) {
+    const dueDate = new Date(Date.now() + ms).toISOString()
+    importId = (await importItems(owner, projectId, [task(String(ms), { dueDate })])).id
+    taskId = (await tasksOf(owner, projectId)).at(-1)!.id
+    isEarly = new Date().toISOString() < dueDate
+  }
+  const request = {
+    name: 'task.record_times',
+    input: { projectId, ids: [taskId] },
+    caller: { userId: nilId },
+  }
+  await eventually('the event', async () => {
+    await services.run(request)
+    return (await sql`select from events where task_id = ${taskId} and type = 'task.due'`).length > 0
+  })
+  expect(await undo(owner, importId)).toEqual({ undoState: 'done', undone: 1, kept: 0, lines: [] })
 })
 
 test('reports the labels and fields that are kept, but no deleted ones', async () => {

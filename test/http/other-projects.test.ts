@@ -1,0 +1,139 @@
+import {
+  createFullProject,
+  deleteAndPurge,
+  faultsOf,
+  invite,
+  make,
+  openTeam,
+  register,
+  runBatch,
+} from '../kit.ts'
+import type { Client, ProjectParts } from '../kit.ts'
+import { endpoints } from './endpoints.ts'
+
+const { people, owner, client, guest, sql, service } = await openTeam(['Guest'])
+
+/** Two projects with the same people, names, keys, external ids and places. Only the other project has `extra`. */
+async function makeTwins() {
+  const twin = async () => {
+    const parts = await createFullProject(people, guest)
+    const operations = ['X', 'Y'].map((title) => ({
+      op: 'task.upsert',
+      externalId: title,
+      title,
+      assigneeId: guest.id,
+    }))
+    const [first, second] = await runBatch(owner, parts.projectId, operations)
+    const blocked = { title: 'Z', blockedByIds: [second!.id], labelIds: [parts.labelId], place: 'first' }
+    await make(owner, '/tasks', { projectId: parts.projectId, ...blocked })
+    await owner.post(`/tasks/${first!.id}/claim`, { leaseSeconds: 600 })
+    return parts
+  }
+  const [own, other] = [await twin(), await twin()]
+  const extra = { projectId: other.projectId, title: 'Extra', externalId: 'extra', priority: 'HIGH' }
+  return { own, other, extra: await make(owner, '/tasks', extra) }
+}
+
+const reads = endpoints.filter(({ method }) => method === 'GET').map(({ path }) => path)
+const more = ({ projectId: id, taskId }: ProjectParts) => [
+  ...['docket&history=true', 'ndjson', 'csv'].map((format) => `/projects/${id}/export?format=${format}`),
+  ...[`/search?q=x&projectId=${id}`, `/projects/${id}/imports`, `/projects/${id}/service-accounts`],
+  ...['sort=position', 'ready=true', 'q=z', 'asOf=12'].map((query) => `/tasks?projectId=${id}&${query}`),
+  ...[`/tasks/${taskId}?asOf=12`, `/tasks/${taskId}/comments?asOf=12`, `/projects/${id}/members?asOf=5`],
+]
+
+/** Returns the bodies of all reads of a project, without the time of an export. */
+const readAll = async (by: Client, parts: ProjectParts): Promise<string[]> => {
+  const paths = [...reads.map((path) => path(parts)), ...more(parts)]
+  const texts: string[] = []
+  for (const path of paths) {
+    const { status, text } = await by.get(path)
+    expect([path, status]).toEqual([path, 200])
+    texts.push(text.replace(/"exportedAt":"[^"]*"/, ''))
+  }
+  return texts
+}
+
+const idsIn = (texts: string[]) => new Set(texts.join().match(/[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}/g))
+
+test('reads of a project contain no id of another project, even if both have the same contents', async () => {
+  const { own, other } = await makeTwins()
+  const [first, second] = [idsIn(await readAll(owner, own)), idsIn(await readAll(owner, other))]
+  const shared = [...first.intersection(second)].sort()
+  expect(shared).toEqual(
+    Object.values({ ...people, guest })
+      .filter(({ id }) => id !== people.stranger.id)
+      .map(({ id }) => id)
+      .sort(),
+  )
+})
+
+test('writes to a project and its deletion change nothing in another project with the same contents', async () => {
+  const { own, other, extra } = await makeTwins()
+  // Deliveries would change the webhook.
+  await owner.patch(`/projects/${other.projectId}/webhooks/${other.webhookId}`, { enabled: false })
+  service.startWorkers()
+  const before = await readAll(owner, other)
+  const { projectId: id, taskId } = own
+  const attempts: [status: number, method: string, path: string, body?: object][] = [
+    [400, 'PATCH', `/tasks/${taskId}`, { blockedByIds: [other.taskId] }],
+    [400, 'PATCH', `/tasks/${taskId}`, { addBlockedByIds: [extra.id] }],
+    [400, 'PATCH', `/tasks/${taskId}`, { labelIds: [other.labelId] }],
+    [409, 'PATCH', `/tasks/${taskId}`, { after: extra.id }],
+    [404, 'DELETE', `/projects/${id}/members/${other.memberId}`],
+    [404, 'PATCH', `/projects/${id}/members/${other.memberId}/role`, { role: 'ADMIN' }],
+    [404, 'PATCH', `/projects/${id}/webhooks/${other.webhookId}`, { enabled: false }],
+    [201, 'POST', '/tasks', { projectId: id, title: 'Extra', externalId: 'extra', place: 'last' }],
+    [400, 'POST', `/projects/${id}/claim-next`, { leaseSeconds: 60, labels: [other.labelId] }],
+  ]
+  for (const [status, method, path, body] of attempts)
+    expect([path, body, (await owner.call(method, path, body)).status]).toEqual([path, body, status])
+  for (const query of [`labels=${other.labelId}`, `anyLabel=${other.labelId}`, `blocks=${extra.id}`])
+    expect((await owner.get(`/tasks?projectId=${id}&${query}`)).text).toBe('[]')
+  const claimed: string[] = []
+  for (let next = await claim(id); next.status === 200; next = await claim(id))
+    claimed.push(next.body.projectId)
+  expect(new Set(claimed)).toEqual(new Set([id]))
+  const isDeletion = ({ method }: { method: string }) => method === 'DELETE'
+  for (const one of endpoints
+    .filter((one) => one.method !== 'GET')
+    .toSorted((a, b) => Number(isDeletion(a)) - Number(isDeletion(b))))
+    await people[one.allowedRoles[0]!].call(one.method, one.path(own), one.body?.(own))
+  await deleteAndPurge(owner, sql, id)
+  expect(await readAll(owner, other)).toEqual(before)
+  expect(await faultsOf(sql)).toEqual([])
+})
+
+const claim = (id: string) => owner.post(`/projects/${id}/claim-next`, { leaseSeconds: 60 })
+
+test('a moved task shows the members of its new project nothing of the project that it left', async () => {
+  const former = await register(client, 'Former Author')
+  const { id: from } = await make(owner, '/projects', { name: 'Secret project' })
+  await invite(owner, from, former, 'EDITOR')
+  await make(owner, `/projects/${from}/fields`, { key: 'secret', name: 'Secret field', type: 'text' })
+  const { id: label } = await make(owner, `/projects/${from}/labels`, { name: 'kept label' })
+  const given = {
+    projectId: from,
+    title: 'Secret title',
+    fields: { secret: 'secret value' },
+    labelIds: [label],
+  }
+  const task = await make(former, '/tasks', { ...given, assigneeId: former.id, externalId: 'secret' })
+  const comment = await make(former, `/tasks/${task.id}/comments`, { text: 'Secret comment' })
+  await owner.delete(`/tasks/comments/${comment.id}`)
+  await owner.patch(`/tasks/${task.id}`, { title: 'Title', externalId: null })
+  const parts = await createFullProject(people, guest)
+  expect((await owner.patch(`/tasks/${task.id}`, { projectId: parts.projectId })).status).toBe(200)
+  const seen = [
+    ...(await readAll(people.admin, parts)),
+    ...(await Promise.all(
+      ['', '/comments', '/history'].map(
+        async (end) => (await people.admin.get(`/tasks/${task.id}${end}`)).text,
+      ),
+    )),
+  ]
+  expect(
+    seen.filter((text) => /secret|Former/i.test(text) || text.includes(from) || text.includes(former.id)),
+  ).toEqual([])
+  expect(seen.join()).toContain('kept label')
+})
