@@ -90,7 +90,7 @@ const jobHandlers = (services: Services): Record<JobName, JobHandlers[string]> =
     'purge-task': (data, throttle) => purgeTask(sql, data, throttle),
     'unassign-member': ({ projectId = '', userId = '' }, throttle) =>
       unassignMember(sql, run, { projectId, userId }, throttle),
-    'close-account': ({ userId = '' }, throttle) => closeAccount(sql, run, userId, throttle),
+    'close-account': (data, throttle) => closeAccount(sql, run, data, throttle),
     'send-mail': openSendMail(services),
     'run-import': openRunImport(services),
     'undo-import': openUndoImport(services),

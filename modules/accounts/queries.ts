@@ -66,8 +66,13 @@ export async function replaceAccount(
   return writeExactlyOnce(replace, () => sql`select from users where ${isUnchanged(sql, after)}`)
 }
 
-export const closeAccountJob = (userId: string): OutboxJob => {
-  return { id: newId(), projectId: null, name: 'close-account', data: { userId } }
+/** The job gets what a deleted account leaves no trace of: its email address, and the ids of its API tokens. */
+export async function closeAccountJob(sql: Sql, { id: userId, email }: Account): Promise<OutboxJob> {
+  const tokens = await retryOnce(
+    () => sql<{ id: string }[]>`select id from api_tokens where user_id = ${userId}`,
+  )
+  const data = { userId, email, tokenIds: tokens.map(({ id }) => id).join(' ') }
+  return { id: newId(), projectId: null, name: 'close-account', data }
 }
 
 /** Returns false if the stored account differs from `account`. */

@@ -1,10 +1,11 @@
 import { nilId } from '../../src/id-format.ts'
 import { expectError, expectResponse, faultsOf, invite, make, openScene, openTestService } from '../kit.ts'
-import { register } from '../kit.ts'
+import { makeToken, register } from '../kit.ts'
 import type { Sql } from '../kit.ts'
 import { closeAccount } from '../../workers/cascade.ts'
-import { orphanMembers, orphanProjects, queueOrphanJobs } from '../../workers/cleanup.ts'
-import { untilOutboxEmpty } from '../workers/remains.ts'
+import { expireKeys, orphanMembers, orphanProjects, queueOrphanJobs } from '../../workers/cleanup.ts'
+import { openMailScene } from '../mail/scene.ts'
+import { rowsWith, untilOutboxEmpty } from '../workers/remains.ts'
 
 const { service, client, sql } = await openScene()
 service.startWorkers()
@@ -65,7 +66,7 @@ test('deleting an account removes its projects and memberships, and keeps its co
 
 test('the deletion job can run several times, and does not affect an existing account', async () => {
   const { ada, grace, own, shared } = await createAccounts()
-  const close = () => closeAccount(sql, service.services.run, ada.id, batchOptions)
+  const close = () => closeAccount(sql, service.services.run, { userId: ada.id }, batchOptions)
   await close()
   expect((await ada.get(`/projects/${own.id}`)).status).toBe(200)
   await sql`delete from users where id = ${ada.id}`
@@ -100,4 +101,39 @@ test('one statement deletes the account and inserts its deletion job', async () 
   }
   expectResponse(await ada.delete('/auth/me'), 200, deleted)
   await untilOutboxEmpty(sql)
+})
+
+test('after the deletion of an account, no table has its email address, besides stored replies to other accounts', async () => {
+  await using scene = await openMailScene()
+  const { client, server, sql, service } = scene
+  const email = 'ada.lovelace@example.com'
+  const keyed = (name: string) => ({ 'idempotency-key': name })
+  const account = { name: 'Ada', email, password: 'secret-1' }
+  const { body } = await client.post('/auth/register', account, keyed('register'))
+  const ada = { ...client.as(body.access_token), id: body.user.id, email }
+  await client.post('/auth/login', account, keyed('login'))
+  await client.post('/auth/email/verify', { token: (await server.mail(email)).token }, keyed('verify'))
+  await client.post('/auth/password/forgot', { email }, keyed('forgot'))
+  await server.mail(email, 2)
+  const grace = await register(client)
+  const own = await make(ada, '/projects', { name: 'Mine' })
+  await ada.post('/projects', { name: 'Keyed' }, keyed('project'))
+  const token = client.as((await makeToken(ada)).token)
+  await token.patch(`/projects/${own.id}`, { name: 'Ours' }, keyed('rename'))
+  const shared = await make(grace, '/projects', { name: 'Ours' })
+  await grace.post(`/projects/${shared.id}/members/invite`, { email, role: 'EDITOR' }, keyed('invite'))
+  const task = await make(ada, '/tasks', { projectId: shared.id, title: 'T', assigneeId: ada.id })
+  await make(ada, `/tasks/${task.id}/comments`, { text: 'Hm' })
+  await ada.post(`/tasks/${task.id}/claim`, { leaseSeconds: 60 })
+  await ada.post(`/projects/${shared.id}/imports?source=csv`, 'title\nT\n', { 'content-type': 'text/csv' })
+  await make(ada, `/projects/${own.id}/webhooks`, { url: server.url.replace('smtp', 'http') })
+  await untilOutboxEmpty(sql)
+  const removal = () => ada.call('DELETE', '/auth/me', { password: 'secret-1' }, keyed('delete'))
+  expect((await removal()).status).toBe(200)
+  await untilOutboxEmpty(sql)
+  expect((await removal()).status).toBe(200)
+  expect(await rowsWith(sql, [email])).toEqual({ idempotency_keys: 1 })
+  await sql`update idempotency_keys set created_at = now() - interval '25 hours'`
+  await expireKeys(service.services.database.background, 24, batchOptions)
+  expect(await rowsWith(sql, [email])).toEqual({})
 })

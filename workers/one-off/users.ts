@@ -79,8 +79,8 @@ async function signOut({ sql }: AdminContext, email = ''): Promise<string> {
 }
 
 async function remove({ sql }: AdminContext, email = ''): Promise<string> {
-  const account = await change(sql, email, (account) =>
-    deleteAccount(sql, account, closeAccountJob(account.id)),
+  const account = await change(sql, email, async (account) =>
+    deleteAccount(sql, account, await closeAccountJob(sql, account)),
   )
   return `${plain(account.email)} is deleted; a worker deletes its projects and memberships`
 }
