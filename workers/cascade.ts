@@ -55,6 +55,7 @@ export async function purgeProject(sql: Sql, projectId: string, throttle: Thrott
       where project_id = ${projectId} and seq > ${after + throttle.batchRows} order by seq limit 1`
     return row?.last
   })
+  await sql`delete from ready_cursors where project_id = ${projectId}`
   await sql`
     with deleted as (delete from streams where project_id = ${projectId}
       and not exists (select from projects where id = ${projectId}) returning project_id)

@@ -22,6 +22,7 @@ import { openRunImport } from './imports/run-import.ts'
 import { openUndoImport } from './imports/undo-import.ts'
 import { openSendMail } from './mail/send-mail.ts'
 import type { JobName } from './reactions.ts'
+import { startReadyEvents } from './ready-events.ts'
 import { openRecurring, type StepData, recurringQueue, runStep, type Steps, openSweep } from './recurring.ts'
 import { openWorkers, runJob, type JobHandlers } from './run-job.ts'
 import { type ChangedProjects, startSearchIndexing } from './search-index.ts'
@@ -60,6 +61,7 @@ export function startWorkers(services: Services, changed: ChangedProjects = new 
     repeatedly(recurring.restore, config.sweepEveryMs, log),
     startWebhookDelivery(services),
     startTimedEvents(services),
+    startReadyEvents(services),
     startSearchIndexing(services, changed),
   ]
 

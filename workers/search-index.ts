@@ -37,7 +37,7 @@ export type ChangedProjects = Map<string, number>
 export function startSearchIndexing(services: Services, changed: ChangedProjects): () => Promise<void> {
   const { config, database, notifications, log } = services
   const sql = database.background
-  const hasTurn = openTurn(services)
+  const hasTurn = openTurn(services, 'search-documents')
   let [isStopping, busyUntil] = [false, 0]
   const warn = throttle(60_000, (error: unknown) =>
     log.warn({ reason: reasonOf(error) }, 'the search index is not up to date; retrying'),
@@ -90,11 +90,11 @@ export function startSearchIndexing(services: Services, changed: ChangedProjects
 }
 
 /**
- * With Redis, one worker at a time indexes. Without Redis, or if a worker loses its turn, several workers index the same
- * changes: this only costs time.
+ * With Redis, one worker at a time has the turn. Without Redis, or if a worker loses its turn, several workers process the
+ * same changes: this only costs time.
  */
-function openTurn({ redis, config }: Pick<Services, 'redis' | 'config'>) {
-  const [key, own] = [`${config.redisPrefix}:turn:search-documents`, newId()]
+export function openTurn({ redis, config }: Pick<Services, 'redis' | 'config'>, name: string) {
+  const [key, own] = [`${config.redisPrefix}:turn:${name}`, newId()]
   return async (): Promise<boolean> => {
     if (redis.status !== 'ready' || (await redis.set(key, own, 'PX', turnMs, 'NX'))) return true
     return (await redis.get(key)) === own && (await redis.pexpire(key, turnMs)) === 1

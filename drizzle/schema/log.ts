@@ -74,3 +74,9 @@ export const events = pgTable(
     index('events_respaced').on(t.projectId, t.seq).where(sql.raw(isRespacingSql())),
   ],
 )
+
+/** The event up to which the log of a project has been searched for tasks that became ready. */
+export const readyCursors = pgTable('ready_cursors', {
+  projectId: uuid('project_id').primaryKey(),
+  seq: bigint('seq', { mode: 'number' }).notNull(),
+})

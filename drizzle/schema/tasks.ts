@@ -23,6 +23,7 @@ export const optionalColumns = [
   'claimSeq',
   'remindAt',
   'importedAuthor',
+  'attempts',
 ] as const
 
 export const tasks = pgTable(
@@ -58,6 +59,8 @@ export const tasks = pgTable(
     remindAt: instant('remind_at'),
     /** The name of the task's author in the system that it was imported from. */
     importedAuthor: text('imported_author'),
+    /** The number of claims that have expired, or were released as failed. Null for 0. */
+    attempts: integer('attempts'),
     /** A due date before this time causes no event `task.due`. Default: the time of the insert or the migration. */
     dueAfter: instant('due_after').default(sql`now()`),
   },
@@ -87,6 +90,9 @@ export const tasks = pgTable(
     index('tasks_blockers')
       .using('gin', t.blockedByIds)
       .where(sql`blocked_by_ids is not null`),
+    index('tasks_attempts')
+      .on(t.projectId, t.attempts)
+      .where(sql`attempts > 0`),
     // Workers read the next three indexes in pages. Tasks of one project are together if they have the same time.
     index('tasks_claim_end')
       .on(t.claimedUntil, t.projectId, t.id)

@@ -96,16 +96,18 @@ const openPageOf =
 type Fields = Record<string, unknown>
 
 const claim = responseExample(claimSchema)
+const [held, ended] = [{ claim, attempts: 0 } as Fields, { claim: null, attempts: 1 } as Fields]
 
 const changes: Record<string, [before: Fields, after: Fields]> = {
   'project.updated': [{ name: 'Engine' }, { name: 'Analytical Engine' }],
   'member.role_set': [{ role: 'VIEWER' }, { role: 'EDITOR' }],
   'task.updated': [{ status: 'TODO' }, { status: 'DONE' }],
   'task.claimed': [{ claim: null }, { claim }],
-  'task.released': [{ claim }, { claim: null }],
-  'task.claim_expired': [{ claim }, { claim: null }],
+  'task.released': [held, ended],
+  'task.claim_expired': [held, ended],
   'task.reminded': [{ remindAt: '2027-01-31T17:00:00.000Z' }, { remindAt: null }],
   'task.due': [{ updatedAt: '2027-01-15T09:30:00.000Z' }, { updatedAt: '2027-01-31T17:00:00.400Z' }],
+  'task.ready': [{}, {}],
   'subtask.updated': [{ title: 'Sharpen the pencil' }, { title: 'Sharpen both pencils' }],
   'subtask.toggled': [{ completed: false }, { completed: true }],
   'comment.updated': [{ text: 'In brass' }, { text: 'In brass, please' }],
@@ -116,14 +118,15 @@ const creationVerbs = ['created', 'invited', 'moved_in']
 const deletionVerbs = ['deleted', 'removed', 'moved_out']
 
 function eventExamples(): Record<string, { value: object[] }> {
-  const { undoes: _, ...common } = responseExample(eventView.schema) as Fields
+  const { undoes: _, failed, reason, ...common } = responseExample(eventView.schema) as Fields
   return Object.fromEntries(
     model.all.flatMap(({ name, events, view }) => {
       const row = responseExample(view.schema) as Fields
       return Object.keys(events).map((verb) => {
         const type = `${name}.${verb}`
         const [before, after] = sidesOf(type, verb, row)
-        return [type, { value: [{ ...common, type, entity: name, before, after }] }]
+        const outcome = verb === 'released' && { failed, reason }
+        return [type, { value: [{ ...common, ...outcome, type, entity: name, before, after }] }]
       })
     }),
   )

@@ -1,6 +1,12 @@
 import { type TProperties, Type } from '@sinclair/typebox'
 import type { EventStream } from '../../src/commands/query.ts'
-import { childrenMovedIn, type ChangedFields, rowBefore, withDefaults } from '../../src/log/rows.ts'
+import {
+  childrenMovedIn,
+  type ChangedFields,
+  type Outcome,
+  rowBefore,
+  withDefaults,
+} from '../../src/log/rows.ts'
 import type { ChildOfTask, Entity, Rows } from '../../src/model/entities.ts'
 import { isEqual, type StoredEvent } from '../../src/model/events.ts'
 import { definitionOf, personIdOf, rowAfter, titleOf } from '../../src/model/model.ts'
@@ -41,8 +47,12 @@ export function shownEvent(event: ReadEvent): object {
   if (before && after) [before, after] = differences(before, after)
   if (after) after = withExtras(event, after)
   const undone = undoes ?? undefined
-  return { seq, id, type, entity, entityId, taskId, batch, undoes: undone, actor, at, before, after }
+  const all = { seq, id, type, entity, entityId, taskId, batch, undoes: undone, actor, at, before, after }
+  return type === 'task.released' ? { ...all, ...outcomeOf(event) } : all
 }
+
+const outcomeOf = ({ after }: StoredEvent) =>
+  (after as Outcome | null)?.outcome ?? { failed: false, reason: null }
 
 function withExtras(event: ReadEvent, after: object): object {
   if (event.type === 'webhook.updated') return { ...after, changed: (event.after as ChangedFields).changed }
@@ -111,6 +121,12 @@ export const eventView = view<ReadEvent>({
         description: 'If the event is part of an undo: the seq of the event that is undone',
         examples: [41],
       }),
+    ),
+    failed: Type.Optional(
+      Type.Boolean({ description: 'Only in `task.released`: true if the claim was released with `failed`' }),
+    ),
+    reason: Type.Optional(
+      OrNull(Type.String(), 'Only in `task.released`: the reason of the release, or null'),
     ),
     actor: named(
       'Actor',

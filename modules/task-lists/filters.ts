@@ -7,6 +7,7 @@ import { definitionOf } from '../../src/model/model.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { badRequest } from '../../src/responses/errors.ts'
 import { checked, IdOf } from '../../src/schema/input.ts'
+import { isCount } from '../../src/schema/text.ts'
 import { sampleId } from '../../src/schema/response.ts'
 import { isReady } from '../tasks/ready.ts'
 import { taskFields } from '../tasks/schema.ts'
@@ -142,6 +143,16 @@ export const filters: Record<string, Filter<never>> = {
     dependsOnTime: true,
   }),
   ...Object.fromEntries(ofFields),
+  minAttempts: filter<string>({
+    parameter: checked<string>(isCount, {
+      ...{ type: 'integer', minimum: 0, examples: [3] },
+      description: 'A whole number from 0: lists the tasks with at least this many attempts',
+    }),
+    read: (text) => text,
+    // The first condition makes Postgres use the index of the tasks with attempts.
+    indexed: (sql, least) =>
+      Number(least) === 0 ? undefined : sql`t.attempts > 0 and t.attempts >= ${least}::bigint`,
+  }),
   foundIds: filter<string[]>({ indexed: (sql, ids) => sql`t.id = any(${ids}::uuid[])` }),
   labels: ofLabels(
     'all',

@@ -4,7 +4,7 @@ import { command, inProject, ofTask, type RuleContext } from '../../src/commands
 import { newRowId, tooManyRows } from '../../src/commands/decide.ts'
 import { deletion } from '../../src/commands/row-commands.ts'
 import type { Decision } from '../../src/log/rule.ts'
-import { isLive, noClaim } from '../../src/model/claims.ts'
+import { failedClaim, isLive, noClaim } from '../../src/model/claims.ts'
 import { created, type EventDraft, updated, diff } from '../../src/model/events.ts'
 import { isPlainInput } from '../../src/model/model.ts'
 import { editReferences } from '../../src/model/references.ts'
@@ -145,8 +145,10 @@ function withoutUser(state: ProjectState, context: RuleContext, task: TaskRow, u
     changes.push(updated(state, context, 'task.unassigned', task, { ...fields, updatedAt }))
   }
   if (task.claimedBy === userId) {
-    const type = isLive(task, updatedAt) ? 'task.released' : 'task.claim_expired'
-    changes.push(updated(state, context, type, changes[0]?.after ?? task, { ...noClaim, updatedAt }))
+    const [type, ended] = isLive(task, updatedAt)
+      ? (['task.released', noClaim] as const)
+      : (['task.claim_expired', failedClaim(task)] as const)
+    changes.push(updated(state, context, type, changes[0]?.after ?? task, { ...ended, updatedAt }))
   }
   return changes
 }
@@ -194,7 +196,7 @@ function timedEvents(state: ProjectState, context: RuleContext, task: TaskRow): 
   }
   if (task.remindAt && task.remindAt <= now) record('reminded', { remindAt: null })
   if (isDue(task, now)) record('due', { dueAfter: task.dueDate })
-  if (task.claimedBy && !isLive(task, now)) record('claim_expired', noClaim)
+  if (task.claimedBy && !isLive(task, now)) record('claim_expired', failedClaim(task))
   return changes
 }
 

@@ -25,6 +25,7 @@ declare module '../../src/model/entities.ts' {
         | 'claim_expired'
         | 'reminded'
         | 'due'
+        | 'ready'
     }
   }
 }
@@ -36,6 +37,9 @@ export const claimNotUndoable = () => notUndoable('The end of a claim cannot be 
 
 export const timeNotUndoable = () =>
   notUndoable('A recorded reminder or due date cannot be undone: set remindAt or dueDate again')
+
+export const readyNotUndoable = () =>
+  notUndoable('That a task became ready changed nothing, so it cannot be undone')
 
 export const task = entity<'task'>({
   name: 'task',
@@ -65,6 +69,7 @@ export const task = entity<'task'>({
     claim_expired: claimNotUndoable,
     reminded: timeNotUndoable,
     due: timeNotUndoable,
+    ready: readyNotUndoable,
   },
   person: 'claimedBy',
   restored: withoutClaim,

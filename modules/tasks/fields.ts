@@ -7,7 +7,7 @@ import { defaultsOf } from '../../src/model/fields.ts'
 import { badRequest } from '../../src/responses/errors.ts'
 import { timesOf } from './times.ts'
 import { name } from './kinds.ts'
-import { type FieldName, fields, taskFields, type TaskInput, userFields } from './schema.ts'
+import { type FieldName, fields, type TaskChange, taskFields, type TaskInput, userFields } from './schema.ts'
 
 export type Editable = Omit<TaskRow, 'id' | 'projectId' | 'number' | 'createdAt' | 'updatedAt' | 'eventId'>
 
@@ -16,7 +16,7 @@ const defaults: Omit<Editable, 'title'> = defaultsOf(fields)
 type ToStored = (value: never) => unknown
 /** The function that returns the stored form of an input. Null for inputs that are no fields, or that the rule sets. */
 const storedForms = new Map<string, ToStored | null>([
-  ...['id', 'projectId', 'before', 'after', 'place'].map((key): [string, null] => [key, null]),
+  ...'id projectId before after place number attempts'.split(' ').map((key): [string, null] => [key, null]),
   ['title', name.stored!],
   ...taskFields.flatMap(([key, { kind }]): [string, ToStored][] =>
     kind?.stored ? [[key, kind.stored]] : [],
@@ -29,7 +29,7 @@ const storedForms = new Map<string, ToStored | null>([
  * @throws HttpError 400
  */
 export function rowFieldsOf(
-  input: Partial<Omit<TaskInput, 'id' | 'projectId'>>,
+  input: Partial<Omit<TaskInput, 'id' | 'projectId'>> & Pick<TaskChange, 'attempts' | 'number'>,
   state: Pick<CheckedState, 'all'>,
   stored?: TaskRow['fields'],
 ): Partial<Editable> {
@@ -41,6 +41,8 @@ export function rowFieldsOf(
     wanted[key as 'title'] = (toStored && value !== null ? toStored(value as never) : value) as string
   }
   if (input.fields) wanted.fields = changedValues(state, stored, input.fields)
+  // A body with a number is a task that the client has read and sends back.
+  if (input.attempts === 0 && input.number === undefined) wanted.attempts = null
   return wanted
 }
 

@@ -1,5 +1,5 @@
 import type { Snapshot } from '../../src/log/as-of.ts'
-import { rowSources } from '../../src/log/rows-at.ts'
+import { type At, rowSources } from '../../src/log/rows-at.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 
 interface ReadyOptions {
@@ -18,7 +18,7 @@ export const isReady = (sql: Sql, alias: string, { holder, snapshot }: ReadyOpti
 }
 
 interface BlockerOptions {
-  snapshot?: Snapshot
+  snapshot?: At
   /** Tasks that do not count as blockers. */
   except?: string[]
 }

@@ -169,10 +169,23 @@ export const CreateTask = Input({
   ...spot,
 })
 export type TaskInput = Static<typeof CreateTask>
+/** The largest number that its column can store. */
+export const maxAttempts = 2_147_483_647
+
 export const UpdateTask = Input({
   id: IdOf('task'),
   title: Type.Optional(Title),
   projectId: Type.Optional(IdOf('project')),
+  attempts: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: maxAttempts,
+      description:
+        'A whole number: 0 resets the attempts; another number is ignored, and also 0 in a body with `number`',
+      examples: [0],
+    }),
+  ),
+  number: Type.Optional(Type.Unknown({ readOnly: true, description: 'The number in the project' })),
   ...optional,
   ...editsOf(lists),
   ...spot,
@@ -198,6 +211,11 @@ const extras = {
   blockedByIds: idsOf('task', 'The tasks that must be done before this task'),
   ...outputsOf(values),
   claim: OrNull(claimSchema, 'The claim of a worker on the task, or null'),
+  attempts: Type.Integer({
+    minimum: 0,
+    description: 'How many claims have expired, or were released with `failed`',
+    examples: [0],
+  }),
   importedAuthor: OrNull(
     Type.String(),
     'The name of the author in the system that the task was imported from, or null',
@@ -253,6 +271,8 @@ export const taskView = view<TaskRow>({
     ...Object.fromEntries(optionalFields.map((name) => [name, ifSet(name, null)])),
     fields: ifSet('fields', {}, ({ fields }) => shownValues(fields!)),
     claim: ifSet('claimedBy', null, claimOf),
+    // Computed, so that lists of tasks without attempts do not read the column.
+    attempts: ifSet('attempts', 0, ({ attempts }) => attempts!),
     importedAuthor: ifSet('importedAuthor', null),
     position: keyOf,
   },

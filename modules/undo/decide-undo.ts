@@ -166,6 +166,8 @@ type Row = Record<string, unknown>
 /** An undo neither compares nor restores these fields: every change sets them, and a due date is recorded only once. */
 const notInverted = ['eventId', 'updatedAt', 'dueAfter']
 const isInverted = (name: string) => !notInverted.includes(name)
+/** Changes of these fields do not prevent the undo of a creation. */
+const ignoredInNewRow = ['position', 'attempts']
 
 const undoConflict = (event: LoggedEvent, fields: string[], { undo }: UndoState) =>
   new UndoConflict(
@@ -188,7 +190,7 @@ export function invert(by: EventType, event: LoggedEvent, run: UndoState): Event
   const now = row as Row | null
   const fields = before
     ? Object.keys(after).filter((name) => isInverted(name) && !isEqual(after[name], before[name]))
-    : Object.keys({ ...after, ...now }).filter((name) => isInverted(name) && name !== 'position')
+    : Object.keys({ ...after, ...now }).filter((name) => isInverted(name) && !ignoredInNewRow.includes(name))
   const changedLater = fields.filter((name) => !isEqual(now?.[name], expected[name]))
   if (!row || changedLater.length > 0) throw undoConflict(event, row ? changedLater : [], run)
   if (before) {

@@ -16,7 +16,7 @@ import { checked, IdOf, Input } from '../../src/schema/input.ts'
 import { eventView, type ReadEvent } from '../events/schema.ts'
 import { creationNotUndoable } from '../projects/entity.ts'
 import { sampleCycle } from '../tasks/blockers.ts'
-import { claimNotUndoable, moveNotUndoable, timeNotUndoable } from '../tasks/entity.ts'
+import { claimNotUndoable, moveNotUndoable, readyNotUndoable, timeNotUndoable } from '../tasks/entity.ts'
 import { assigneeNotMember, authorizeUndo, decideUndo } from './decide-undo.ts'
 
 function isSeqs(value: unknown): boolean {
@@ -141,6 +141,7 @@ export const undoProject = command('project.undo', {
       moveNotUndoable(),
       claimNotUndoable(),
       timeNotUndoable(),
+      readyNotUndoable(),
     ],
     ...[
       assigneeNotMember(),

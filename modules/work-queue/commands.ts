@@ -1,6 +1,6 @@
 import { command, inProject, ofTask, type RuleContext } from '../../src/commands/command.ts'
 import type { Caller } from '../../src/identity/rights.ts'
-import { isLive, noClaim } from '../../src/model/claims.ts'
+import { failedClaim, isLive, noClaim } from '../../src/model/claims.ts'
 import { updated } from '../../src/model/events.ts'
 import type { AccountKey } from '../../src/reads/people.ts'
 import { factQuery } from '../../src/model/facts.ts'
@@ -8,9 +8,10 @@ import { badRequest, conflict } from '../../src/responses/errors.ts'
 import { requireMatch } from '../../src/responses/if-match.ts'
 import { taskView, priorities } from '../tasks/schema.ts'
 import { hasOnlyIds, readyTasks, type TaskFilter } from './ready-tasks.ts'
-import { ClaimNextBody, ClaimNextTask, ClaimTask, ReleaseTask } from './schema.ts'
+import { ClaimNextBody, ClaimNextTask, ClaimTask, ReleaseTask, ReleaseTaskBody } from './schema.ts'
 import type { TaskRow } from '../../drizzle/rows.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
+import type { Outcome } from '../../src/log/rows.ts'
 import type { Decision } from '../../src/log/rule.ts'
 import { keyOf } from '../order/keys.ts'
 
@@ -39,7 +40,7 @@ function firstReady(state: ProjectState, now: string, filter: TaskFilter): TaskR
   return first
 }
 
-function isFree(state: ProjectState, task: TaskRow, now: string): boolean {
+export function isFree(state: ProjectState, task: TaskRow, now: string): boolean {
   const { projectId, status, blockedByIds } = task
   if (projectId !== state.projectId || status === 'DONE' || isLive(task, now)) return false
   const isOpen = (blocker?: TaskRow) => blocker?.projectId === projectId && blocker.status !== 'DONE'
@@ -49,7 +50,11 @@ function isFree(state: ProjectState, task: TaskRow, now: string): boolean {
 const knowsBlockers = (state: ProjectState, { blockedByIds }: TaskRow): boolean =>
   !blockedByIds?.some((id) => !state.isLoaded('task', id))
 
-function fits(task: TaskRow, { labels, anyLabel, priority, assigneeId }: TaskFilter): boolean {
+/** @param task a free task: if it has a claim, the claim has expired */
+function fits(task: TaskRow, filter: TaskFilter): boolean {
+  const { labels, anyLabel, priority, assigneeId, maxAttempts } = filter
+  const { attempts } = task.claimedBy ? failedClaim(task) : task
+  if (maxAttempts && (attempts ?? 0) >= maxAttempts) return false
   const has = (id: string) => task.labelIds?.includes(id) === true
   if ((priority && task.priority !== priority) || (assigneeId && task.assigneeId !== assigneeId)) return false
   return (!labels || labels.every(has)) && (!anyLabel?.length || anyLabel.some(has))
@@ -92,7 +97,7 @@ export function claim(
   // The event `task.claimed` gets the command's id, because the response shows the row of this event.
   const ids = { newEventId: () => context.newId() }
   const expired = task.claimedBy
-    ? [updated(state, ids, 'task.claim_expired', task, { ...noClaim, updatedAt })]
+    ? [updated(state, ids, 'task.claim_expired', task, { ...failedClaim(task), updatedAt })]
     : []
   const claimSeq = state.version + expired.length + 1
   const fields = { claimedBy: caller.userId, claimedUntil, claimSeq, updatedAt }
@@ -122,17 +127,22 @@ export const claimTask = command('task.claim', {
 })
 
 export const releaseTask = command('task.release', {
-  about: 'Ends the claim of the caller. Without a claim, nothing changes.',
+  about:
+    'Ends the claim of the caller. Without a claim, nothing changes. The event `task.released` contains `failed` and `reason`.',
   input: ReleaseTask,
+  body: ReleaseTaskBody,
   target: ofTask(),
   role: 'EDITOR',
-  decide(state, context, { id }) {
+  decide(state, context, { id, failed = false, reason }) {
     const task = state.requireRow('task', id)
     requireMatch(context, task)
     requireHolder(state, context, task)
     if (!isLive(task, context.now)) return { changes: [], answer: task }
-    const change = updated(state, context, 'task.released', task, { ...noClaim, updatedAt: context.now })
-    return { changes: [change], answer: change.after }
+    const fields = failed ? failedClaim(task) : noClaim
+    const change = updated(state, context, 'task.released', task, { ...fields, updatedAt: context.now })
+    const outcome = { failed, reason: reason?.trim() || null }
+    const after: TaskRow & Outcome = { ...change.after, outcome }
+    return { changes: [{ ...change, after }], answer: change.after }
   },
   view: taskView,
   errors: [sampleConflict()],

@@ -11,6 +11,7 @@ export interface TaskFilter {
   anyLabel?: string[]
   priority?: string
   assigneeId?: string
+  maxAttempts?: number
 }
 
 interface WantedTasks extends TaskFilter {
@@ -21,8 +22,8 @@ const moreTasks = 16
 /** A group that makes more than this many ready tasks unready finds no further task. */
 const maxMoreTasks = 4_096
 
-const filterKey = ({ labels = [], anyLabel = [], priority, assigneeId }: TaskFilter): string =>
-  [labels, anyLabel, priority, assigneeId].join(' ')
+const filterKey = ({ labels = [], anyLabel = [], priority, assigneeId, maxAttempts }: TaskFilter): string =>
+  [labels, anyLabel, priority, assigneeId, maxAttempts].join(' ')
 
 /** False for malformed ids, and for names of rows that the batch creates: no stored task fits them. */
 export const hasOnlyIds = ({ labels = [], anyLabel = [], assigneeId }: TaskFilter): boolean =>
@@ -68,15 +69,16 @@ export const readyTasks: FactKind<ReadyTasks, WantedTasks> = {
     const groups = [...Map.groupBy(wanted.filter(hasOnlyIds), filterKey).values()]
     if (groups.length === 0) return []
     const filters = groups.map((group) => {
-      const [{ assigneeId, ...filter } = {}] = group
+      const [{ assigneeId, maxAttempts, ...filter } = {}] = group
       const [labels, any_label] = [filter.labels, filter.anyLabel].map((ids) => (ids?.length ? ids : null))
       const most = group.length + Math.max(...group.map(({ more = moreTasks }) => more))
-      return { labels, any_label, priority: filter.priority, assignee_id: assigneeId, most }
+      const { priority } = filter
+      return { labels, any_label, priority, assignee_id: assigneeId, max_attempts: maxAttempts, most }
     })
     const rows = await sql<{ n: number; id: string }[]>`
       select q.n::int4 as n, t.id from rows from (jsonb_to_recordset(${JSON.stringify(filters)}::text::jsonb)
-        as (labels uuid[], any_label uuid[], priority text, assignee_id uuid, most int4)) with ordinality
-        as q(labels, any_label, priority, assignee_id, most, n)
+        as (labels uuid[], any_label uuid[], priority text, assignee_id uuid, max_attempts int4, most int4)) with ordinality
+        as q(labels, any_label, priority, assignee_id, max_attempts, most, n)
       cross join lateral (${firstReady(sql, fact.projectId, taskIds)}) t order by q.n, t.rank, t.key`
     const byGroup = Map.groupBy(rows, ({ n }) => n - 1)
     for (const [n, [filter]] of groups.entries())
@@ -119,6 +121,9 @@ function firstReady(sql: Sql, projectId: string, taskIds: string[]): SqlPart {
   return sql`${ready} union all ${branch(rank, mayBeReady, sql`${rank}, ${key}`)}`
 }
 
+/** A claim that has expired counts as an attempt before its end is recorded. */
 const fits = (sql: Sql): SqlPart => sql`
+  (q.max_attempts is null
+    or coalesce(t.attempts, 0) + coalesce((t.claimed_until <= now())::int4, 0) < q.max_attempts) and
   (q.assignee_id is null or t.assignee_id = q.assignee_id) and (q.labels is null or t.label_ids @> q.labels)
   and (q.any_label is null or t.label_ids && q.any_label)`

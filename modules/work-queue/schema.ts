@@ -1,7 +1,8 @@
 import { Type } from '@sinclair/typebox'
-import { IdOf, IdsOf, Input } from '../../src/schema/input.ts'
+import { Body, IdOf, IdsOf, Input } from '../../src/schema/input.ts'
 import { named } from '../../src/schema/response.ts'
-import { maxIds, Priority } from '../tasks/schema.ts'
+import { Text } from '../../src/schema/text.ts'
+import { maxAttempts, maxIds, Priority, taskView } from '../tasks/schema.ts'
 
 const LeaseSeconds = Type.Integer({
   minimum: 10,
@@ -22,6 +23,15 @@ const filter = {
   anyLabel: labelIds('the task has at least one'),
   priority: Type.Optional(Priority),
   assigneeId: Type.Optional(IdOf('user')),
+  maxAttempts: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: maxAttempts,
+      format: 'int64',
+      description: `A whole number from 1 to ${maxAttempts}: skips the tasks that have had this many attempts`,
+      examples: [3],
+    }),
+  ),
 }
 export const ClaimNextTask = Input({ projectId: IdOf('project'), leaseSeconds: LeaseSeconds, ...filter })
 
@@ -44,4 +54,18 @@ export const ClaimNextBody = named(
   }),
 )
 
-export const ReleaseTask = Input({ id: IdOf('task') })
+/** `eventIds` has one id for each task: the event after which the task had no open blocker. */
+export const RecordReady = Input({
+  projectId: IdOf('project'),
+  ids: Type.Array(IdOf('task')),
+  eventIds: Type.Array(IdOf('event')),
+})
+
+const outcome = {
+  failed: Type.Optional(
+    Type.Boolean({ description: 'True or false: true counts the claim in `attempts` of the task' }),
+  ),
+  reason: Type.Optional(Text(0, 2_000, 'The mould has a crack')),
+}
+export const ReleaseTask = Input({ id: IdOf('task'), ...outcome })
+export const ReleaseTaskBody = named('ReleaseTask', { ...Body(outcome, taskView.schema), default: {} })

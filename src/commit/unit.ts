@@ -34,7 +34,7 @@ export interface CommitUnit {
 export const rowWrites = ['insert', 'insert_plain', 'upsert', 'update', 'delete'] as const
 export type RowWrite = (typeof rowWrites)[number]
 
-/** Only a row's last event in the unit writes the row: `write` is null for earlier events. */
+/** Only a row's last event in the unit writes the row: `write` is null for earlier events, and for `task.ready`. */
 export type CommitEvent = StoredEvent & { unit: number; write: RowWrite | null }
 
 interface UnloggedValues {
@@ -79,10 +79,11 @@ function setWrites(events: CommitEvent[]): void {
   const first = new Map<string, CommitEvent>()
   const last = new Map<string, CommitEvent>()
   for (const event of events) {
+    event.write = null
+    if (event.type === 'task.ready') continue
     const row = rowOf(event)
     if (!first.has(row)) first.set(row, event)
     last.set(row, event)
-    event.write = null
   }
   for (const [row, event] of last) event.write = writeOf(first.get(row)!, event)
 }
@@ -90,7 +91,8 @@ function setWrites(events: CommitEvent[]): void {
 /** Clients can choose ids, so rows of two entities may have the same id. */
 const rowOf = ({ entity, entityId }: StoredEvent): string => entity + entityId
 
-function writeOf({ before, entity, undoes }: StoredEvent, { after }: StoredEvent): RowWrite | null {
+function writeOf({ before, entity, undoes }: StoredEvent, { after, type }: StoredEvent): RowWrite | null {
+  if (type === 'task.ready') return null
   // A worker removes the children of a deleted task later. So the row of a restored child may still exist.
   const mayExist = !before && undoes != null && definitionOf(entity).parent === 'task'
   if (after)

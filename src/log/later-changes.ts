@@ -172,7 +172,7 @@ async function conflictingSeqs(sql: Sql, { event, fields, undone }: UndoConflict
     select seq::float8 as seq from (
       select * from events where ${later} order by ${taskId ? sql`id` : sql`seq`} limit ${maxSearchedEvents}) e
     where project_id = ${projectId} and not seq = any(${undone}::bigint[])
-      and not (${sql.unsafe(isRespacingSql())}) and (
+      and not (${sql.unsafe(isRespacingSql())}) and type <> 'task.ready' and (
       entity_id = ${entityId} and (before is null or after is null or ${whole} or before ?| ${fields}::text[])
       or entity_id = ${taskId} and after is null or task_id = ${entityId} and ${whole}
       or entity = 'member' and after ->> 'userId' = ${userId} and ${whole})

@@ -7,8 +7,11 @@ import { type Column, columnsOf, columnList } from '../postgres/columns.ts'
 import type { Sql, SqlPart } from '../postgres/database.ts'
 import type { Snapshot } from './as-of.ts'
 
+/** The version may be SQL, such as a column of the query. */
+export type At = Pick<Snapshot, 'projectId'> & { version: number | SqlPart }
+
 /** SQL for the id of the first event after a snapshot. Rows that changed later have this event id or a higher one. */
-export const firstLaterEventId = (sql: Sql, { projectId, version }: Snapshot) => sql`
+export const firstLaterEventId = (sql: Sql, { projectId, version }: At) => sql`
   coalesce((select id from events where project_id = ${projectId} and seq > ${version}::bigint
     order by seq limit 1), ${maxId}::uuid)`
 
@@ -20,12 +23,7 @@ export const eventsOfTask = (sql: Sql, taskId: string | SqlPart, range: SqlPart)
   sql`(select * from events where task_id = ${taskId} and ${range} offset 0)`
 
 /** With a snapshot, the sources are the unchanged rows, and the earlier states of rows that changed later. */
-export function rowSources(
-  sql: Sql,
-  entity: Entity,
-  snapshot?: Snapshot,
-  taskId?: string | SqlPart,
-): SqlPart[] {
+export function rowSources(sql: Sql, entity: Entity, snapshot?: At, taskId?: string | SqlPart): SqlPart[] {
   const { table } = definitionOf(entity)
   const rows = `select ${columnsOf(table).map(({ name }) => name)} from ${getTableName(table)}`
   if (!snapshot) return [sql.unsafe(`(${rows})`)]
@@ -39,7 +37,7 @@ export function rowSources(
     // `before` of a row's first event after the snapshot contains its state at the snapshot; it is null for a row
     // created later. With a plain join, the planner might read all events of the project.
     sql`(select ${fields} from (select distinct on (entity_id) project_id, seq from ${laterEvents} e
-        where project_id = ${projectId} and entity = ${entity} order by entity_id, id) f
+        where project_id = ${projectId} and entity = ${entity} and type <> 'task.ready' order by entity_id, id) f
       cross join lateral (select before, after from events
         where project_id = f.project_id and seq = f.seq limit 1) e
       cross join lateral jsonb_to_record(coalesce(e.after, '{}') || e.before) as r(${record})

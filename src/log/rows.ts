@@ -24,6 +24,8 @@ export function taskIdOf(event: Omit<EventDraft, 'id' | 'projectId'>): string | 
 }
 
 export type ChangedFields = { changed?: string[] }
+/** In `after` of `task.released`. */
+export type Outcome = { outcome?: { failed: boolean; reason: string | null } }
 
 const defaults = new Map<Entity, Record<string, unknown>>()
 

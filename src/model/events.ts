@@ -81,6 +81,20 @@ function previousValues<R extends { eventId: string }>(row: R, fields: Partial<R
   return had
 }
 
+/**
+ * Returns an event that changes no row: `before` is empty, and `after` is the row with the id of its last change. Only
+ * for `task.ready`, which the commit, snapshots and undos leave out.
+ */
+export function observed<T extends EventType & 'task.ready'>(
+  { projectId }: Place,
+  ids: Ids,
+  type: T,
+  row: Rows[EntityOf<T>],
+): EventDraft<EntityOf<T>> {
+  const entity = entityOf(type)
+  return { id: ids.newEventId(), projectId, type, entity, entityId: row.id, before: {}, after: row }
+}
+
 export function deleted<T extends EventType>(
   { projectId }: Place,
   ids: Ids,

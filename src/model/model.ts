@@ -95,10 +95,12 @@ export const titleOf = (entity: Entity): string =>
 
 /** Returns the row as it is after an event, or null after a deletion. Other data in `after` is left out. */
 export function rowAfter<E extends Entity>({ type, after }: Pick<EventDraft<E>, 'type' | 'after'>) {
-  if (!after || (type !== 'task.moved_in' && type !== 'webhook.updated')) return after
+  if (!after || (type !== 'task.moved_in' && type !== 'task.released' && type !== 'webhook.updated'))
+    return after
   const row = { ...after } as Record<string, unknown>
   for (const { plural } of model().ofTask) delete row[plural]
   delete row.changed
+  delete row.outcome
   return row as unknown as Rows[E]
 }
 

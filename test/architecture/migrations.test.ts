@@ -23,7 +23,7 @@ function statementsOf(text: string): string[] {
 }
 
 function harm(statement: string, created: string[]): string | undefined {
-  const [, table = ''] = / (?:ON|TABLE) "(\w+)"/i.exec(statement) ?? []
+  const [, table = ''] = / (?:ON|TABLE|INTO) "(\w+)"/i.exec(statement) ?? []
   if (removals.includes(statement) || /^CREATE TABLE /i.test(statement)) return undefined
   if (/^CREATE (UNIQUE )?INDEX /i.test(statement)) {
     const isConcurrent = /^CREATE (UNIQUE )?INDEX CONCURRENTLY /i.test(statement)
@@ -82,6 +82,7 @@ test('the check reports statements that would break the previous release', () =>
     'DO $$ BEGIN CREATE INDEX "a" ON "tasks" USING gin ("title"); END $$;',
     'DO $$ BEGIN DROP EXTENSION pg_trgm; END $$;',
     'UPDATE "tasks" SET title = upper(title);',
+    'INSERT INTO "tasks" SELECT * FROM "tasks";',
   ])
     expect([bad, harm(bad, [])]).toEqual([bad, expect.any(String)])
 })

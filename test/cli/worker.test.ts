@@ -46,9 +46,20 @@ test('--exec runs a command with the task in its environment, then the task is D
 test('after a failed command, docket releases the task and exits with the code of the command', async () => {
   await add('bad')
   expect((await claimNext('--exec', 'exit 7')).code).toBe(7)
-  expect(await taskOf('bad')).toMatchObject({ status: 'TODO', claim: null })
+  expect(await taskOf('bad')).toMatchObject({ status: 'TODO', claim: null, attempts: 1 })
   expect((await claimNext('--exec', 'true', '--keep-status')).code).toBe(0)
-  expect(await taskOf('bad')).toMatchObject({ status: 'TODO', claim: null })
+  expect(await taskOf('bad')).toMatchObject({ status: 'TODO', claim: null, attempts: 1 })
+  const [event] = await docket.events
+    .list({ projectId: id, types: 'task.released' })
+    .all()
+    .then((all) => all.slice(-2))
+  expect(event).toMatchObject({ failed: true, reason: 'The command exited with 7' })
+  expect((await claimNext('--max-attempts', '1')).code).toBe(3)
+  expect(
+    (await json(['tasks', '--min-attempts', '1'], inEngine)).map(({ title }: { title: string }) => title),
+  ).toEqual(['Task bad'])
+  expect(await json(['edit', (await taskOf('bad')).id, '--reset-attempts'])).toMatchObject({ attempts: 0 })
+  expect((await claimNext('--max-attempts', '0')).code).toBe(2)
   await json(['done', (await taskOf('bad')).id])
 })
 
@@ -61,7 +72,7 @@ test('a signal ends all processes of the command, and docket releases the task',
   while (!(await Bun.file(file).exists())) await Bun.sleep(10)
   for (const send of signals) send('SIGTERM')
   expect((await running).code).toBe(143)
-  expect(await taskOf('signal')).toMatchObject({ status: 'TODO', claim: null })
+  expect(await taskOf('signal')).toMatchObject({ status: 'TODO', claim: null, attempts: 0 })
   expect(signals.size).toBe(0)
   await json(['done', (await taskOf('signal')).id])
 })

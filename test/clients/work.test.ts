@@ -83,6 +83,34 @@ test('a failing handler releases the task, and the worker continues', async () =
   ])
 })
 
+test('a failing handler counts an attempt with the error as reason, and `maxAttempts` skips the task', async () => {
+  const { id, project, list } = await newQueue(2)
+  const stop = new AbortController()
+  const reason = `No ink${'!'.repeat(3_000)}\0\ud800`
+  const seen: string[] = []
+  await project.work(
+    ({ title }) => {
+      seen.push(title)
+      if (title === 'T1') throw new Error(reason)
+      setTimeout(() => stop.abort())
+    },
+    { signal: stop.signal, maxAttempts: 2, onError: () => {} },
+  )
+  expect(seen).toEqual(['T1', 'T1', 'T2'])
+  expect(await list()).toMatchObject([
+    { status: 'TODO', attempts: 2 },
+    { status: 'DONE', attempts: 0 },
+  ])
+  expect(await docket.tasks.list({ projectId: id, minAttempts: 2 }).all()).toHaveLength(1)
+  const events = await docket.events.list({ projectId: id, types: 'task.released' }).all()
+  expect(events).toMatchObject(upTo(2).map(() => ({ failed: true, reason: reason.slice(0, 2_000) })))
+  const dead = (await list())[0]!
+  await docket.tasks.update(dead.id, { attempts: 0 })
+  const claimed = (await project.claimNext({ maxAttempts: 1 }))!
+  await docket.tasks.release(claimed.id, { failed: true, ifClaim: claimed })
+  expect((await docket.tasks.get(dead.id)).attempts).toBe(1)
+})
+
 test('a worker that stops aborts its handlers, waits for them and releases their tasks', async () => {
   const { project, list } = await newQueue(3)
   const stop = new AbortController()
@@ -98,8 +126,8 @@ test('a worker that stops aborts its handlers, waits for them and releases their
     { concurrency: 2, signal: stop.signal, onError: () => expect.unreachable() },
   )
   expect(ended).toBe(2)
-  expect((await list()).map(({ status, claim }) => [status, claim])).toEqual(
-    upTo(3).map(() => ['TODO', null]),
+  expect((await list()).map(({ status, claim, attempts }) => [status, claim, attempts])).toEqual(
+    upTo(3).map(() => ['TODO', null, 0]),
   )
 })
 

@@ -6,7 +6,7 @@ import type { Evidence, LogEvent, StoredResponse } from './evidence.ts'
 import { eventTypes, mismatch, viewOf, withoutPeople } from './expected-events.ts'
 import { label, type Operation, outcomeOf } from './history.ts'
 
-const ofWorker = /^task\.(unassigned|released|reminded|due|claim_expired)$/
+const ofWorker = /^task\.(unassigned|released|reminded|due|ready|claim_expired)$/
 
 export interface Attribution {
   errors: string[]

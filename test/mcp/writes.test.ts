@@ -150,6 +150,14 @@ test('two agents claim different tasks; an agent waits for a task, extends its c
   const waiting = asBea.call<Claimed>('claim_next', { project: id, leaseSeconds: 60, wait: 25 })
   expect((await call('extend_or_release', { id: task.id })).body).toEqual({ id: task.id, claim: null })
   expect((await waiting).body.task.id).toBe(task.id)
+  const failure = { id: task.id, failed: true, reason: 'No brass' }
+  expect((await asBea.call('extend_or_release', failure)).body).toEqual({ id: task.id, claim: null })
+  const found = await call<{ tasks: { id: string }[] }>('find', { project: id, minAttempts: 1 })
+  expect(found.body.tasks.map((one) => one.id)).toEqual([task.id])
+  const next = await call('claim_next', { project: id, leaseSeconds: 60, maxAttempts: 1 })
+  expect(next.body).toMatchObject({ task: null })
+  const changes = await call<{ events: object[] }>('history', { id: task.id })
+  expect(JSON.stringify(changes.body)).toContain('"failed":true,"reason":"No brass"')
 })
 
 test('answers with a task that has long texts have at most 20,000 characters', async () => {

@@ -20,7 +20,7 @@ import { forgetAll } from './states.ts'
 
 /** The compiler checks that the list has all event types that callers can cause, except those of integrations. */
 type Integration = 'webhook' | 'service_account' | 'token'
-type OfWorkers = `task.${'unassigned' | 'claim_expired' | 'reminded' | 'due'}`
+type OfWorkers = `task.${'unassigned' | 'claim_expired' | 'reminded' | 'due' | 'ready'}`
 const everyEventType: Record<Exclude<EventType, OfWorkers | `${Integration}.${string}`>, true> = {
   ...{ 'project.created': true, 'project.updated': true, 'project.deleted': true },
   ...{ 'member.invited': true, 'member.role_set': true, 'member.removed': true },

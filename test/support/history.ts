@@ -46,7 +46,8 @@ export function faultsIn({ events, rows, streams }: StoredLog, isComplete = fals
   })
   const byProject = Map.groupBy(rowEvents, ({ projectId }) => projectId)
   const moved = new Map(events.flatMap(movedRows).map((state) => [state.id, state]))
-  const byEntity = [...Map.groupBy(rowEvents, ({ entityId }) => entityId).values()]
+  const changing = rowEvents.filter(({ type }) => type !== 'task.ready')
+  const byEntity = [...Map.groupBy(changing, ({ entityId }) => entityId).values()]
   const checked = byEntity.map((own) => checkEntity(own, moved, isComplete))
   const lastRows = checked.flatMap(({ last }) => (last ? [[keyOf(last), last.after!] as const] : []))
   return [

@@ -44,7 +44,7 @@ export interface Operation {
   /** The scope that an API token needs; undefined if only sign-in tokens may call the operation. */
   'x-scope'?: string
   parameters: Parameter[]
-  requestBody?: Content
+  requestBody?: Content & { required?: boolean }
   operationId: string
   description: string
   responses: Record<string, Content & { description: string; headers?: Record<string, unknown> }>

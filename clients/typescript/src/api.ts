@@ -149,10 +149,12 @@ export interface components {
       priority?: components['schemas']['TaskPriority']
       /** @description The id of a user */
       assigneeId?: string
+      /** @description A whole number from 1 to 2147483647: skips the tasks that have had this many attempts */
+      maxAttempts?: number
       /** @description A whole number of seconds from 1 to 25: how long the request waits until a task is ready */
       wait?: number
     }
-    /** @description Read-only fields are ignored: id, projectId, number, title, description, status, priority, dueDate, assigneeId, externalId, remindAt, createdAt, updatedAt, position, labelIds, blockedByIds, fields, claim, importedAuthor */
+    /** @description Read-only fields are ignored: id, projectId, number, title, description, status, priority, dueDate, assigneeId, externalId, remindAt, createdAt, updatedAt, position, labelIds, blockedByIds, fields, claim, attempts, importedAuthor */
     ClaimTask: {
       /** @description A whole number of seconds from 10 to 86400: how long the claim lasts, unless its holder extends it */
       leaseSeconds: number
@@ -192,6 +194,8 @@ export interface components {
       readonly fields?: unknown
       /** @description The claim of a worker on the task, or null */
       readonly claim?: unknown
+      /** @description How many claims have expired, or were released with `failed` */
+      readonly attempts?: unknown
       /** @description The name of the author in the system that the task was imported from, or null */
       readonly importedAuthor?: unknown
     }
@@ -435,7 +439,7 @@ export interface components {
       /** @description When the subtask was created */
       readonly createdAt?: unknown
     }
-    /** @description Read-only fields are ignored: number, createdAt, updatedAt, position, claim, importedAuthor */
+    /** @description Read-only fields are ignored: number, createdAt, updatedAt, position, claim, attempts, importedAuthor */
     CreateTask: {
       /** @description A new UUIDv7 chosen by the client; without it the service generates one */
       id?: string
@@ -478,6 +482,8 @@ export interface components {
       readonly position?: unknown
       /** @description The claim of a worker on the task, or null */
       readonly claim?: unknown
+      /** @description How many claims have expired, or were released with `failed` */
+      readonly attempts?: unknown
       /** @description The name of the author in the system that the task was imported from, or null */
       readonly importedAuthor?: unknown
     }
@@ -528,6 +534,8 @@ export interface components {
         blocks?: string
         /** @description The id of a user, "me" or "none": lists the tasks that this user has claimed, or that nobody has claimed now */
         claimedBy?: string
+        /** @description A whole number from 0 to undefined as a text */
+        minAttempts?: string
         /** @description Ids of labels, separated by commas, at most 50: lists the tasks with all of these labels */
         labels?: string
         /** @description Ids of labels, separated by commas, at most 50: lists the tasks with at least one of these labels */
@@ -643,6 +651,10 @@ export interface components {
       batch: number | null
       /** @description If the event is part of an undo: the seq of the event that is undone */
       undoes?: number
+      /** @description Only in `task.released`: true if the claim was released with `failed` */
+      failed?: boolean
+      /** @description Only in `task.released`: the reason of the release, or null */
+      reason?: string | null
       actor: components['schemas']['Actor']
       /** @description When the change was committed */
       at: string
@@ -678,7 +690,7 @@ export interface components {
     /** @description Server-sent events: `id` is the seq, `event` is the type, and `data` is an Event. Before the service closes the stream, it sends an event of type `end`, whose `data` is an Error with the reason. While there are no events, the service sends comments to keep the connection open. */
     EventStream: string
     /**
-     * @description One of project.created, project.updated, project.deleted, member.invited, member.role_set, member.removed, task.created, task.updated, task.deleted, task.moved_in, task.moved_out, task.unassigned, task.claimed, task.released, task.claim_expired, task.reminded, task.due, subtask.created, subtask.updated, subtask.toggled, subtask.deleted, comment.created, comment.updated, comment.deleted, label.created, label.updated, label.deleted, field.created, field.updated, field.deleted, view.created, view.updated, view.deleted, webhook.created, webhook.updated, webhook.deleted, service_account.created, service_account.deleted, token.created, token.deleted
+     * @description One of project.created, project.updated, project.deleted, member.invited, member.role_set, member.removed, task.created, task.updated, task.deleted, task.moved_in, task.moved_out, task.unassigned, task.claimed, task.released, task.claim_expired, task.reminded, task.due, task.ready, subtask.created, subtask.updated, subtask.toggled, subtask.deleted, comment.created, comment.updated, comment.deleted, label.created, label.updated, label.deleted, field.created, field.updated, field.deleted, view.created, view.updated, view.deleted, webhook.created, webhook.updated, webhook.deleted, service_account.created, service_account.deleted, token.created, token.deleted
      * @enum {string}
      */
     EventType:
@@ -699,6 +711,7 @@ export interface components {
       | 'task.claim_expired'
       | 'task.reminded'
       | 'task.due'
+      | 'task.ready'
       | 'subtask.created'
       | 'subtask.updated'
       | 'subtask.toggled'
@@ -1334,6 +1347,10 @@ export interface components {
       batch: number | null
       /** @description If the event is part of an undo: the seq of the event that is undone */
       undoes?: number
+      /** @description Only in `task.released`: true if the claim was released with `failed` */
+      failed?: boolean
+      /** @description Only in `task.released`: the reason of the release, or null */
+      reason?: string | null
       actor: components['schemas']['Actor']
       /** @description When the change was committed */
       at: string
@@ -1439,6 +1456,56 @@ export interface components {
       readonly id?: unknown
       /** @description Whether the user has verified the address through a mail */
       readonly emailVerified?: unknown
+    }
+    /**
+     * @description Read-only fields are ignored: id, projectId, number, title, description, status, priority, dueDate, assigneeId, externalId, remindAt, createdAt, updatedAt, position, labelIds, blockedByIds, fields, claim, attempts, importedAuthor
+     * @default {}
+     */
+    ReleaseTask: {
+      /** @description True or false: true counts the claim in `attempts` of the task */
+      failed?: boolean
+      /** @description A text of 0 to 2000 characters */
+      reason?: string
+      /** @description The task */
+      readonly id?: unknown
+      /** @description The project that contains the task */
+      readonly projectId?: unknown
+      /** @description The number in the project: 1, 2, 3 … */
+      readonly number?: unknown
+      /** @description The title of the task */
+      readonly title?: unknown
+      /** @description A description, or null */
+      readonly description?: unknown
+      /** @description One of TODO, IN_PROGRESS, DONE */
+      readonly status?: unknown
+      /** @description One of LOW, MEDIUM, HIGH */
+      readonly priority?: unknown
+      /** @description When the task is due, or null */
+      readonly dueDate?: unknown
+      /** @description The user to whom the task is assigned, or null */
+      readonly assigneeId?: unknown
+      /** @description The id of the task in another system, or null */
+      readonly externalId?: unknown
+      /** @description When the event `task.reminded` is recorded, or null */
+      readonly remindAt?: unknown
+      /** @description When the task was created */
+      readonly createdAt?: unknown
+      /** @description When the task was last changed */
+      readonly updatedAt?: unknown
+      /** @description The place in the project: compared byte by byte, these texts give the order of `sort=position` */
+      readonly position?: unknown
+      /** @description The labels of the task, in the order of the client */
+      readonly labelIds?: unknown
+      /** @description The tasks that must be done before this task */
+      readonly blockedByIds?: unknown
+      /** @description Values by the keys of the project's fields */
+      readonly fields?: unknown
+      /** @description The claim of a worker on the task, or null */
+      readonly claim?: unknown
+      /** @description How many claims have expired, or were released with `failed` */
+      readonly attempts?: unknown
+      /** @description The name of the author in the system that the task was imported from, or null */
+      readonly importedAuthor?: unknown
     }
     /** @description Read-only fields are ignored: id, projectId, url, types, maxEvents, enabled, disabledReason, cursor, failures, nextAttemptAt, createdBy, createdAt */
     ReplayWebhook: {
@@ -1748,10 +1815,12 @@ export interface components {
       }
       /** @description The claim of a worker on the task, or null */
       claim: components['schemas']['Claim'] | null
+      /** @description How many claims have expired, or were released with `failed` */
+      attempts: number
       /** @description The name of the author in the system that the task was imported from, or null */
       importedAuthor: string | null
     }
-    /** @description Read-only fields are ignored: id, number, title, description, status, dueDate, externalId, remindAt, createdAt, updatedAt, position, labelIds, blockedByIds, fields, claim, importedAuthor */
+    /** @description Read-only fields are ignored: id, number, title, description, status, dueDate, externalId, remindAt, createdAt, updatedAt, position, labelIds, blockedByIds, fields, claim, attempts, importedAuthor */
     TaskClaimNextOperation: {
       /**
        * @description task.claim_next (enum property replaced by openapi-typescript)
@@ -1771,6 +1840,8 @@ export interface components {
       priority?: components['schemas']['TaskPriority']
       /** @description The id of a user, or the `#name` of an earlier operation */
       assigneeId?: string
+      /** @description A whole number from 1 to 2147483647: skips the tasks that have had this many attempts */
+      maxAttempts?: number
       /** @description The task */
       readonly id?: unknown
       /** @description The number in the project: 1, 2, 3 … */
@@ -1801,10 +1872,12 @@ export interface components {
       readonly fields?: unknown
       /** @description The claim of a worker on the task, or null */
       readonly claim?: unknown
+      /** @description How many claims have expired, or were released with `failed` */
+      readonly attempts?: unknown
       /** @description The name of the author in the system that the task was imported from, or null */
       readonly importedAuthor?: unknown
     }
-    /** @description Read-only fields are ignored: projectId, number, title, description, status, priority, dueDate, assigneeId, externalId, remindAt, createdAt, updatedAt, position, labelIds, blockedByIds, fields, claim, importedAuthor */
+    /** @description Read-only fields are ignored: projectId, number, title, description, status, priority, dueDate, assigneeId, externalId, remindAt, createdAt, updatedAt, position, labelIds, blockedByIds, fields, claim, attempts, importedAuthor */
     TaskClaimOperation: {
       /**
        * @description task.claim (enum property replaced by openapi-typescript)
@@ -1853,6 +1926,8 @@ export interface components {
         }
         /** @description The claim of a worker on the task, or null */
         claim?: components['schemas']['Claim'] | null
+        /** @description How many claims have expired, or were released with `failed` */
+        attempts?: number
         /** @description The name of the author in the system that the task was imported from, or null */
         importedAuthor?: string | null
       }
@@ -1894,10 +1969,12 @@ export interface components {
       readonly fields?: unknown
       /** @description The claim of a worker on the task, or null */
       readonly claim?: unknown
+      /** @description How many claims have expired, or were released with `failed` */
+      readonly attempts?: unknown
       /** @description The name of the author in the system that the task was imported from, or null */
       readonly importedAuthor?: unknown
     }
-    /** @description Read-only fields are ignored: number, createdAt, updatedAt, position, claim, importedAuthor */
+    /** @description Read-only fields are ignored: number, createdAt, updatedAt, position, claim, attempts, importedAuthor */
     TaskCreateOperation: {
       /**
        * @description task.create (enum property replaced by openapi-typescript)
@@ -1947,6 +2024,8 @@ export interface components {
       readonly position?: unknown
       /** @description The claim of a worker on the task, or null */
       readonly claim?: unknown
+      /** @description How many claims have expired, or were released with `failed` */
+      readonly attempts?: unknown
       /** @description The name of the author in the system that the task was imported from, or null */
       readonly importedAuthor?: unknown
     }
@@ -1998,6 +2077,8 @@ export interface components {
         }
         /** @description The claim of a worker on the task, or null */
         claim?: components['schemas']['Claim'] | null
+        /** @description How many claims have expired, or were released with `failed` */
+        attempts?: number
         /** @description The name of the author in the system that the task was imported from, or null */
         importedAuthor?: string | null
       }
@@ -2021,6 +2102,10 @@ export interface components {
       batch: number | null
       /** @description If the event is part of an undo: the seq of the event that is undone */
       undoes?: number
+      /** @description Only in `task.released`: true if the claim was released with `failed` */
+      failed?: boolean
+      /** @description Only in `task.released`: the reason of the release, or null */
+      reason?: string | null
       actor: components['schemas']['Actor']
       /** @description When the change was committed */
       at: string
@@ -2090,6 +2175,8 @@ export interface components {
       }
       /** @description The claim of a worker on the task, or null */
       claim?: components['schemas']['Claim'] | null
+      /** @description How many claims have expired, or were released with `failed` */
+      attempts?: number
       /** @description The name of the author in the system that the task was imported from, or null */
       importedAuthor?: string | null
       /** @description Only in `task.moved_in`: the rows that moved with the task */
@@ -2107,7 +2194,7 @@ export interface components {
      * @enum {string}
      */
     TaskPriority: 'LOW' | 'MEDIUM' | 'HIGH'
-    /** @description Read-only fields are ignored: projectId, number, title, description, status, priority, dueDate, assigneeId, externalId, remindAt, createdAt, updatedAt, position, labelIds, blockedByIds, fields, claim, importedAuthor */
+    /** @description Read-only fields are ignored: projectId, number, title, description, status, priority, dueDate, assigneeId, externalId, remindAt, createdAt, updatedAt, position, labelIds, blockedByIds, fields, claim, attempts, importedAuthor */
     TaskReleaseOperation: {
       /**
        * @description task.release (enum property replaced by openapi-typescript)
@@ -2156,11 +2243,17 @@ export interface components {
         }
         /** @description The claim of a worker on the task, or null */
         claim?: components['schemas']['Claim'] | null
+        /** @description How many claims have expired, or were released with `failed` */
+        attempts?: number
         /** @description The name of the author in the system that the task was imported from, or null */
         importedAuthor?: string | null
       }
       /** @description The id of a task, or the `#name` of an earlier operation */
       id: string
+      /** @description True or false: true counts the claim in `attempts` of the task */
+      failed?: boolean
+      /** @description A text of 0 to 2000 characters */
+      reason?: string
       /** @description The project that contains the task */
       readonly projectId?: unknown
       /** @description The number in the project: 1, 2, 3 … */
@@ -2195,6 +2288,8 @@ export interface components {
       readonly fields?: unknown
       /** @description The claim of a worker on the task, or null */
       readonly claim?: unknown
+      /** @description How many claims have expired, or were released with `failed` */
+      readonly attempts?: unknown
       /** @description The name of the author in the system that the task was imported from, or null */
       readonly importedAuthor?: unknown
     }
@@ -2208,7 +2303,7 @@ export interface components {
      * @enum {string}
      */
     TaskStatus: 'TODO' | 'IN_PROGRESS' | 'DONE'
-    /** @description Read-only fields are ignored: number, createdAt, updatedAt, position, claim, importedAuthor */
+    /** @description Read-only fields are ignored: createdAt, updatedAt, position, claim, importedAuthor */
     TaskUpdateOperation: {
       /**
        * @description task.update (enum property replaced by openapi-typescript)
@@ -2257,6 +2352,8 @@ export interface components {
         }
         /** @description The claim of a worker on the task, or null */
         claim?: components['schemas']['Claim'] | null
+        /** @description How many claims have expired, or were released with `failed` */
+        attempts?: number
         /** @description The name of the author in the system that the task was imported from, or null */
         importedAuthor?: string | null
       }
@@ -2266,6 +2363,10 @@ export interface components {
       title?: string
       /** @description The id of the batch's project; may be left out, or the `#name` of an earlier operation */
       projectId?: string
+      /** @description A whole number: 0 resets the attempts; another number is ignored, and also 0 in a body with `number` */
+      attempts?: number
+      /** @description The number in the project */
+      readonly number?: unknown
       /** @description A text of 0 to 20000 characters, or null */
       description?: string | null
       status?: components['schemas']['TaskStatus']
@@ -2299,8 +2400,6 @@ export interface components {
       /** @description The id of a task, or the `#name` of an earlier operation: places the task directly after this task */
       after?: string
       place?: components['schemas']['TaskPlace']
-      /** @description The number in the project: 1, 2, 3 … */
-      readonly number?: unknown
       /** @description When the task was created */
       readonly createdAt?: unknown
       /** @description When the task was last changed */
@@ -2312,7 +2411,7 @@ export interface components {
       /** @description The name of the author in the system that the task was imported from, or null */
       readonly importedAuthor?: unknown
     }
-    /** @description Read-only fields are ignored: id, number, createdAt, updatedAt, position, claim, importedAuthor */
+    /** @description Read-only fields are ignored: id, number, createdAt, updatedAt, position, claim, attempts, importedAuthor */
     TaskUpsertOperation: {
       /**
        * @description task.upsert (enum property replaced by openapi-typescript)
@@ -2357,6 +2456,8 @@ export interface components {
       readonly position?: unknown
       /** @description The claim of a worker on the task, or null */
       readonly claim?: unknown
+      /** @description How many claims have expired, or were released with `failed` */
+      readonly attempts?: unknown
       /** @description The name of the author in the system that the task was imported from, or null */
       readonly importedAuthor?: unknown
     }
@@ -2490,12 +2591,16 @@ export interface components {
       /** @description When the subtask was created */
       readonly createdAt?: unknown
     }
-    /** @description Read-only fields are ignored: id, number, createdAt, updatedAt, position, claim, importedAuthor */
+    /** @description Read-only fields are ignored: id, createdAt, updatedAt, position, claim, importedAuthor */
     UpdateTask: {
       /** @description A text of 1 to 500 characters, without control or bidirectional-override characters */
       title?: string
       /** @description The id of a project */
       projectId?: string
+      /** @description A whole number: 0 resets the attempts; another number is ignored, and also 0 in a body with `number` */
+      attempts?: number
+      /** @description The number in the project */
+      readonly number?: unknown
       /** @description A text of 0 to 20000 characters, or null */
       description?: string | null
       status?: components['schemas']['TaskStatus']
@@ -2531,8 +2636,6 @@ export interface components {
       place?: components['schemas']['TaskPlace']
       /** @description The task */
       readonly id?: unknown
-      /** @description The number in the project: 1, 2, 3 … */
-      readonly number?: unknown
       /** @description When the task was created */
       readonly createdAt?: unknown
       /** @description When the task was last changed */
@@ -2566,6 +2669,8 @@ export interface components {
         blocks?: string
         /** @description The id of a user, "me" or "none": lists the tasks that this user has claimed, or that nobody has claimed now */
         claimedBy?: string
+        /** @description A whole number from 0 to undefined as a text */
+        minAttempts?: string
         /** @description Ids of labels, separated by commas, at most 50: lists the tasks with all of these labels */
         labels?: string
         /** @description Ids of labels, separated by commas, at most 50: lists the tasks with at least one of these labels */
@@ -2622,7 +2727,7 @@ export interface components {
       /** @description When the webhook was created */
       readonly createdAt?: unknown
     }
-    /** @description Read-only fields are ignored: id, projectId, number, externalId, createdAt, updatedAt, position, claim, importedAuthor */
+    /** @description Read-only fields are ignored: id, projectId, number, externalId, createdAt, updatedAt, position, claim, attempts, importedAuthor */
     UpsertTask: {
       /** @description A text of 0 to 20000 characters, or null */
       description?: string | null
@@ -2660,6 +2765,8 @@ export interface components {
       readonly position?: unknown
       /** @description The claim of a worker on the task, or null */
       readonly claim?: unknown
+      /** @description How many claims have expired, or were released with `failed` */
+      readonly attempts?: unknown
       /** @description The name of the author in the system that the task was imported from, or null */
       readonly importedAuthor?: unknown
     }
@@ -2724,6 +2831,8 @@ export interface components {
         blocks?: string
         /** @description The id of a user, "me" or "none": lists the tasks that this user has claimed, or that nobody has claimed now */
         claimedBy?: string
+        /** @description A whole number from 0 to undefined as a text */
+        minAttempts?: string
         /** @description Ids of labels, separated by commas, at most 50: lists the tasks with all of these labels */
         labels?: string
         /** @description Ids of labels, separated by commas, at most 50: lists the tasks with at least one of these labels */
@@ -2829,6 +2938,8 @@ export interface components {
         blocks?: string
         /** @description The id of a user, "me" or "none": lists the tasks that this user has claimed, or that nobody has claimed now */
         claimedBy?: string
+        /** @description A whole number from 0 to undefined as a text */
+        minAttempts?: string
         /** @description Ids of labels, separated by commas, at most 50: lists the tasks with all of these labels */
         labels?: string
         /** @description Ids of labels, separated by commas, at most 50: lists the tasks with at least one of these labels */
@@ -3427,6 +3538,8 @@ export interface operations {
         blocks?: string
         /** @description The id of a user, "me" or "none": lists the tasks that this user has claimed, or that nobody has claimed now */
         claimedBy?: string
+        /** @description A whole number from 0: lists the tasks with at least this many attempts */
+        minAttempts?: number
         /** @description Ids of labels, separated by commas, at most 50: lists the tasks with all of these labels */
         labels?: string
         /** @description Ids of labels, separated by commas, at most 50: lists the tasks with at least one of these labels */
@@ -3458,7 +3571,7 @@ export interface operations {
   }
   createTask: {
     parameters: {}
-    /** @description Read-only fields are ignored: number, createdAt, updatedAt, position, claim, importedAuthor */
+    /** @description Read-only fields are ignored: number, createdAt, updatedAt, position, claim, attempts, importedAuthor */
     requestBody: {
       content: {
         'application/json': components['schemas']['CreateTask']
@@ -3518,7 +3631,7 @@ export interface operations {
         id: string
       }
     }
-    /** @description Read-only fields are ignored: id, number, createdAt, updatedAt, position, claim, importedAuthor */
+    /** @description Read-only fields are ignored: id, createdAt, updatedAt, position, claim, importedAuthor */
     requestBody: {
       content: {
         'application/json': components['schemas']['UpdateTask']
@@ -3542,7 +3655,7 @@ export interface operations {
         externalId: string
       }
     }
-    /** @description Read-only fields are ignored: id, projectId, number, externalId, createdAt, updatedAt, position, claim, importedAuthor */
+    /** @description Read-only fields are ignored: id, projectId, number, externalId, createdAt, updatedAt, position, claim, attempts, importedAuthor */
     requestBody: {
       content: {
         'application/json': components['schemas']['UpsertTask']
@@ -4056,7 +4169,7 @@ export interface operations {
         id: string
       }
     }
-    /** @description Read-only fields are ignored: id, projectId, number, title, description, status, priority, dueDate, assigneeId, externalId, remindAt, createdAt, updatedAt, position, labelIds, blockedByIds, fields, claim, importedAuthor */
+    /** @description Read-only fields are ignored: id, projectId, number, title, description, status, priority, dueDate, assigneeId, externalId, remindAt, createdAt, updatedAt, position, labelIds, blockedByIds, fields, claim, attempts, importedAuthor */
     requestBody: {
       content: {
         'application/json': components['schemas']['ClaimTask']
@@ -4076,6 +4189,12 @@ export interface operations {
       path: {
         /** @description The id of a task */
         id: string
+      }
+    }
+    /** @description Read-only fields are ignored: id, projectId, number, title, description, status, priority, dueDate, assigneeId, externalId, remindAt, createdAt, updatedAt, position, labelIds, blockedByIds, fields, claim, attempts, importedAuthor */
+    requestBody?: {
+      content: {
+        'application/json': components['schemas']['ReleaseTask']
       }
     }
     responses: {
@@ -4148,7 +4267,7 @@ export interface operations {
         limit?: number
         /** @description A whole number from 0 to 25: how many seconds to wait for events */
         wait?: number
-        /** @description Event types, separated by commas: project.created, project.updated, project.deleted, member.invited, member.role_set, member.removed, task.created, task.updated, task.deleted, task.moved_in, task.moved_out, task.unassigned, task.claimed, task.released, task.claim_expired, task.reminded, task.due, subtask.created, subtask.updated, subtask.toggled, subtask.deleted, comment.created, comment.updated, comment.deleted, label.created, label.updated, label.deleted, field.created, field.updated, field.deleted, view.created, view.updated, view.deleted, webhook.created, webhook.updated, webhook.deleted, service_account.created, service_account.deleted, token.created, token.deleted */
+        /** @description Event types, separated by commas: project.created, project.updated, project.deleted, member.invited, member.role_set, member.removed, task.created, task.updated, task.deleted, task.moved_in, task.moved_out, task.unassigned, task.claimed, task.released, task.claim_expired, task.reminded, task.due, task.ready, subtask.created, subtask.updated, subtask.toggled, subtask.deleted, comment.created, comment.updated, comment.deleted, label.created, label.updated, label.deleted, field.created, field.updated, field.deleted, view.created, view.updated, view.deleted, webhook.created, webhook.updated, webhook.deleted, service_account.created, service_account.deleted, token.created, token.deleted */
         types?: string
       }
       path: {
@@ -4173,7 +4292,7 @@ export interface operations {
         entity?: string
         /** @description The id of the user who made the change */
         actor?: string
-        /** @description Event types, separated by commas: project.created, project.updated, project.deleted, member.invited, member.role_set, member.removed, task.created, task.updated, task.deleted, task.moved_in, task.moved_out, task.unassigned, task.claimed, task.released, task.claim_expired, task.reminded, task.due, subtask.created, subtask.updated, subtask.toggled, subtask.deleted, comment.created, comment.updated, comment.deleted, label.created, label.updated, label.deleted, field.created, field.updated, field.deleted, view.created, view.updated, view.deleted, webhook.created, webhook.updated, webhook.deleted, service_account.created, service_account.deleted, token.created, token.deleted */
+        /** @description Event types, separated by commas: project.created, project.updated, project.deleted, member.invited, member.role_set, member.removed, task.created, task.updated, task.deleted, task.moved_in, task.moved_out, task.unassigned, task.claimed, task.released, task.claim_expired, task.reminded, task.due, task.ready, subtask.created, subtask.updated, subtask.toggled, subtask.deleted, comment.created, comment.updated, comment.deleted, label.created, label.updated, label.deleted, field.created, field.updated, field.deleted, view.created, view.updated, view.deleted, webhook.created, webhook.updated, webhook.deleted, service_account.created, service_account.deleted, token.created, token.deleted */
         type?: string
         /** @description An ISO 8601 date-time with offset, or a date (midnight UTC) */
         from?: string

@@ -1,8 +1,9 @@
 import type { Calls } from './calls/calls.ts'
+import type { BodyOf } from './calls/types.ts'
 import { children } from './declarations.ts'
 import { sleep } from './retries.ts'
 import type { Import } from './schemas.ts'
-import type { Transport } from './transport.ts'
+import type { Transport, WriteOptions } from './transport.ts'
 
 const tokensOfAccount = '/projects/{projectId}/service-accounts/{accountId}/tokens'
 
@@ -16,7 +17,12 @@ export const openResources = (calls: Calls) => ({
   search: calls.list('search', 'GET /search'),
 })
 
-const openProjects = (calls: Calls) => ({
+type Release = Pick<BodyOf<'releaseTask'>, 'failed' | 'reason'> & WriteOptions
+
+const openProjects = (
+  calls: Calls,
+  release = calls.writeById('releaseTask', 'POST /tasks/{id}/release'),
+) => ({
   /** The account of the caller. `register`, `login`, `verifyEmail`, `forgotPassword` and `resetPassword` need no token. */
   account: {
     register: calls.write('register', 'POST /auth/register'),
@@ -61,7 +67,9 @@ const openProjects = (calls: Calls) => ({
     /** Creates the task with this `externalId`, or updates it. */
     upsert: calls.write('upsertTask', 'PUT /projects/{projectId}/tasks/external/{externalId}'),
     claim: calls.writeById('claimTask', 'POST /tasks/{id}/claim'),
-    release: calls.byId('releaseTask', 'POST /tasks/{id}/release'),
+    /** The options may also be fields of the input. */
+    release: (id: string, { failed, reason, ...options }: Release = {}, last?: WriteOptions) =>
+      release(id, { failed, reason }, { ...options, ...last }),
     history: calls.listById('listTaskHistory', 'GET /tasks/{id}/history'),
   },
 })

@@ -81,7 +81,8 @@ const defaults = Object.fromEntries(taskFields.map((field) => [field.name, field
 export function newTask(given: Partial<Task> & Pick<Task, 'title' | 'projectId'>): Task {
   const now = new Date().toISOString()
   return {
-    ...{ id: newId(), number: 0, createdAt: now, updatedAt: now, claim: null, importedAuthor: null },
+    ...{ id: newId(), number: 0, createdAt: now, updatedAt: now, claim: null, attempts: 0 },
+    importedAuthor: null,
     // Sorts after all positions, because the service places a new task last.
     position: '~',
     ...(structuredClone(defaults) as unknown as Pick<Task, (typeof taskFields)[number]['name']>),

@@ -92,6 +92,8 @@ export interface Event {
   taskId: string | null
   batch: number | null
   undoes?: number
+  failed?: boolean
+  reason?: string | null
   /** Null for an event of the service itself or of a deleted account. */
   actor: { name: string | null }
   at: string
@@ -111,7 +113,7 @@ export const hasNames = ({ before, after }: Event): boolean =>
 
 /** Returns an event as answers show it: `batch` is the argument of `undo`. Long texts are cut. */
 export function shownEvent(event: Event, names: Names): object {
-  const { seq, type, entityId, taskId, actor, at, batch, undoes } = event
+  const { seq, type, entityId, taskId, actor, at, batch, undoes, failed, reason } = event
   const before = event.before && shownFields(event.before, names)
   const after = event.after && shownFields(event.after, names)
   const pairOf = (name: string) => [name, [before?.[name], after?.[name]]]
@@ -119,6 +121,7 @@ export function shownEvent(event: Event, names: Names): object {
     ...{ seq, type, id: entityId },
     ...(taskId && taskId !== entityId && { taskId }),
     ...{ by: actor.name, at, batch: batch ?? seq, undoes },
+    ...(failed && { failed, reason }),
     ...(before && after
       ? { changed: Object.fromEntries(Object.keys(before).map(pairOf)) }
       : { row: withoutEmpty(after ?? before ?? {}) }),

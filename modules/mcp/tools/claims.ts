@@ -1,13 +1,25 @@
 import { Type } from '@sinclair/typebox'
 import { maxSeq } from '../../events/parameters.ts'
-import { ClaimNextBody, maxWaitSeconds } from '../../work-queue/schema.ts'
+import { maxAttempts } from '../../tasks/schema.ts'
+import { ClaimNextBody, maxWaitSeconds, ReleaseTaskBody } from '../../work-queue/schema.ts'
 import { shownTask, type Task, withoutEmpty } from '../answers/rows.ts'
 import { isReplayed } from '../call.ts'
 import { namesOf } from '../names.ts'
 import { tool, ToolError } from '../tool.ts'
-import { Count, LabelNames, ProjectName, Range, RepeatKey, TaskId, taskPath, UserName } from './arguments.ts'
+import {
+  Count,
+  Flag,
+  LabelNames,
+  ProjectName,
+  Range,
+  RepeatKey,
+  TaskId,
+  taskPath,
+  UserName,
+} from './arguments.ts'
 
 const { priority, leaseSeconds } = ClaimNextBody.properties
+const { reason } = ReleaseTaskBody.properties
 const maxLeaseSeconds = leaseSeconds.maximum!
 const leaseRange = ` of seconds from ${leaseSeconds.minimum} to ${maxLeaseSeconds}`
 
@@ -25,6 +37,7 @@ export const claimNext = tool({
     labels: LabelNames('all'),
     anyLabel: LabelNames('at least one'),
     assigneeId: UserName(),
+    maxAttempts: Count(1, maxAttempts, ': skip tasks with this many attempts'),
     key: RepeatKey,
   },
   async run({ project, key, wait, ...filter }, call) {
@@ -46,11 +59,13 @@ export const extendOrRelease = tool({
   input: {
     id: TaskId(),
     leaseSeconds: Count(0, maxLeaseSeconds, `${leaseRange}, or 0: 0 or missing releases the task`),
+    failed: Flag('the released task has failed: count an attempt'),
+    reason: Type.Optional({ ...reason, description: 'A text: why the task is released' }),
     seq: Count(1, maxSeq, ', `claim.seq` of the task: reject if this claim has ended'),
     project: Type.Optional(ProjectName),
     key: RepeatKey,
   },
-  async run({ id, leaseSeconds, key, ...given }, call) {
+  async run({ id, leaseSeconds, failed, reason, key, ...given }, call) {
     const path = taskPath(id)
     let { seq } = given
     if (leaseSeconds && seq === undefined) {
@@ -60,7 +75,7 @@ export const extendOrRelease = tool({
       seq = body.claim.seq
     }
     const headers = seq === undefined ? undefined : { 'docket-if-claim': `${id} ${seq}` }
-    const [action, body] = leaseSeconds ? ['claim', { leaseSeconds }] : ['release']
+    const [action, body] = leaseSeconds ? ['claim', { leaseSeconds }] : ['release', { failed, reason }]
     const answer = await call.post<Task>(`${path}/${action}`, { body, key, headers })
     return { id, claim: leaseSeconds ? answer.body.claim : null }
   },

@@ -4,13 +4,13 @@ import { checked, IdOf } from '../../../src/schema/input.ts'
 import { OneOf, withoutNull } from '../../../src/schema/text.ts'
 import { sorts } from '../../task-lists/sorts.ts'
 import { user } from '../../tasks/kinds.ts'
-import { fieldParameters } from '../../tasks/schema.ts'
+import { fieldParameters, maxAttempts } from '../../tasks/schema.ts'
 import { Next, type Section, withSections } from '../answers/pages.ts'
 import { type Detail, details, shownTask, type Task } from '../answers/rows.ts'
 import { withQuery } from '../call.ts'
 import { namesOf } from '../names.ts'
 import { tool } from '../tool.ts'
-import { Flag, LabelNames, ProjectName, Range, UserName } from './arguments.ts'
+import { Count, Flag, LabelNames, ProjectName, Range, UserName } from './arguments.ts'
 
 const optional = Type.Optional
 const isWhere = (where: unknown): boolean =>
@@ -55,6 +55,7 @@ export const find = tool({
     ready: Flag('not DONE, not blocked, not claimed by others'),
     claimedBy: UserName('id, me or none'),
     blocks: optional(IdOf('task')),
+    minAttempts: Count(0, maxAttempts, ': at least this many attempts'),
     where: optional(Where),
     sort: optional(OneOf('FindSort', sorts)),
     limit: Range(1, 100, 'the maximum number of tasks'),

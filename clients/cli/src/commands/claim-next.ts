@@ -19,7 +19,8 @@ export const claimNext = command({
   details: `A task is ready if it is not DONE, not claimed and not blocked.
 The command of --exec gets the task in DOCKET_TASK_ID, DOCKET_TASK_NUMBER, DOCKET_TASK_TITLE and
 DOCKET_TASK (JSON). docket extends the claim while the command runs. If the command exits with 0,
-docket sets the task to DONE. Otherwise docket releases the task and exits with the same code.`,
+docket sets the task to DONE. Otherwise docket releases the task, counts a failed attempt, and exits
+with the same code.`,
   args: {
     ...project,
     exec: {
@@ -37,6 +38,11 @@ docket sets the task to DONE. Otherwise docket releases the task and exits with 
       description: `How long the claim lasts without an extension; by default ${defaultLeaseSeconds}`,
     },
     wait: { type: 'string', valueHint: 'seconds', description: 'How long to wait for a ready task' },
+    'max-attempts': {
+      type: 'string',
+      valueHint: 'number',
+      description: 'Skip tasks that have had this many failed attempts',
+    },
     priority: fieldFilters.priority!,
     assignee: fieldFilters.assignee!,
     ...labelFilters,
@@ -48,7 +54,9 @@ docket sets the task to DONE. Otherwise docket releases the task and exits with 
     'docket claim-next --labels build --wait 600 --lease 300 --exec ./build.sh',
     'docket claim-next --json',
   ],
-  async run(cli, { project, exec, 'keep-status': keepsStatus, lease, wait, key, json, ...filter }) {
+  async run(cli, { project, exec, 'keep-status': keepsStatus, 'max-attempts': max, lease, wait, ...given }) {
+    const { key, json, ...filter } = given
+    const maxAttempts = max === undefined ? undefined : readCount('max-attempts', max, 1)
     const leaseSeconds =
       lease === undefined ? defaultLeaseSeconds : readCount('lease', lease, minLeaseSeconds, maxLeaseSeconds)
     const waitSeconds = wait === undefined ? 0 : readCount('wait', wait)
@@ -56,7 +64,12 @@ docket sets the task to DONE. Otherwise docket releases the task and exits with 
     const docket = await connect(cli)
     const projectId = await findProject(cli, docket, project)
     const filters = await filtersOf({ cli, docket, projectOf: async () => projectId }, filter)
-    const task = await claim(docket, projectId, { leaseSeconds, ...filters }, { waitSeconds, key })
+    const task = await claim(
+      docket,
+      projectId,
+      { leaseSeconds, maxAttempts, ...filters },
+      { waitSeconds, key },
+    )
     if (!task) {
       await cli.err.line('No task is ready')
       return exitCodes.notFound

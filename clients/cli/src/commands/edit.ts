@@ -21,6 +21,7 @@ export const edit = command({
     'remove-labels': { ...labels, description: 'Remove these labels' },
     'add-blocked-by': { ...tasks, description: 'Add these blockers' },
     'remove-blocked-by': { ...tasks, description: 'Remove these blockers' },
+    'reset-attempts': { type: 'boolean', description: 'Set the number of failed attempts to 0' },
     'move-to': { type: 'string', valueHint: 'project', description: 'Move the task to this project' },
     'if-match': { type: 'string', valueHint: 'etag', description: 'Fail if the task has another ETag' },
     ...key,
@@ -48,6 +49,7 @@ export const edit = command({
     const body = withoutAbsent({
       ...(await taskBody(find, args)),
       title: args.title,
+      attempts: args['reset-attempts'] ? 0 : undefined,
       projectId: args['move-to'] ? await findProject(cli, docket, args['move-to']) : undefined,
       addLabelIds: await labelsIn('add-labels'),
       removeLabelIds: await labelsIn('remove-labels'),

@@ -3,7 +3,7 @@ import type { Docket, Task } from '../../../typescript/src/index.ts'
 import type { Cli } from '../cli.ts'
 import { command, json, project } from '../command.ts'
 import { usageError } from '../failure.ts'
-import { readLimit } from '../numbers.ts'
+import { readCount, readLimit } from '../numbers.ts'
 import { collect, connect } from '../service/connect.ts'
 import { fieldFilters, filtersOf, labelFilters } from '../service/filters.ts'
 import { findProject, findTask, findUser, projectIfGiven, usersOf } from '../service/find.ts'
@@ -19,6 +19,11 @@ const filters = {
     type: 'string',
     valueHint: 'user',
     description: 'Tasks claimed by this user: me, or a name, email or id; none: not claimed',
+  },
+  'min-attempts': {
+    type: 'string',
+    valueHint: 'number',
+    description: 'Tasks with at least this many failed attempts',
   },
   'blocked-by': { type: 'string', valueHint: 'task', description: 'Tasks blocked by this task' },
 } as const
@@ -68,10 +73,12 @@ export const tasks = command({
 async function queryOf(cli: Cli, docket: Docket, args: Given, projectId: string | undefined) {
   const projectOf = async () => projectId ?? findProject(cli, docket)
   const [blocker, claimer] = [textIn(args, 'blocked-by'), textIn(args, 'claimed-by')]
+  const least = textIn(args, 'min-attempts')
   return {
     ...(await filtersOf({ cli, docket, projectOf }, args)),
     noLabel: args.unlabelled === true || undefined,
     ready: args.ready === true || undefined,
+    minAttempts: least === undefined ? undefined : readCount('min-attempts', least),
     claimedBy: !claimer || claimer === 'none' ? claimer : await findUser(docket, claimer, projectOf),
     blocks: blocker === undefined ? undefined : await findTask(cli, docket, blocker, projectId),
     sort: oneOf('sort', textIn(args, 'sort'), sorts),

@@ -1,5 +1,6 @@
 import { hasStatus } from '../feed/attempts.ts'
 import { sleep } from '../retries.ts'
+import type { BodyOf } from '../calls/types.ts'
 import type { Task } from '../schemas.ts'
 import type { Transport, WriteOptions } from '../transport.ts'
 
@@ -12,6 +13,15 @@ export class ClaimLostError extends Error {
 const isEnded = (error: unknown) => hasStatus(error, 404, 412)
 /** Extends a claim after a third of its lease, so that retries have two thirds of the lease. */
 const extensionsPerLease = 3
+
+const maxReasonCharacters = 2_000
+
+/** The body of a release after an error. The service does not store U+0000 and lone surrogates. */
+export function failureOf(error: unknown): BodyOf<'releaseTask'> {
+  const text = String(error instanceof Error ? error.message || error.name : error)
+  const storable = text.slice(0, 2 * maxReasonCharacters).replace(/[\0\p{Surrogate}]/gu, '')
+  return { failed: true, reason: [...storable].slice(0, maxReasonCharacters).join('') }
+}
 
 /** A claim that the worker extends until it ends. */
 export class ClaimedTask {
@@ -42,8 +52,8 @@ export class ClaimedTask {
   }
 
   /** Ends the claim, so that another worker can claim the task. Changes nothing if the claim has already ended. */
-  async release(): Promise<void> {
-    await this.#end('POST', '/release').catch((error: unknown) => {
+  async release(failure?: BodyOf<'releaseTask'>): Promise<void> {
+    await this.#end('POST', '/release', failure).catch((error: unknown) => {
       if (!isEnded(error)) throw error
     })
   }

@@ -3,7 +3,7 @@ import { backoffMs, sleep } from '../retries.ts'
 import type { Task } from '../schemas.ts'
 import type { Transport } from '../transport.ts'
 import { type ClaimNext, claimNext, type ClaimOptions, defaultLeaseSeconds } from './claim-next.ts'
-import { ClaimedTask } from './claimed-task.ts'
+import { ClaimedTask, failureOf } from './claimed-task.ts'
 
 /** `signal` aborts when the claim is lost or the worker stops. */
 export type Handler = (task: Task, context: { signal: AbortSignal }) => unknown
@@ -25,8 +25,8 @@ const report = (error: unknown, { number, title }: Task) =>
   console.error(`The handler failed for task ${number} "${title}":`, error)
 
 /**
- * Claims tasks and runs the handler for each task. If the handler succeeds, sets the task to DONE. If the handler fails, or
- * if its signal has aborted, releases the task.
+ * Claims tasks and runs the handler for each task. If the handler succeeds, sets the task to DONE. If the handler fails,
+ * releases the task with `failed`, which counts an attempt. If its signal has aborted, releases the task.
  * @returns when the signal has aborted and all handlers have ended
  * @throws DocketError if the worker may not claim tasks (401, 403, 404), or if an option is invalid (400);
  * RangeError if `concurrency` is not a whole number of at least 1
@@ -98,6 +98,7 @@ interface Run {
 async function runHandler(handler: Handler, { task, claimed, stop, onError }: Run): Promise<boolean> {
   const signal = AbortSignal.any([stop, claimed.lost])
   let isDone = false
+  let failure: ReturnType<typeof failureOf> | undefined
   try {
     stop.throwIfAborted()
     await handler(task, { signal })
@@ -105,9 +106,11 @@ async function runHandler(handler: Handler, { task, claimed, stop, onError }: Ru
     if (!signal.aborted) await claimed.complete()
     isDone = !signal.aborted
   } catch (error) {
-    if (!signal.aborted) onError(error, task)
+    if (signal.aborted) return false
+    failure = failureOf(error)
+    onError(error, task)
   } finally {
-    if (!isDone) await claimed.release()
+    if (!isDone) await claimed.release(failure)
   }
   return isDone
 }
