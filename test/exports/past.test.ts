@@ -1,4 +1,4 @@
-import { allPages, cases, openScene, Random } from '../kit.ts'
+import { allPages, cases, eventually, make, openScene, Random, versionOf } from '../kit.ts'
 import { startRandomWrites, writeRandomly } from '../past/random-writes.ts'
 import { exported, linesOf, withoutTime } from './scene.ts'
 
@@ -38,3 +38,15 @@ test(`an export with asOf equals the export that was made at that version (seed 
         withoutTime(texts[n]!),
       )
 }, 60_000)
+
+test('an export with asOf shows a claim whose time is over, because no event had ended the claim', async () => {
+  const { id: projectId } = await make(ada, '/projects', { name: 'Queue' })
+  const { id } = await make(ada, '/tasks', { projectId, title: 'Draw' })
+  // The API allows no lease that ends at once.
+  const claim = { name: 'task.claim', input: { id, leaseSeconds: 0 }, caller: { userId: ada.id } }
+  await service.services.run(claim)
+  await eventually('the end of the claim', async () => (await versionOf(ada, projectId)) === 4)
+  const claims = async (version: number) =>
+    (await exported(ada, projectId, `asOf=${version}`)).match(/"seq":3/g)
+  expect([await claims(2), await claims(3), await claims(4)]).toEqual([null, ['"seq":3'], null])
+})

@@ -99,6 +99,9 @@ test('a batch rejects an id that an earlier operation used for its row, and late
   const { results } = body as unknown as { results: Body[] }
   expect([status, results.map(({ id }) => id)]).toEqual([200, [taskId, subtaskId, taskId]])
   expectError(await batch([create]), 409, `operations[0]: ${taken}`)
+  const deletion = { op: 'task.delete', id: '#own' }
+  const again = { ...create, id: newId() }
+  expectError(await batch([again, deletion, { ...again, as: 'two' }]), 409, `operations[2]: ${taken}`)
   expectError(await batch([{ ...create, id: '#own' }]), 400, /^operations\[0\]: id must be a new UUIDv7/)
 })
 

@@ -114,3 +114,12 @@ test('a due date is stored in UTC with milliseconds, and an invalid date is reje
   }
   expect((await viewer.get(`/tasks/${id}`)).body.dueDate).toBeNull()
 })
+
+test('a member who may only read the former project of a moved task changes the task in its new project', async () => {
+  const other = await openProject({ ...people, editor: viewer, viewer: editor })
+  const { id } = await add()
+  expect((await viewer.patch(`/tasks/${id}`, { title: 'Other' })).status).toBe(403)
+  expect((await owner.patch(`/tasks/${id}`, { projectId: other })).status).toBe(200)
+  expect((await viewer.patch(`/tasks/${id}`, { title: 'Other' })).status).toBe(200)
+  expect((await editor.patch(`/tasks/${id}`, { title: 'Third' })).status).toBe(403)
+})

@@ -11,7 +11,7 @@ import { runTests } from './run-tests.ts'
 /**
  * Puts deliberate faults into copies of the project, one at a time, and runs the tests that should notice each fault.
  * Usage: `bun test/mutants/run.ts [filter] [--sample N] [--resume] [--lanes N] [--check]`. The filter is a part of an
- * entry or the name of a list. `--resume` keeps the results of unchanged entries. `--check` runs no test.
+ * entry or the name of a list. `--resume` runs only the entries that no test has noticed yet. `--check` runs no test.
  */
 const root = new URL('../../', import.meta.url)
 const stored = new URL('node_modules/.cache/mutants.json', root).pathname
@@ -35,7 +35,9 @@ async function main(): Promise<number> {
   }
   if (values.check) return (console.log(`${chosen.length} entries are applicable`), 0)
   const results = await readResults()
-  const left = chosen.filter(({ text }) => !(values.resume && results[text]))
+  const left = chosen.filter(
+    ({ text }) => !(values.resume && (results[text]?.outcome ?? 'survived') !== 'survived'),
+  )
   await runAll(left, testFiles, Number(values.lanes), async (mutant, result) => {
     results[mutant.text] = result
     console.log(

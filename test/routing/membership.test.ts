@@ -111,3 +111,20 @@ test('of two concurrent assignments only the first is stored', async () => {
   expect((await second.read(undefined)).assignment).toEqual(['p', 'q'])
   expect(await second.assign(['q', 'q'])).toBeTrue()
 })
+
+test('removes processes without a heartbeat, but none after all heartbeats stopped, as in an outage of Redis', async () => {
+  await using connections = await openConnections()
+  const { redis, subscriber } = connections
+  const membership = new Membership(redis, subscriber, config, () => {})
+  const key = `${config.redisPrefix}:{homes-2}:living`
+  const peer = (id: string) => ({ id, host: 'localhost', port: 1 })
+  const livingAfter = async (ages: Record<string, number>) => {
+    const [seconds] = await redis.time()
+    await redis.del(key)
+    for (const [id, ms] of Object.entries(ages))
+      await redis.zadd(key, Number(seconds) * 1_000 - ms, JSON.stringify(peer(id)))
+    return [...(await membership.read(peer('me'))).peers.keys()]
+  }
+  expect(await livingAfter({ dead: 9_000, alive: 0 })).toEqual(['alive', 'me'])
+  expect(await livingAfter({ one: 9_000, two: 5_000 })).toEqual(['me', 'one', 'two'])
+})

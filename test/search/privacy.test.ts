@@ -56,6 +56,15 @@ test('a token for projects finds nothing in other projects', async () => {
   expectError(await bound.get(`/search?q=diplo&projectId=${other.project.id}`), 404, 'Project not found')
 })
 
+test('a search of one project does not find a task that has moved to another project of the caller', async () => {
+  const { project, queries } = await openSecret(ada, 'euoplo')
+  await expectFound(ada, { project, queries }, true)
+  const [task] = (await ada.get(`/tasks?projectId=${project.id}`)).body
+  await ada.patch(`/tasks/${task!.id}`, { projectId: (await make(ada, '/projects', { name: 'Open' })).id })
+  const hits = (await ada.get(`/search?q=euoplotaskosaurus&projectId=${project.id}`)).text
+  expect(hits).toBe('[]')
+})
+
 const changes: Record<string, (projectId: string, taskId: string, memberId: string) => Promise<unknown>> = {
   'the removal of the member': (projectId, _, memberId) =>
     ada.delete(`/projects/${projectId}/members/${memberId}`),

@@ -145,10 +145,15 @@ test('five days of failures disable the webhook with a reason', async () => {
   const { id } = await scene.hook()
   await scene.createTasks(1)
   await eventually('a failed attempt', async () => (await scene.state(id)).failures === 1)
-  await scene.sql`update webhooks set failing_since = failing_since - interval '5 days', next_at = now()`
+  const wait = (days: number) => scene.sql`
+    update webhooks set failing_since = failing_since - ${days}::int4 * interval '1 day', next_at = now()`
+  await wait(4)
+  await eventually('the second failed attempt', async () => (await scene.state(id)).failures === 2)
+  expect((await scene.state(id)).enabled).toBe(true)
+  await wait(1)
   await eventually('the disabled webhook', async () => !(await scene.state(id)).enabled)
   const disabledReason = 'All attempts of 5 days failed'
-  expect(await scene.state(id)).toMatchObject({ disabledReason, failures: 2 })
+  expect(await scene.state(id)).toMatchObject({ disabledReason, failures: 3 })
 })
 
 test('disables the webhook with a reason when undelivered events have expired', async () => {

@@ -67,6 +67,10 @@ const changes: Record<
   ],
   'the membership ends': [({ owner, member }) => owner.delete(member), missing],
   'the project is deleted': [({ owner, projectId }) => owner.delete(`/projects/${projectId}`), missing],
+  'the API token expires': [
+    (_, tokenId) => sql`update api_tokens set expires_at = now() where id = ${tokenId}`,
+    'The API token of the request was deleted, or has expired',
+  ],
   'the API token is deleted': [
     ({ other }, tokenId) => other.delete(`/tokens/${tokenId}`),
     'The API token of the request was deleted, or has expired',
