@@ -2,6 +2,7 @@ import { type AnyElysia, Elysia } from 'elysia'
 import { accountRoutes } from '../modules/accounts/routes.ts'
 import { batch } from '../modules/commands.ts'
 import { events, feedRoutes } from '../modules/events/routes.ts'
+import { eventTexts } from '../modules/events/rows.ts'
 import { exportRoutes } from '../modules/exports/routes.ts'
 import { importRoutes } from '../modules/imports/routes.ts'
 import { document as mcpDocument } from '../modules/mcp/document.ts'
@@ -53,7 +54,7 @@ export function createApp(services: Services) {
         .use(workQueueRoutes(routes, services))
         .use(feedRoutes(routes, services))
         .use(webhookRoutes(routes, services))
-        .use(exportRoutes(routes, services))
+        .use(exportRoutes(routes, services, eventTexts))
         .use(importRoutes(routes, services))
         .use(mcp({ hide: true })),
     )

@@ -13,3 +13,7 @@ export const isId = (value: string): boolean => UUID.test(value)
 
 export const isIdInAnyCase = (value: unknown): boolean =>
   typeof value === 'string' && isId(canonicalId(value))
+
+/** Returns the id of an account that is given as an id, or as `me` by the caller. */
+export const accountIdOf = (given: string, callerId: string): string =>
+  given === 'me' ? callerId : canonicalId(given)

@@ -12,11 +12,13 @@ import { streamStart, encode, heartbeat, heartbeatMs } from '../../src/responses
 import type { Services } from '../../src/services.ts'
 import type { Subscription } from '../../src/subscriptions/subscription.ts'
 import { aheadOfProject, type FeedQuery, lastEventIdHeader } from './parameters.ts'
-import { groupByRange, openPeople, type EventRange, type RangeRow, readRanges } from './rows.ts'
+import { groupByRange, hasFilter, openPeople, readRanges } from './rows.ts'
+import type { EventFilter, EventRange, RangeRow } from './rows.ts'
 import { eventView, type ReadEvent } from './schema.ts'
+import type { StreamedSnapshot } from './snapshot.ts'
 
-/** After this many events of other types, a stream sends an `id`, so that a reconnecting client skips these events. */
-const maxEventsWithoutId = 1_000
+/** After this many omitted events, a stream sends an `id`, so that a reconnecting client skips these events. */
+const maxEventsWithoutId = 100
 
 /** `checked`: the version at which the client's rights were last checked. */
 interface Reader {
@@ -31,13 +33,25 @@ export function openEventStream(services: Services) {
   const eventsAfter = openEncodedEvents(services)
   const checkReader = openReauthorize(services)
 
-  return async function* (read: ReadRequest, first: VisibleProject, query: FeedQuery, signal: AbortSignal) {
+  /** With a snapshot, the stream begins with its rows, and continues with the first event after its version. */
+  return async function* (
+    read: ReadRequest,
+    first: VisibleProject,
+    query: FeedQuery,
+    signal: AbortSignal,
+    snapshot?: StreamedSnapshot,
+  ) {
     let [project, checked]: [VisibleProject, VersionRef] = [first, first]
     let position: Position = { seq: query.after, id: eventIdAt(project, query.after) }
+    if (snapshot) {
+      yield streamStart()
+      project = checked = yield* snapshotChunks(services, read, first.projectId, snapshot)
+      position = { seq: snapshot.version, id: snapshot.lastEventId }
+    }
     const subscription = subscriptions.subscribe([project], signal)
     const lag = subscriptions.lags.track(signal, subscription, position.seq)
     let [lastIdSent, sentAt] = [position.seq, performance.now()]
-    yield streamStart(idLine(position.seq))
+    yield snapshot ? encode(liveMessage(position.seq)) : streamStart(idLine(position.seq))
     while (!signal.aborted) {
       lag.update(position.seq, project.version)
       if (subscriptions.hasEnded()) throw unavailable('The server is shutting down; connect again')
@@ -46,10 +60,10 @@ export function openEventStream(services: Services) {
         const reader = { project, checked, position }
         ;({ project, checked } = await checkReader(read, reader, encoded, subscription))
         position = encoded.end
-        const needsId = position.seq - lastIdSent > maxEventsWithoutId
-        const chunk = framesOf(encoded, query.types) ?? (needsId ? heartbeat(idLine(position.seq)) : null)
-        if (!chunk) continue
-        yield chunk
+        const [bytes, lastId] = framesOf(encoded, query, lastIdSent)
+        if (bytes.length === 0) continue
+        yield bytes
+        ;[lastIdSent, sentAt] = [lastId, performance.now()]
       } else {
         const leftMs = sentAt + heartbeatMs - performance.now()
         if (leftMs > 0) {
@@ -60,10 +74,26 @@ export function openEventStream(services: Services) {
           continue
         }
         yield heartbeat(idLine(position.seq))
+        ;[lastIdSent, sentAt] = [position.seq, performance.now()]
       }
-      ;[lastIdSent, sentAt] = [position.seq, performance.now()]
     }
   }
+}
+
+/** Yields the rows, and returns the project as it is after the last row. Checks the client's rights before each chunk. */
+async function* snapshotChunks(
+  { authenticate, findRole, subscriptions }: Services,
+  { request }: ReadRequest,
+  projectId: string,
+  { chunks }: StreamedSnapshot,
+) {
+  const visible = async () => requireVisible(findRole, await authenticate.caller(request), projectId)
+  for await (const chunk of chunks) {
+    if (subscriptions.hasEnded()) throw unavailable('The server is shutting down; connect again')
+    await visible()
+    yield chunk as Uint8Array<ArrayBuffer>
+  }
+  return visible()
 }
 
 /** Does not query the role if this process committed all changes since the last check and no change affects a role. */
@@ -110,10 +140,20 @@ const eventIdAt = ({ version, lastEventId }: VisibleProject, seq: number) =>
 /** A message without data: a client dispatches no event, but sends this id in `Last-Event-ID` when it reconnects. */
 const idLine = (position: number) => `id: ${position}\n`
 
-function framesOf({ events, bytes }: EncodedEvents, types: string[] | null) {
-  if (!types) return bytes.length > 0 ? bytes : null
-  const text = events.flatMap((event) => (types.includes(event.type) ? event.text : [])).join('')
-  return text ? encode(text) : null
+const liveMessage = (version: number) => `id: ${version}\nevent: live\ndata: {"version":${version}}\n\n`
+
+/** Returns the messages of a chunk, and the last id in them. */
+function framesOf({ events, bytes, end }: EncodedEvents, filter: EventFilter, lastIdSent: number) {
+  if (!hasFilter(filter)) return [bytes, end.seq] as const
+  const { types, exceptActor } = filter
+  let [text, lastId] = ['', lastIdSent]
+  for (const event of events) {
+    const isShown = event.actorId !== exceptActor && (!types || types.includes(event.type))
+    if (!isShown && event.seq - lastId < maxEventsWithoutId) continue
+    text += isShown ? event.text : `${idLine(event.seq)}\n`
+    lastId = event.seq
+  }
+  return [encode(text), lastId] as const
 }
 
 /** The maximum number of events in one chunk of a stream. */
@@ -133,7 +173,7 @@ interface Position {
 }
 
 interface EncodedEvents {
-  events: { type: string; text: string }[]
+  events: { seq: number; type: string; actorId: string; text: string }[]
   bytes: Uint8Array<ArrayBuffer>
   end: Position
   /** All streams of one caller share this check. */
@@ -149,8 +189,9 @@ function openEncodedEvents(services: Services) {
     const upTo = Math.min(version, after + maxEvents)
     const found = await next({ projectId, after, afterId, upTo, limit: maxEvents })
     const events = found.map((event) => {
+      const { seq, type, actorId } = event
       const data = JSON.stringify(eventView.of(event))
-      return { type: event.type, text: `id: ${event.seq}\nevent: ${event.type}\ndata: ${data}\n\n` }
+      return { seq, type, actorId, text: `id: ${seq}\nevent: ${type}\ndata: ${data}\n\n` }
     })
     const bytes = encode(events.map(({ text }) => text).join(''))
     const last = found.at(-1)

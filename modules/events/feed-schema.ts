@@ -3,7 +3,7 @@ import type { EventStream } from '../../src/commands/query.ts'
 import { canonicalId } from '../../src/id-format.ts'
 import { view } from '../../src/model/view.ts'
 import { badRequest } from '../../src/responses/errors.ts'
-import { checked, Input } from '../../src/schema/input.ts'
+import { checked, ExceptActor, Input } from '../../src/schema/input.ts'
 import { Id, sampleId, named } from '../../src/schema/response.ts'
 import { maxWaitSeconds, maxSeq } from './parameters.ts'
 import { eventView } from './schema.ts'
@@ -44,6 +44,7 @@ export const ReadMany = named(
       `An object with at most ${maxProjects} project ids, each with a seq: the seq of the last event that the client has, or 0`,
     ),
     limit: WholeNumber(1, 500, 'the most events in the response, by default 100', 100),
+    exceptActor: Type.Optional(ExceptActor()),
     wait: WholeNumber(0, maxWaitSeconds, 'how many seconds to wait for events', 0),
   }),
 )

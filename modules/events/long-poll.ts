@@ -3,7 +3,7 @@ import type { ProjectVersion } from '../../src/subscriptions/notifications.ts'
 import type { Caller } from '../../src/identity/rights.ts'
 import { requireVisible, type VisibleProject } from '../../src/reads/lookups.ts'
 import type { Services } from '../../src/services.ts'
-import { scanCost, readEventPage, maxScannedEvents } from './rows.ts'
+import { type EventFilter, hasFilter, scanCost, readEventPage, maxScannedEvents } from './rows.ts'
 import { aheadOfProject, type FeedQuery } from './parameters.ts'
 
 /** `slots`: the long poll counts as this many subscribers of the account. */
@@ -50,15 +50,15 @@ export function openFeedLongPoll(
   return (
     reading: ReadRequest,
     first: VisibleProject,
-    { after, types, waitMs }: FeedQuery,
+    { after, types, exceptActor, waitMs }: EventFilter & Pick<FeedQuery, 'after' | 'waitMs'>,
   ): Promise<VisibleProject> => {
     let scannedUpTo = after
     return longPoll(reading, first, {
       waitMs,
       projectsOf: (project) => [project],
       async hasEvents({ projectId, version }) {
-        if (!types || version - after > maxScannedEvents) return version > after
-        const slice = { projectId, version, after: scannedUpTo, types, limit: 1 }
+        const slice = { projectId, version, after: scannedUpTo, types, exceptActor, limit: 1 }
+        if (!hasFilter(slice) || version - after > maxScannedEvents) return version > after
         const cost = scanCost(version - scannedUpTo)
         const { events } = await charge(reading.caller, cost, (sql) => readEventPage(sql, oldestSeq, slice))
         scannedUpTo = version

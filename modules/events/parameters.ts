@@ -1,8 +1,9 @@
 import { type Static, Type } from '@sinclair/typebox'
-import { checked, Input } from '../../src/schema/input.ts'
+import { checked, ExceptActor, Input } from '../../src/schema/input.ts'
 import { Limit, readLimit } from '../../src/reads/pages.ts'
 import { isCount } from '../../src/schema/text.ts'
 import { badRequest } from '../../src/responses/errors.ts'
+import { accountIdOf } from '../../src/id-format.ts'
 import { model } from '../modules.ts'
 
 export const maxSeq = 999_999_999_999_999
@@ -38,6 +39,18 @@ export const EventTypes = () =>
     }),
   )
 
+/** The kinds of rows in a snapshot: tasks, and the rows that are loaded with their project. */
+export const snapshotKinds = [
+  'tasks',
+  ...model.all.flatMap(({ parent, load, plural }) =>
+    parent === 'project' && load === 'with project' ? plural : [],
+  ),
+]
+function isKinds(value: unknown): boolean {
+  const kinds = String(value).split(',')
+  return kinds.every((kind) => snapshotKinds.includes(kind)) && new Set(kinds).size === kinds.length
+}
+
 export const EventsQuery = Input({
   after: Count(maxSeq, 'A whole number: the seq of the last event that the client has, or 0', 41),
   limit: Limit(100, 500),
@@ -47,6 +60,14 @@ export const EventsQuery = Input({
     25,
   ),
   types: EventTypes(),
+  exceptActor: Type.Optional(ExceptActor()),
+  snapshot: Type.Optional(
+    checked<string>(isKinds, {
+      type: 'string',
+      description: `A list of ${snapshotKinds.join(', ')}, separated by commas, each once: a stream begins with these rows`,
+      examples: ['tasks,labels'],
+    }),
+  ),
 })
 
 export type FeedQuery = ReturnType<typeof readEventsRequest>
@@ -58,7 +79,11 @@ export const aheadOfProject = (parameter = 'after') =>
 
 const badLastEventId = () => badRequest(`${lastEventIdHeader} must be the seq of an event`)
 
-export const parameterErrors = () => [aheadOfProject(), aheadOfProject(lastEventIdHeader), badLastEventId()]
+export const snapshotNeedsStream = () => badRequest('snapshot needs the header Accept: text/event-stream')
+
+export const parameterErrors = () => [
+  ...[aheadOfProject(), aheadOfProject(lastEventIdHeader), badLastEventId(), snapshotNeedsStream()],
+]
 
 export function lastEventId({ headers }: Request): number | null {
   const value = headers.get(lastEventIdHeader)
@@ -67,9 +92,14 @@ export function lastEventId({ headers }: Request): number | null {
   return Number(value)
 }
 
-export const readEventsRequest = ({ after, limit, types, wait }: Static<typeof EventsQuery>) => ({
+export const readEventsRequest = (
+  { after, limit, types, exceptActor, wait, snapshot }: Static<typeof EventsQuery>,
+  callerId: string,
+) => ({
   after: Number(after ?? 0),
   limit: readLimit(limit, 100, 500),
   types: types?.split(',') ?? null,
+  exceptActor: exceptActor === undefined ? null : accountIdOf(exceptActor, callerId),
   waitMs: Number(wait ?? 0) * 1_000,
+  kinds: snapshot?.split(',') ?? null,
 })

@@ -1,7 +1,7 @@
 import type { Static } from '@sinclair/typebox'
 import type { Query, ReadRequest } from '../../src/commands/query.ts'
 import type { Caller } from '../../src/identity/rights.ts'
-import { isId } from '../../src/id-format.ts'
+import { accountIdOf, isId } from '../../src/id-format.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { eventsExpired, requireRetained } from '../../src/reads/retention.ts'
 import { pageBytes, jsonTexts } from '../../src/reads/pages.ts'
@@ -9,12 +9,13 @@ import { sampleId } from '../../src/schema/response.ts'
 import type { Services } from '../../src/services.ts'
 import { respondWithBody } from '../../src/responses/reply.ts'
 import { openLongPoll } from './long-poll.ts'
-import { groupByRange, readRanges, withPeople } from './rows.ts'
+import { groupByRange, isFullPage, maxScannedEvents, readRanges, scanCost, withPeople } from './rows.ts'
+import type { EventRange } from './rows.ts'
 import { type ReadEvent, shownEvent } from './schema.ts'
 import { aheadIn, manyEventsView, ReadMany, readPositions } from './feed-schema.ts'
 
 const about =
-  'Returns the events of many projects. This POST only reads, so it needs no Idempotency-Key. The response contains at most `limit` events and about 1 MiB. The events of each project are in order and without gaps. If there are too many events, each project gets a similar number. Send the returned `after` with the next request. With `wait`, the request waits until there are events.'
+  'Returns the events of many projects. This POST only reads, so it needs no Idempotency-Key. The response contains at most `limit` events and about 1 MiB. The events of each project are in order and without gaps. If there are too many events, each project gets a similar number. Send the returned `after` with the next request: it also passes events that `exceptActor` leaves out. With `wait`, the request waits until there are events.'
 
 /** A waiting request for this many projects counts as one subscriber of the account. */
 const projectsPerSlot = 100
@@ -26,22 +27,33 @@ interface FeedStates {
   gone: string[]
 }
 
+interface Wanted {
+  limit: number
+  exceptActor: string | null
+  waitMs: number
+}
+
 export function readManyEvents(services: Services): Query {
   const { charge } = services
   const longPoll = openLongPoll(services)
   const readEvents = openReadEvents(services)
 
-  async function read(reading: ReadRequest, positions: Map<string, number>, limit: number, waitMs: number) {
+  async function read(reading: ReadRequest, positions: Map<string, number>, wanted: Wanted) {
+    const { exceptActor, waitMs } = wanted
+    const { caller } = reading
     const reload = (caller: Caller) => readStates(services, caller, positions)
-    const first = await charge(reading.caller, 1 + positions.size / projectsPerRead, async (sql) => {
-      const states = await reload(reading.caller)
-      return waitMs > 0 && !hasEvents(states) ? states : readEvents(sql, states, limit)
+    const first = await charge(caller, 1 + positions.size / projectsPerRead, async (sql) => {
+      const states = await reload(caller)
+      return exceptActor || (waitMs > 0 && !hasNew(states)) ? states : readEvents(sql, states, wanted)
     })
     if (typeof first === 'string') return first
     const slots = Math.max(1, Math.ceil(first.feeds.length / projectsPerSlot))
     const projectsOf = ({ feeds }: FeedStates) => feeds
-    const states = await longPoll(reading, first, { waitMs, slots, projectsOf, hasEvents, reload })
-    return charge(reading.caller, 1, (sql) => readEvents(sql, states, limit))
+    const hasEvents = exceptActor ? openHasEvents(services, caller, positions, exceptActor) : hasNew
+    const poll = { waitMs, slots, projectsOf, hasEvents, reload }
+    const states = waitMs > 0 ? await longPoll(reading, first, poll) : first
+    const cost = exceptActor ? scanCost(countNew(states)) : 1
+    return charge(caller, cost, (sql) => readEvents(sql, states, wanted))
   }
 
   return {
@@ -51,9 +63,11 @@ export function readManyEvents(services: Services): Query {
     view: manyEventsView,
     errors: [aheadIn(sampleId), eventsExpired(17, sampleId)],
     async read(reading) {
-      const wanted = reading.body as Static<typeof ReadMany>
-      const { limit = 100, wait = 0 } = wanted
-      const body = await read(reading, readPositions(wanted), limit, wait * 1_000)
+      const given = reading.body as Static<typeof ReadMany>
+      const { limit = 100, wait = 0 } = given
+      const actor = given.exceptActor
+      const exceptActor = actor === undefined ? null : accountIdOf(actor, reading.caller.userId)
+      const body = await read(reading, readPositions(given), { limit, exceptActor, waitMs: wait * 1_000 })
       return respondWithBody(reading.request, { etag: '', body, link: null })
     },
   }
@@ -61,21 +75,45 @@ export function readManyEvents(services: Services): Query {
 
 const openReadEvents =
   ({ oldestSeq }: Services) =>
-  async (sql: Sql, { feeds, gone }: FeedStates, limit: number): Promise<string> => {
+  async (sql: Sql, states: FeedStates, { limit, exceptActor }: Wanted): Promise<string> => {
+    const { feeds } = states
     const waiting = feeds.map(({ after, version }) => version - after)
-    const shares = sharesOf(waiting, limit)
+    const shares = sharesOf(waiting, exceptActor ? maxScannedEvents : limit)
     const ranges = feeds.flatMap(({ projectId, after }, n) => {
-      return shares[n]! > 0 ? { projectId, after, upTo: after + shares[n]!, limit } : []
+      return shares[n]! > 0 ? { projectId, after, upTo: after + shares[n]!, limit, exceptActor } : []
     })
-    if (ranges.length === 0) return bodyOf(feeds, [], gone)
+    if (ranges.length === 0) return bodyOf(states, [])
     const rows = await readRanges(sql, ranges, { events: limit, bytes: pageBytes })
     const lists = groupByRange(ranges, rows)
     const others = ranges.filter(({ after }, n) => lists[n]![0]?.seq !== after + 1)
     await Promise.all(
       others.map(({ projectId, after }) => requireRetained(oldestSeq, projectId, after, projectId)),
     )
-    return bodyOf(feeds, await withPeople(sql, rows), gone)
+    const isFull = isFullPage(rows, limit)
+    return bodyOf(states, await withPeople(sql, rows), exceptActor ? { ranges, isFull } : undefined)
   }
+
+/** Returns a function that scans each new event at most once. */
+function openHasEvents(
+  { charge }: Services,
+  caller: Caller,
+  positions: Map<string, number>,
+  exceptActor: string,
+) {
+  const scannedUpTo = new Map(positions)
+  return async ({ feeds, gone }: FeedStates): Promise<boolean> => {
+    const unread = feeds.map((feed) => ({ ...feed, after: scannedUpTo.get(feed.projectId)! }))
+    const count = countNew({ feeds: unread })
+    if (gone.length > 0 || count > maxScannedEvents) return true
+    const ranges = unread.flatMap(({ projectId, after, version }) => {
+      return version > after ? { projectId, after, upTo: version, limit: 1, exceptActor } : []
+    })
+    if (ranges.length === 0) return false
+    const found = await charge(caller, scanCost(count), (sql) => readRanges(sql, ranges, { events: 1 }))
+    for (const { projectId, upTo } of ranges) scannedUpTo.set(projectId, upTo)
+    return found.length > 0
+  }
+}
 
 async function readStates(
   { findRole }: Pick<Services, 'findRole'>,
@@ -94,8 +132,10 @@ async function readStates(
   return { feeds, gone: wanted.filter((_, n) => !visible[n]) }
 }
 
-const hasEvents = ({ feeds, gone }: FeedStates): boolean =>
-  gone.length > 0 || feeds.some(({ after, version }) => version > after)
+const countNew = ({ feeds }: Pick<FeedStates, 'feeds'>): number =>
+  feeds.reduce((sum, { after, version }) => sum + Math.max(0, version - after), 0)
+
+const hasNew = (states: FeedStates): boolean => states.gone.length > 0 || countNew(states) > 0
 
 /** Divides `limit` rows among projects with waiting rows. Each gets at least 1, so the sum may exceed `limit`. */
 export function sharesOf(waiting: number[], limit: number): number[] {
@@ -112,11 +152,25 @@ export function sharesOf(waiting: number[], limit: number): number[] {
   return shares
 }
 
-function bodyOf(feeds: FeedStates['feeds'], events: ReadEvent[], gone: string[]): string {
+/** @param scanned the ranges of a filter, and whether the page is full */
+function bodyOf(
+  { feeds, gone }: FeedStates,
+  events: ReadEvent[],
+  scanned?: { ranges: EventRange[]; isFull: boolean },
+): string {
   const texts = jsonTexts(events, (event) => ({ projectId: event.projectId, ...shownEvent(event) }))
   const byProject = Map.groupBy(texts.keys(), (n) => events[n]!.projectId)
   const shown = feeds.flatMap(({ projectId }) => byProject.get(projectId) ?? [])
   const lastOf = (projectId: string) => events[byProject.get(projectId)?.at(-1) ?? -1]?.seq
-  const after = Object.fromEntries(feeds.map((one) => [one.projectId, lastOf(one.projectId) ?? one.after]))
-  return `{"events":[${shown.map((n) => texts[n]).join()}],"after":${JSON.stringify(after)},"gone":${JSON.stringify(gone)}}`
+  const after = new Map(feeds.map((one) => [one.projectId, lastOf(one.projectId) ?? one.after]))
+  if (scanned) {
+    // A full page contains the events of all ranges up to a distance from their starts, except some at this distance.
+    const isFull = scanned.isFull || texts.length < events.length
+    const distances = scanned.ranges.map((range) => (lastOf(range.projectId) ?? 0) - range.after)
+    const complete = isFull ? Math.max(...distances) - 1 : Infinity
+    for (const { projectId, after: start, upTo } of scanned.ranges)
+      after.set(projectId, Math.max(after.get(projectId)!, Math.min(upTo, start + complete)))
+  }
+  const next = JSON.stringify(Object.fromEntries(after))
+  return `{"events":[${shown.map((n) => texts[n]).join()}],"after":${next},"gone":${JSON.stringify(gone)}}`
 }

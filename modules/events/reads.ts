@@ -9,7 +9,7 @@ import { notFound } from '../../src/responses/errors.ts'
 import { acceptsStream } from '../../src/responses/server-sent-events.ts'
 import { openEventStream } from './event-stream.ts'
 import { openFeedLongPoll } from './long-poll.ts'
-import { scanCost, readEventPage } from './rows.ts'
+import { hasFilter, scanCost, readEventPage } from './rows.ts'
 import {
   aheadOfProject,
   type FeedQuery,
@@ -18,23 +18,26 @@ import {
   parameterErrors,
   lastEventIdHeader,
   readEventsRequest,
+  snapshotNeedsStream,
 } from './parameters.ts'
 import { eventView, streamedEvents } from './schema.ts'
+import { openSnapshots, snapshotErrors } from './snapshot.ts'
 import { openStreamResponse } from './stream.ts'
 import { responseExample } from '../../src/openapi/operation.ts'
 import { claimSchema } from '../tasks/claim.ts'
 import { model } from '../modules.ts'
 
-const about = `Returns the events of a project in order, without gaps. Begin with \`after=0\`, or with the Docket-Version of a list's first page. Continue with the last \`seq\`; if there are more events, the Link header leads to the next page. With \`types\`, a page may show fewer events than \`limit\` although the Link header leads to another page. People have their current names. With \`wait\`, the request waits until there are events or the time is over; after an empty response to a request with \`types\`, continue with \`after\` set to its Docket-Version. A caller who loses access while waiting gets 404 or 401. If the service has deleted the next events, the request gets 410 with the oldest remaining seq.`
+const about = `Returns the events of a project in order, without gaps. Begin with \`after=0\`, or with the Docket-Version of a list's first page. Continue with the last \`seq\`; if there are more events, the Link header leads to the next page. With \`types\` or \`exceptActor\`, a page may show fewer events than \`limit\` although the Link header leads to another page. People have their current names. With \`wait\`, the request waits until there are events or the time is over; after an empty response to a request with \`types\` or \`exceptActor\`, continue with \`after\` set to its Docket-Version. A caller who loses access while waiting gets 404 or 401. If the service has deleted the next events, the request gets 410 with the oldest remaining seq.`
 
 const streamed =
-  ' With `Accept: text/event-stream`, the response is a stream of server-sent events: `id` is the seq, `event` is the type, and `data` is the event. The stream begins after the seq in `Last-Event-ID`; without that header, after the seq in `after`; without both, with the next new event. Before the service closes the stream, it sends an event of type `end` with the reason.'
+  ' With `Accept: text/event-stream`, the response is a stream of server-sent events: `id` is the seq, `event` is the type, and `data` is the event. The stream begins after the seq in `Last-Event-ID`; without that header, after the seq in `after`; without both, with the next new event. While a stream leaves out events, it sends their `id` without data at least every 100 events or 15 s. With `snapshot` and without `Last-Event-ID`, the stream begins with the rows of these kinds at one version, and continues with the next event: `after` has no effect. Before the service closes the stream, it sends an event of type `end` with the reason.'
 
 export function listEvents(services: Services): Query {
   const { config, findRole, oldestSeq, serve } = services
   const longPoll = openFeedLongPoll(services)
   const stream = openStreamResponse(services)
   const streamEvents = openEventStream(services)
+  const openSnapshot = openSnapshots(services)
   const pageOf = openPageOf(services)
   return {
     about: about + streamed,
@@ -42,29 +45,34 @@ export function listEvents(services: Services): Query {
     view: eventView,
     isList: true,
     ...{ eventStream: streamedEvents, examples: eventExamples() },
-    errors: [...parameterErrors(), notFound('Project'), eventsExpired(17)],
+    errors: [...parameterErrors(), ...snapshotErrors(), notFound('Project'), eventsExpired(17)],
     async read(reading) {
       const { request, caller, query } = reading
       const { id = '' } = reading.params
-      const wanted = readEventsRequest(query)
+      const wanted = readEventsRequest(query, caller.userId)
       const isStream = acceptsStream(request)
       const lastId = isStream ? lastEventId(request) : null
+      if (wanted.kinds && !isStream) throw snapshotNeedsStream()
+      const hasSnapshot = wanted.kinds && lastId === null && request.method !== 'HEAD'
       const first = await requireVisible(findRole, caller, id)
-      const after = lastId ?? (isStream && query.after === undefined ? first.version : wanted.after)
+      const isNew = isStream && (query.after === undefined || hasSnapshot)
+      const after = lastId ?? (isNew ? first.version : wanted.after)
       if (after > first.version) throw aheadOfProject(lastId === null ? 'after' : lastEventIdHeader)
       // Checked first: a cached page may contain expired events, and a started stream cannot change its status.
       const mayBeExpired = after < first.version && (isStream || config.historyDays > 0)
       if (mayBeExpired) await requireRetained(oldestSeq, id, after)
-      if (isStream) {
-        const headers = { [versionHeader]: String(first.version) }
-        return stream(reading, (signal) => {
-          return { headers, chunks: streamEvents(reading, first, { ...wanted, after }, signal) }
+      if (isStream)
+        return stream(reading, async (signal) => {
+          const snapshot = hasSnapshot ? await openSnapshot(reading, id, wanted.kinds!, signal) : undefined
+          const headers = { [versionHeader]: String((snapshot ?? first).version) }
+          return { headers, chunks: streamEvents(reading, first, { ...wanted, after }, signal, snapshot) }
         })
-      }
       const project = wanted.waitMs > 0 ? await longPoll(reading, first, wanted) : first
-      const etag = etagAt(project, `.${project.renaming}`)
+      // The response for `me` depends on the caller.
+      const suffix = query.exceptActor === 'me' ? `.${caller.userId}` : ''
+      const etag = etagAt(project, `.${project.renaming}${suffix}`)
       const build = () => pageOf(reading, project, wanted, etag)
-      const answer = await serve(request, pathAndQuery(request), etag, build, project.version)
+      const answer = await serve(request, pathAndQuery(request) + suffix, etag, build, project.version)
       answer.headers.append('vary', 'Accept')
       return answer
     },
@@ -80,9 +88,9 @@ const openPageOf =
     etag: string,
   ): Promise<CachedBody> => {
     const { projectId, version } = project
-    const { after, limit, types } = wanted
-    const slice = { projectId, version, after, limit, types }
-    const cost = types ? scanCost(version - after) : 1
+    const { after, limit, types, exceptActor } = wanted
+    const slice = { projectId, version, after, limit, types, exceptActor }
+    const cost = hasFilter(slice) ? scanCost(version - after) : 1
     const { events, upTo } = await charge(caller, cost, (sql) => readEventPage(sql, oldestSeq, slice))
     const texts = jsonTexts(events, eventView.of)
     const end = texts.length < events.length ? events[texts.length - 1]!.seq : upTo

@@ -2,7 +2,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import { Elysia } from 'elysia'
 import type { Query, ReadRequest } from '../../src/commands/query.ts'
 import type { RouteBuilders } from '../../src/http/route-builders.ts'
-import { canonicalId, isIdInAnyCase, nilId } from '../../src/id-format.ts'
+import { accountIdOf, canonicalId, isIdInAnyCase, nilId } from '../../src/id-format.ts'
 import type { Module } from '../../src/module.ts'
 import { nextLink } from '../../src/reads/pages.ts'
 import { unavailable } from '../../src/responses/errors.ts'
@@ -13,7 +13,7 @@ import {
   heartbeat,
   heartbeatMs,
 } from '../../src/responses/server-sent-events.ts'
-import { checked, Input } from '../../src/schema/input.ts'
+import { checked, ExceptActor, Input } from '../../src/schema/input.ts'
 import { sampleId } from '../../src/schema/response.ts'
 import type { Services } from '../../src/services.ts'
 import type {
@@ -21,6 +21,7 @@ import type {
   MoreProjects,
   ProjectsSubscription,
 } from '../../src/subscriptions/visible-projects.ts'
+import { maxScannedEvents } from './rows.ts'
 import { manyEventsView, streamedVersions } from './feed-schema.ts'
 import { projectHistory } from './project-history.ts'
 import { readManyEvents } from './read-many.ts'
@@ -48,7 +49,7 @@ export const feedRoutes = ({ callerGuard, readGuard, queryRoute }: RouteBuilders
     )
 
 const about =
-  'Sends server-sent events with the data `{projectId, version}`: first one for every project that the caller may see, then one for each project that gets a new version or becomes visible. The version is null for a project that the caller can no longer see. A stream lists about 1,000 projects, in the order of their ids. If the caller has more projects, an event of type `more` has the data `{told, last}`: the number of listed projects, and the id of the last one. `afterProject={last}` opens a stream of the next projects; if there are more projects at the start, the Link header leads to it. The stream sends states, not a history: a client that reconnects gets the state of every project again, and a slow client gets only the newest state of each project.'
+  'Sends server-sent events with the data `{projectId, version}`: first one for every project that the caller may see, then one for each project that gets a new version or becomes visible. The version is null for a project that the caller can no longer see. A stream lists about 1,000 projects, in the order of their ids. If the caller has more projects, an event of type `more` has the data `{told, last}`: the number of listed projects, and the id of the last one. `afterProject={last}` opens a stream of the next projects; if there are more projects at the start, the Link header leads to it. The stream sends states, not a history: a client that reconnects gets the state of every project again, and a slow client gets only the newest state of each project. With `exceptActor`, a project whose new versions are all by this account is left out.'
 
 const ProjectsQuery = Input({
   afterProject: Type.Optional(
@@ -59,6 +60,7 @@ const ProjectsQuery = Input({
       examples: [sampleId],
     }),
   ),
+  exceptActor: Type.Optional(ExceptActor()),
 })
 
 function followProjects(services: Services): Query {
@@ -74,13 +76,14 @@ function followProjects(services: Services): Query {
     read: (reading) =>
       stream(reading, async (signal) => {
         const { userId, token } = reading.caller
-        const { afterProject = nilId } = reading.query as Static<typeof ProjectsQuery>
+        const { afterProject = nilId, exceptActor } = reading.query as Static<typeof ProjectsQuery>
         const scope = { userId, afterProject: canonicalId(afterProject), projects: token?.projects ?? null }
         const subscription = await subscriptions.subscribeToAll(scope, signal)
         const { more } = subscription
+        const withoutEchoes = exceptActor ? openWithoutEchoes(services, exceptActor, userId) : undefined
         return {
           headers: more && { link: nextLink(reading.request.url, 'afterProject', more.last) },
-          chunks: streamProjects(services, reading, subscription, signal),
+          chunks: streamProjects(services, reading, subscription, signal, withoutEchoes),
         }
       }),
   }
@@ -91,6 +94,7 @@ async function* streamProjects(
   { request }: ReadRequest,
   projects: ProjectsSubscription,
   signal: AbortSignal,
+  withoutEchoes?: ReturnType<typeof openWithoutEchoes>,
 ): Chunks {
   yield streamStart()
   let sentAt = performance.now()
@@ -101,7 +105,8 @@ async function* streamProjects(
     if (leftMs > 0) await projects.waitForChanges(leftMs)
     await authenticate.caller(request)
     const { versions, more } = projects.takeChanges()
-    const text = versions.map(messageOf).join('') + (more ? moreMessage(more) : '')
+    const shown = withoutEchoes ? await withoutEchoes(versions) : versions
+    const text = shown.map(messageOf).join('') + (more ? moreMessage(more) : '')
     if (!text && performance.now() < sentAt + heartbeatMs) continue
     yield text ? encode(text) : heartbeat()
     sentAt = performance.now()
@@ -114,3 +119,34 @@ async function* streamProjects(
  */
 const messageOf = (state: ListedVersion): string => `data: ${JSON.stringify(state)}\n\n`
 const moreMessage = (more: MoreProjects): string => `event: more\ndata: ${JSON.stringify(more)}\n\n`
+
+/**
+ * Returns a function that leaves out projects whose new versions are all by the actor. The first versions are the states
+ * at the start. A project that becomes visible is left out only if the caller is the actor and made all its versions.
+ */
+function openWithoutEchoes({ database: { reads: sql } }: Services, actor: string, callerId: string) {
+  const actorId = accountIdOf(actor, callerId)
+  let known: Map<string, number> | undefined
+  return async (versions: ListedVersion[]): Promise<ListedVersion[]> => {
+    let left = maxScannedEvents
+    const ranges = versions.flatMap(({ projectId, version }) => {
+      const after = known?.get(projectId) ?? (known && actorId === callerId ? 0 : Infinity)
+      const count = (version ?? 0) - after
+      if (count <= 0 || count > left) return []
+      left -= count
+      return { projectId, after, version }
+    })
+    known ??= new Map()
+    for (const { projectId, version } of versions)
+      if (version === null) known.delete(projectId)
+      else known.set(projectId, version)
+    if (ranges.length === 0) return versions
+    const echoes = await sql<{ projectId: string }[]>`
+      select q."projectId" as project_id from jsonb_to_recordset(${JSON.stringify(ranges)}::text::jsonb)
+        as q("projectId" uuid, after bigint, version bigint)
+      where q.version - q.after = (select count(*) from events e where e.project_id = q."projectId"
+        and e.seq > q.after and e.seq <= q.version and e.actor_id = ${actorId})`
+    const leftOut = new Set(echoes.map(({ projectId }) => projectId))
+    return versions.filter(({ projectId }) => !leftOut.has(projectId))
+  }
+}

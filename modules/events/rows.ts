@@ -6,10 +6,10 @@ import { grouped } from '../../src/postgres/grouped.ts'
 import { eventFields } from '../../src/postgres/columns.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { hasRoom, pageBytes, untilPageFull } from '../../src/reads/pages.ts'
-import { type OldestSeq, requireRetained } from '../../src/reads/retention.ts'
+import { type OldestSeq, openOldestSeq, requireRetained } from '../../src/reads/retention.ts'
 import type { Services } from '../../src/services.ts'
 import type { User } from '../accounts/user.ts'
-import { type People, peopleIn, type ReadEvent } from './schema.ts'
+import { eventView, type People, peopleIn, type ReadEvent } from './schema.ts'
 
 type EventRow = StoredEvent & { taskId: string | null; bytes: number }
 type RowTexts = Omit<EventRow, 'before' | 'after' | 'bytes'> & { before: string | null; after: string | null }
@@ -41,6 +41,7 @@ export interface EventRange {
   upTo: number
   limit: number
   types?: string[] | null
+  exceptActor?: string | null | undefined
 }
 
 /** `n` is the index of the range. `previousId` is the id of the event before the first event of the range. */
@@ -55,20 +56,22 @@ export async function readRanges(
   ranges: EventRange[],
   { bytesOfOne = pageBytes, events = 0, bytes = Number.MAX_SAFE_INTEGER } = {},
 ): Promise<RangeRow[]> {
-  const input = ranges.map(({ projectId, after, afterId, upTo, limit, types }) => ({
+  const input = ranges.map(({ projectId, after, afterId, upTo, limit, types, exceptActor }) => ({
     ...{ project_id: projectId, after, after_id: afterId, up_to: upTo, max_rows: limit, types },
+    except_actor: exceptActor,
   }))
   const found = sql`select ${eventColumns(sql)}, case when q.after_id is not null and e.seq = q.after + 1 then
       (select p.id from events p where p.project_id = e.project_id and p.seq = q.after) end as previous_id
     from events e where e.project_id = q.project_id and e.seq > q.after and e.seq <= q.up_to
-      and (q.types is null or e.type = any(q.types))
+      and (q.types is null or e.type = any(q.types)) and (q.except_actor is null or e.actor_id <> q.except_actor)
     order by e.seq limit q.max_rows`
   const rows = await sql<(RowTexts & { n: number })[]>`
     select * from (select e.*, ${hasRoom(sql, bytesOf(sql), bytes)} as fits from (
       select e.*, q.n::int4 as n
       from rows from (jsonb_to_recordset(${JSON.stringify(input)}::text::jsonb)
-        as (project_id uuid, after bigint, after_id uuid, up_to bigint, max_rows int4, types text[])) with ordinality
-        as q(project_id, after, after_id, up_to, max_rows, types, n)
+        as (project_id uuid, after bigint, after_id uuid, up_to bigint, max_rows int4, types text[],
+          except_actor uuid)) with ordinality
+        as q(project_id, after, after_id, up_to, max_rows, types, except_actor, n)
       cross join lateral (${untilPageFull(sql, found, bytesOf(sql), bytesOfOne)}) e
       order by e.seq - q.after, random() limit nullif(${events}::int4, 0)) e) e where fits`
   return rows.map(parseRow) as RangeRow[]
@@ -116,13 +119,20 @@ export const eventsPerRead = 500
 
 export const scanCost = (events: number): number => 1 + Math.min(events, maxScannedEvents) / eventsPerRead
 
-/** A request for the events of a project after the seq `after` and up to `version`. Null `types` means all types. */
-export interface EventSlice {
+/** The events that a reader wants. Null `types` means all types; without `exceptActor`, the events of all accounts. */
+export interface EventFilter {
+  types: string[] | null
+  exceptActor?: string | null | undefined
+}
+
+export const hasFilter = ({ types, exceptActor }: EventFilter): boolean => types !== null || !!exceptActor
+
+/** A request for the events of a project after the seq `after` and up to `version`. */
+export interface EventSlice extends EventFilter {
   projectId: string
   after: number
   version: number
   limit: number
-  types: string[] | null
 }
 
 export interface EventPage {
@@ -131,8 +141,8 @@ export interface EventPage {
 }
 
 /** Seqs have no gaps, so a limited range of seqs limits the scanned rows. */
-const rangeOf = ({ projectId, after, version, limit, types }: EventSlice): EventRange => {
-  return { projectId, after, upTo: Math.min(version, after + maxScannedEvents), limit, types }
+const rangeOf = ({ version, ...slice }: EventSlice): EventRange => {
+  return { ...slice, upTo: Math.min(version, slice.after + maxScannedEvents) }
 }
 
 async function rowsOf(sql: Sql, slices: EventSlice[]) {
@@ -154,8 +164,8 @@ export const readEventPage = (sql: Sql, oldestSeq: OldestSeq, slice: EventSlice)
   pageAt(oldestSeq, slice, async () => (await rowsOf(sql, [slice]))[0]!)
 
 function weightOf(slice: EventSlice): number {
-  const { after, upTo, limit, types } = rangeOf(slice)
-  return types ? upTo - after : Math.min(upTo - after, limit)
+  const { after, upTo, limit } = rangeOf(slice)
+  return hasFilter(slice) ? upTo - after : Math.min(upTo - after, limit)
 }
 
 /** One query reads at most 50 pages and scans at most 2,000 events, unless a single page scans more. */
@@ -165,4 +175,20 @@ const groupLimits = { keys: 50, slots: 2, weigh: { limit: 2_000, of: weightOf } 
 export function openEventPages({ database, oldestSeq }: Pick<Services, 'database' | 'oldestSeq'>) {
   const read = grouped(groupLimits, (slices: EventSlice[]) => rowsOf(database.reads, slices))
   return (slice: EventSlice): Promise<EventPage> => pageAt(oldestSeq, slice, read)
+}
+
+const eventsPerPage = 200
+
+/** Yields the texts of all events of a project, up to its version. */
+export async function* eventTexts(
+  { sql, projectId, version }: { sql: Sql; projectId: string; version: number },
+  textOf: (shown: object) => string,
+): AsyncGenerator<string, void, void> {
+  const oldestSeq = openOldestSeq(sql)
+  for (let after = ((await oldestSeq(projectId)) ?? 1) - 1; after < version;) {
+    const slice = { projectId, after, version, limit: eventsPerPage, types: null }
+    const { events, upTo } = await readEventPage(sql, oldestSeq, slice)
+    yield events.map((event) => textOf(eventView.of(event))).join('')
+    after = upTo
+  }
 }

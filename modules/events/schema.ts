@@ -154,7 +154,7 @@ export const streamedEvents: EventStream = {
     'EventStream',
     Type.String({
       description:
-        'Server-sent events: `id` is the seq, `event` is the type, and `data` is an Event. Before the service closes the stream, it sends an event of type `end`, whose `data` is an Error with the reason. While there are no events, the service sends comments to keep the connection open.',
+        'Server-sent events: `id` is the seq, `event` is the type, and `data` is an Event. With `snapshot`, the first events have the type `snapshot`, no `id`, and the data `{version, kind, rows}` with at most 200 rows, as lists with `asOf` show them; then follows an event of type `live` with the data `{version}` and the version as `id`. Before the service closes the stream, it sends an event of type `end`, whose `data` is an Error with the reason. While there are no events, the service sends comments to keep the connection open.',
     }),
   ),
   example: `retry: 1700\nid: 41\n\n${frame(model.eventTypes[0]!)}${JSON.stringify(responseExample(eventView.schema))}\n\n`,

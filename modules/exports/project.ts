@@ -23,6 +23,8 @@ export interface ExportedProject {
   projectId: string
   snapshot?: Snapshot
   version: number
+  /** The id of the last event, at `currentVersion`. */
+  lastEventId: string
   /** The events between `version` and this version are reversed. */
   currentVersion: number
   maxTasks: number
@@ -49,13 +51,13 @@ export async function openExportedProject(
   userId: string,
   { projectId, asOf }: Wanted,
 ): Promise<ExportedProject> {
-  const [found] = await sql<{ version: number; maxTasks: number; exportedAt: string }[]>`
-    select s.version::float8 as version, ${maxTasksOf(sql)} as max_tasks, now() as exported_at
+  const [found] = await sql<Pick<ExportedProject, 'version' | 'lastEventId' | 'maxTasks' | 'exportedAt'>[]>`
+    select s.version::float8 as version, s.last_event_id, ${maxTasksOf(sql)} as max_tasks, now() as exported_at
     from ${visibleProject(sql, sql`${projectId}::uuid`, sql`${userId}::uuid`)} p join streams s on s.project_id = p.id`
   if (!found) throw notFound('Project')
   const exported = { ...found, sql, projectId, currentVersion: found.version, isPast: asOf !== undefined }
   if (asOf === undefined) return exported
-  const snapshot = await snapshots.find({ ...exported, lastEventId: '' }, asOf)
+  const snapshot = await snapshots.find(exported, asOf)
   if (!snapshot) throw notFound('Project')
   const { version } = snapshot
   if (version === exported.version) return exported

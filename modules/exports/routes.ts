@@ -25,16 +25,15 @@ import { type ExportedProject, maxTasksOf, openExportedProject, readName, readPa
 import { type Chunks, fileHeaders, type FileInfo, respondWithFile, unzipped, zipped } from './response.ts'
 import { Spool } from './spool.ts'
 import {
-  asTemporary,
   charge,
   type ExportsInProgress,
   firstWaitMs,
   nextWaitMs,
   openExportsInProgress,
+  openSpooled,
   openTransaction,
-  type Transaction,
 } from './transaction.ts'
-import { fileName, projectTexts } from './write.ts'
+import { type EventTexts, fileName, projectTexts } from './write.ts'
 
 const names = Object.keys(formats) as (keyof typeof formats)[]
 const aboutFormats =
@@ -66,7 +65,7 @@ const projectDownload: Download = {
 const about =
   'Returns the project as a file, as of one version, which the header Docket-Version names. The file is compressed if the client accepts gzip. If an error occurs after the start, the connection is closed early. An account can run one export at a time.'
 
-function exportProject(services: Services, inProgress: ExportsInProgress): Query {
+function exportProject(services: Services, inProgress: ExportsInProgress, eventTexts: EventTexts): Query {
   const { findRole, findPerson, database, log, snapshots } = services
   const { downloads, places } = inProgress
   return {
@@ -87,34 +86,32 @@ function exportProject(services: Services, inProgress: ExportsInProgress): Query
         ...{ name: `${fileName(title)}-${version}.${extension}`, contentType },
         headers: { [versionHeader]: String(version) },
       })
-      const open = (sql: Transaction['sql']) =>
-        openExportedProject(services, sql, caller.userId, { projectId: id, asOf })
+      const open = (sql: Sql) => openExportedProject(services, sql, caller.userId, { projectId: id, asOf })
       if (request.method === 'HEAD') {
         const exported = await open(database.expensive)
         await charge(services, caller, 0, exported.currentVersion - exported.version)
         return respondToHead(fileHeaders(request, info(exported, await readName(exported))))
       }
       const release = downloads.acquire(caller.userId)
-      let reading: Transaction | undefined
       try {
-        reading = await openTransaction(places, database.exports, firstWaitMs)
-        const exported = await open(reading.sql)
-        const { maxTasks, currentVersion, version } = exported
-        await charge(services, caller, maxTasks + (history ? version : 0), currentVersion - version)
-        const parts = await readParts(exported)
-        const spool = await Spool.open(places)
-        const texts = projectTexts(exported, parts, { format, history, findPerson })
-        void spool.fill(zipped(texts)).then(reading.close)
+        const found = await openSpooled(places, database.exports, firstWaitMs, async (sql) => {
+          const exported = await open(sql)
+          const { maxTasks, currentVersion, version } = exported
+          await charge(services, caller, maxTasks + (history ? version : 0), currentVersion - version)
+          const parts = await readParts(exported)
+          const texts = projectTexts(exported, parts, { format, history: history && eventTexts, findPerson })
+          return { exported, title: parts.name, texts }
+        })
+        const { exported, title, spool } = found
         return respondWithFile(request, {
-          ...info(exported, parts.name),
+          ...info(exported, title),
           chunks: spool.chunks(),
           close: () => spool.close().finally(release),
           failed: (error) => log.warn({ projectId: id, reason: String(error) }, 'export failed'),
         })
       } catch (error) {
-        await reading?.close()
         release()
-        throw asTemporary(error)
+        throw error
       }
     },
   }
@@ -204,7 +201,7 @@ async function spoolProject(
     const spool = await Spool.open(places, { aheadBytes: Infinity })
     let size = 0
     async function* counted() {
-      for await (const text of projectTexts(exported, parts, { format, history: false, findPerson })) {
+      for await (const text of projectTexts(exported, parts, { format, findPerson })) {
         if (over.aborted) throw new Error('The client has gone')
         size += Buffer.byteLength(text)
         yield text
@@ -260,12 +257,22 @@ async function* tarOf(writeEntries: (tar: TarPackController) => Promise<void>): 
   }
 }
 
-export function exportRoutes({ callerGuard, queryRoute }: RouteBuilders, services: Services) {
+export function exportRoutes(
+  { callerGuard, queryRoute }: RouteBuilders,
+  services: Services,
+  eventTexts: EventTexts,
+) {
   const inProgress = openExportsInProgress()
   return (
     new Elysia()
       .use(callerGuard)
-      .get(...queryRoute('/projects/:id/export', exportProject(services, inProgress), 'Export a project'))
+      .get(
+        ...queryRoute(
+          '/projects/:id/export',
+          exportProject(services, inProgress, eventTexts),
+          'Export a project',
+        ),
+      )
       // Elysia adds the server to the context only for a function that names it.
       .derive(({ server }) => ({ listener: server }))
       .get(...queryRoute('/export', exportAccount(services, inProgress), 'Export all my data'))

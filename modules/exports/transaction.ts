@@ -4,6 +4,8 @@ import { maxExports, type Sql } from '../../src/postgres/database.ts'
 import { errorCode, markUnknownOutcome } from '../../src/postgres/errors.ts'
 import { unavailable } from '../../src/responses/errors.ts'
 import type { Services } from '../../src/services.ts'
+import { zipped } from './response.ts'
+import { Spool } from './spool.ts'
 
 const what = 'exports'
 /** The maximum number of concurrent downloads of a process. */
@@ -93,7 +95,7 @@ export interface Transaction {
 }
 
 /** Marks the error of a lost connection, so that the response is 503. */
-export function asTemporary(error: unknown): unknown {
+function asTemporary(error: unknown): unknown {
   if (errorCode(error) !== '') markUnknownOutcome(error)
   return error
 }
@@ -122,4 +124,27 @@ export async function openTransaction(places: Places, pool: Sql, maxWaitMs: numb
     return over
   }
   return { sql: await opened.promise, close }
+}
+
+/**
+ * Writes texts that one transaction reads to a temporary file. So the transaction is as long as the reads, even if the
+ * client of the file is slow. `begin` returns the texts, and what the response needs before them.
+ */
+export async function openSpooled<Begun extends { texts: AsyncGenerator<string> }>(
+  places: Places,
+  pool: Sql,
+  maxWaitMs: number,
+  begin: (sql: Sql) => Promise<Begun>,
+): Promise<Begun & { spool: Spool }> {
+  let reading: Transaction | undefined
+  try {
+    reading = await openTransaction(places, pool, maxWaitMs)
+    const begun = await begin(reading.sql)
+    const spool = await Spool.open(places)
+    void spool.fill(zipped(begun.texts)).then(reading.close)
+    return { ...begun, spool }
+  } catch (error) {
+    await reading?.close()
+    throw asTemporary(error)
+  }
 }

@@ -6,9 +6,6 @@ import { hideDeletedReferences, referencedTasks } from '../../src/model/referenc
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { unprepared } from '../../src/postgres/timeouts.ts'
 import type { FindPerson } from '../../src/reads/people.ts'
-import { openOldestSeq } from '../../src/reads/retention.ts'
-import { readEventPage } from '../events/rows.ts'
-import { eventView } from '../events/schema.ts'
 import { taskView } from '../tasks/schema.ts'
 import { showClaims } from '../tasks/shown-claims.ts'
 import type { ExportedTask, Format, Writer } from './formats.ts'
@@ -23,13 +20,18 @@ import {
 
 /** Rows are collected into texts of at least this length. */
 const textCharacters = 65_536
-const eventsPerPage = 200
 /** With the longest texts, a page of rows takes 16 MB. */
 const pageRows = 200
 
+/** Yields the texts of all events of a project, up to its version. */
+export type EventTexts = (
+  exported: ExportedProject,
+  textOf: (shown: object) => string,
+) => AsyncGenerator<string, void, void>
+
 interface Options {
   format: Format
-  history: boolean
+  history?: EventTexts | false
   findPerson: FindPerson
 }
 
@@ -52,7 +54,7 @@ export async function* projectTexts(
     ),
   ])
   yield* taskTexts(writer, tasks, children)
-  if (history && writer.event) yield* eventTexts(exported, writer.event)
+  if (history && writer.event) yield* history(exported, writer.event)
   yield writer.end()
 }
 
@@ -142,18 +144,8 @@ class Rows<Row> {
   }
 }
 
-async function* eventTexts({ sql, projectId, version }: ExportedProject, textOf: (shown: object) => string) {
-  const oldestSeq = openOldestSeq(sql)
-  for (let after = ((await oldestSeq(projectId)) ?? 1) - 1; after < version;) {
-    const slice = { projectId, after, version, limit: eventsPerPage, types: null }
-    const { events, upTo } = await readEventPage(sql, oldestSeq, slice)
-    yield events.map((event) => textOf(eventView.of(event))).join('')
-    after = upTo
-  }
-}
-
 /** Returns tasks as their view shows them, without references to deleted rows. */
-async function shownTasks(
+export async function shownTasks(
   exported: ExportedProject,
   { all }: ProjectParts,
   rows: TaskRow[],

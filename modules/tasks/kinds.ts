@@ -1,5 +1,5 @@
 import { type TSchema, Type } from '@sinclair/typebox'
-import { canonicalId, isId } from '../../src/id-format.ts'
+import { accountIdOf, isId } from '../../src/id-format.ts'
 import type { Field } from '../../src/model/fields.ts'
 import { badRequest } from '../../src/responses/errors.ts'
 import { checked } from '../../src/schema/input.ts'
@@ -115,7 +115,7 @@ export const user: Kind = {
   parameter: () =>
     Type.String({ maxLength: 100, description: 'The id of a user, or "me"', examples: ['me'] }),
   read(given, parameter, callerId) {
-    const id = given === 'me' ? callerId : canonicalId(given)
+    const id = accountIdOf(given, callerId)
     if (!isId(id)) throw badUser(parameter)
     return id
   },

@@ -18,7 +18,7 @@ export interface Database {
   searches: Sql
   /** Index steps of searches, so that they do not wait for long reads. */
   indexing: Sql
-  /** Transactions of exports, each of which reads one snapshot for minutes. */
+  /** Transactions of exports and of snapshots in streams, each of which reads one version for seconds or minutes. */
   exports: Sql
   commits: Sql
   /** Commits of projects that met a locked row. */
@@ -116,5 +116,8 @@ const searchPool = { connections: 2, settings: searchPlans }
 /** The maximum number of exports of a process that read the database at the same time. */
 export const maxExports = 4
 
-/** Opened by the first export. Each export begins with the settings of its transaction. */
-const exportPool = { connections: maxExports, statementMs: 60_000 }
+/** The maximum number of snapshots of streams that a process reads at the same time, besides exports. */
+export const maxSnapshots = 4
+
+/** Opened by the first export or snapshot. Each transaction begins with its own settings. */
+const exportPool = { connections: maxExports + maxSnapshots, statementMs: 60_000 }

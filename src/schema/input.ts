@@ -1,4 +1,5 @@
 import { Kind, type TObject, type TProperties, type TSchema, Type, TypeRegistry } from '@sinclair/typebox'
+import { isIdInAnyCase } from '../id-format.ts'
 import { sampleId } from './response.ts'
 
 const checkKey = Symbol('check')
@@ -29,6 +30,16 @@ const idSchema = (description: string) => ({
 })
 
 export const IdOf = (noun: string) => checked<string>(isIdText, idSchema(`The id of a ${noun}`))
+
+const isAccount = (value: unknown) => value === 'me' || isIdInAnyCase(value)
+
+/** An account whose events are left out. */
+export const ExceptActor = () =>
+  checked<string>(isAccount, {
+    type: 'string',
+    description: 'The id of an account, or `me`: leaves out the events of this account',
+    examples: ['me'],
+  })
 
 const UUIDv7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i
 const isOwnId = (value: unknown) => typeof value === 'string' && UUIDv7.test(value)

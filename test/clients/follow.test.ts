@@ -109,6 +109,26 @@ test('by default begins with new events; with `snapshot: true`, with the tasks',
   expect((await next).value).toMatchObject({ type: 'task.created', seq: 4 })
 })
 
+test('yields whole snapshots, also if streams break before the end of their snapshot', async () => {
+  const { id } = await newProject()
+  await docket.project(id).batch((b) => upTo(450).forEach((n) => void b.task.create({ title: `T${n}` })))
+  let streams = 0
+  const cut = open({
+    async fetch(url, init) {
+      if (!isStream(init) || streams++ > 0) return send(url, init)
+      const part = 'event: snapshot\ndata: {"version":2,"kind":"tasks","rows":[{}]}\n\n'
+      return new Response(part, { headers: { 'content-type': 'text/event-stream' } })
+    },
+  })
+  const items = cut.project(id).follow({ snapshot: true, transport: 'sse' })
+  const [first] = await readUntil(items, 451)
+  expect(first).toMatchObject({
+    type: 'snapshot',
+    seq: 451,
+    tasks: await docket.tasks.list({ projectId: id }).all(),
+  })
+})
+
 test.each(['sse', 'poll'] as const)(
   'begins again with a snapshot if the events have expired, over %s',
   async (transport) => {

@@ -74,7 +74,21 @@ test.each(Object.entries(hidden))(
   },
 )
 
-test('a snapshot is consistent while others write', async () => {
+test('a mirror reads its snapshot and the later events with one request', async () => {
+  const project = await newProject()
+  for (const n of upTo(3)) await created('/tasks', { projectId: project, title: `T${n}` })
+  const stop = new AbortController()
+  const sent: string[] = []
+  const counted = open({ fetch: (url, init) => (sent.push(url), send(url, init)) })
+  const mirror = counted.project(project).mirror({ signal: stop.signal })
+  await mirror.ready
+  await created('/tasks', { projectId: project, title: 'New' })
+  await expectEqual(mirror, project)
+  expect(sent).toEqual([expect.stringContaining(`${project}/events?snapshot=tasks%2Clabels%2Cfields`)])
+  stop.abort()
+})
+
+test('without streams, a snapshot of pages is consistent while others write', async () => {
   const project = await newProject()
   const label = await created(`/projects/${project}/labels`, { name: 'bug' })
   const batch = {
@@ -85,6 +99,7 @@ test('a snapshot is consistent while others write', async () => {
   const pages: string[] = []
   const busy = open({
     async fetch(url, init) {
+      if (url.includes('snapshot=')) return new Response('Forbidden', { status: 403 })
       const response = await send(url, init)
       if (!url.includes('/tasks?') || pages.push(url) > 4) return response
       const { body } = await ada.get(`/tasks?projectId=${project}&limit=200`)

@@ -569,6 +569,8 @@ export interface components {
       types?: components['schemas']['EventType'][] | null
       /** @description A whole number from 1 to 100: the most events in one delivery */
       maxEvents?: number
+      /** @description The id of an account, or `me`, or null: leaves out the events of this account */
+      exceptActorId?: string | null
       /** @description true or false: whether events are sent */
       enabled?: boolean
       /** @description The id of the webhook, used in its paths */
@@ -687,7 +689,7 @@ export interface components {
         | components['schemas']['TokenFields']
         | null
     }
-    /** @description Server-sent events: `id` is the seq, `event` is the type, and `data` is an Event. Before the service closes the stream, it sends an event of type `end`, whose `data` is an Error with the reason. While there are no events, the service sends comments to keep the connection open. */
+    /** @description Server-sent events: `id` is the seq, `event` is the type, and `data` is an Event. With `snapshot`, the first events have the type `snapshot`, no `id`, and the data `{version, kind, rows}` with at most 200 rows, as lists with `asOf` show them; then follows an event of type `live` with the data `{version}` and the version as `id`. Before the service closes the stream, it sends an event of type `end`, whose `data` is an Error with the reason. While there are no events, the service sends comments to keep the connection open. */
     EventStream: string
     /**
      * @description One of project.created, project.updated, project.deleted, member.invited, member.role_set, member.removed, task.created, task.updated, task.deleted, task.moved_in, task.moved_out, task.unassigned, task.claimed, task.released, task.claim_expired, task.reminded, task.due, task.ready, subtask.created, subtask.updated, subtask.toggled, subtask.deleted, comment.created, comment.updated, comment.deleted, label.created, label.updated, label.deleted, field.created, field.updated, field.deleted, view.created, view.updated, view.deleted, webhook.created, webhook.updated, webhook.deleted, service_account.created, service_account.deleted, token.created, token.deleted
@@ -1441,6 +1443,8 @@ export interface components {
       }
       /** @description A whole number from 1 to 500: the most events in the response, by default 100 */
       limit?: number
+      /** @description The id of an account, or `me`: leaves out the events of this account */
+      exceptActor?: string
       /** @description A whole number from 0 to 25: how many seconds to wait for events */
       wait?: number
     }
@@ -1507,7 +1511,7 @@ export interface components {
       /** @description The name of the author in the system that the task was imported from, or null */
       readonly importedAuthor?: unknown
     }
-    /** @description Read-only fields are ignored: id, projectId, url, types, maxEvents, enabled, disabledReason, cursor, failures, nextAttemptAt, createdBy, createdAt */
+    /** @description Read-only fields are ignored: id, projectId, url, types, maxEvents, exceptActorId, enabled, disabledReason, cursor, failures, nextAttemptAt, createdBy, createdAt */
     ReplayWebhook: {
       /** @description A whole number: delivery continues after this seq; 0 repeats all events */
       after: number
@@ -1521,6 +1525,8 @@ export interface components {
       readonly types?: unknown
       /** @description A whole number from 1 to 100: the most events in one delivery */
       readonly maxEvents?: unknown
+      /** @description The account whose events are not sent; null to send the events of all accounts */
+      readonly exceptActorId?: unknown
       /** @description true or false: whether events are sent */
       readonly enabled?: unknown
       /** @description Why the service disabled the webhook; otherwise null */
@@ -2706,6 +2712,8 @@ export interface components {
       types?: components['schemas']['EventType'][] | null
       /** @description A whole number from 1 to 100: the most events in one delivery */
       maxEvents?: number
+      /** @description The id of an account, or `me`, or null: leaves out the events of this account */
+      exceptActorId?: string | null
       /** @description true or false: whether events are sent */
       enabled?: boolean
       /** @description The id of the webhook, used in its paths */
@@ -2976,6 +2984,8 @@ export interface components {
       types: components['schemas']['EventType'][] | null
       /** @description A whole number from 1 to 100: the most events in one delivery */
       maxEvents: number
+      /** @description The account whose events are not sent; null to send the events of all accounts */
+      exceptActorId: string | null
       /** @description true or false: whether events are sent */
       enabled: boolean
       /** @description Why the service disabled the webhook; otherwise null */
@@ -3066,6 +3076,8 @@ export interface components {
       types: components['schemas']['EventType'][] | null
       /** @description A whole number from 1 to 100: the most events in one delivery */
       maxEvents: number
+      /** @description The account whose events are not sent; null to send the events of all accounts */
+      exceptActorId: string | null
       /** @description true or false: whether events are sent */
       enabled: boolean
       /** @description Why the service disabled the webhook; otherwise null */
@@ -4269,6 +4281,10 @@ export interface operations {
         wait?: number
         /** @description Event types, separated by commas: project.created, project.updated, project.deleted, member.invited, member.role_set, member.removed, task.created, task.updated, task.deleted, task.moved_in, task.moved_out, task.unassigned, task.claimed, task.released, task.claim_expired, task.reminded, task.due, task.ready, subtask.created, subtask.updated, subtask.toggled, subtask.deleted, comment.created, comment.updated, comment.deleted, label.created, label.updated, label.deleted, field.created, field.updated, field.deleted, view.created, view.updated, view.deleted, webhook.created, webhook.updated, webhook.deleted, service_account.created, service_account.deleted, token.created, token.deleted */
         types?: string
+        /** @description The id of an account, or `me`: leaves out the events of this account */
+        exceptActor?: string
+        /** @description A list of tasks, members, labels, fields, views, separated by commas, each once: a stream begins with these rows */
+        snapshot?: string
       }
       path: {
         /** @description The id of a project */
@@ -4495,6 +4511,8 @@ export interface operations {
       query?: {
         /** @description The id of a project: the stream lists the projects after this id */
         afterProject?: string
+        /** @description The id of an account, or `me`: leaves out the events of this account */
+        exceptActor?: string
       }
     }
     responses: {
@@ -4671,7 +4689,7 @@ export interface operations {
         webhookId: string
       }
     }
-    /** @description Read-only fields are ignored: id, projectId, url, types, maxEvents, enabled, disabledReason, cursor, failures, nextAttemptAt, createdBy, createdAt */
+    /** @description Read-only fields are ignored: id, projectId, url, types, maxEvents, exceptActorId, enabled, disabledReason, cursor, failures, nextAttemptAt, createdBy, createdAt */
     requestBody: {
       content: {
         'application/json': components['schemas']['ReplayWebhook']

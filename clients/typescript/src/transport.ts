@@ -49,7 +49,7 @@ export interface ApiResponse<T> {
   status: number
 }
 
-interface StreamOptions {
+export interface StreamOptions {
   query?: Query
   headers?: Record<string, string>
   signal?: AbortSignal | undefined

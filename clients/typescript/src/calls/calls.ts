@@ -115,7 +115,7 @@ function separated(given: Input & WriteOptions = {}, last: WriteOptions = {}) {
 type OptionsOf<Route extends string> = Route extends `GET ${string}` ? CallOptions : WriteOptions
 
 /** Returns a parameter of the link with rel="next" (RFC 8288). */
-function nextCursor(link: string | null, parameter: string): string | undefined {
+export function nextCursor(link: string | null, parameter: string): string | undefined {
   const [, target] = /<([^>]*)>\s*;\s*rel="?next"?/.exec(link ?? '') ?? []
   return target === undefined
     ? undefined

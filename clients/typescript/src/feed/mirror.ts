@@ -1,10 +1,8 @@
 import type { Task } from '../schemas.ts'
 import type { Transport } from '../transport.ts'
-import { untilSuccess } from './attempts.ts'
 import type { Snapshot } from './events.ts'
 import { follow, type FeedItem } from './follow.ts'
 import { Replica } from './replica.ts'
-import { readSnapshot } from './snapshot.ts'
 
 /** A map whose iterators return the entries in the order of their keys. */
 class SortedMap<Value> extends Map<string, Value> {
@@ -123,22 +121,29 @@ export class Mirror extends SortedMap<Task> {
   async #run(markReady: () => void): Promise<void> {
     const signal = this.#signal
     try {
-      for await (const item of follow(this.#transport, this.#projectId, { snapshot: true, signal })) {
-        await this.#apply(item)
-        markReady()
+      for (let needsSnapshot = true; needsSnapshot;) {
+        needsSnapshot = false
+        for await (const item of follow(this.#transport, this.#projectId, { snapshot: true, signal })) {
+          needsSnapshot = !this.#apply(item)
+          if (needsSnapshot) break
+          markReady()
+        }
       }
     } catch (error) {
       if (!signal?.aborted) throw error
     }
   }
 
-  async #apply(item: FeedItem): Promise<void> {
-    if (item.type === 'snapshot') return this.#replace(item)
-    if (item.seq <= this.#seq) return
+  /** Returns false if a new snapshot is necessary. */
+  #apply(item: FeedItem): boolean {
+    if (item.type === 'snapshot') {
+      this.#replace(item)
+      return true
+    }
+    if (item.seq <= this.#seq) return true
     const ids = this.#replica.apply(item)
-    if (ids) return this.#show(item.seq, ids)
-    const read = () => readSnapshot(this.#transport, this.#projectId, this.#signal)
-    this.#replace(await untilSuccess(read, this.#signal))
+    if (ids) this.#show(item.seq, ids)
+    return ids !== null
   }
 
   #replace(snapshot: Snapshot): void {

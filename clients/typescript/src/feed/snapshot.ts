@@ -1,4 +1,4 @@
-import { Calls } from '../calls/calls.ts'
+import { Calls, nextCursor } from '../calls/calls.ts'
 import type { List, Page } from '../calls/list.ts'
 import type { Transport } from '../transport.ts'
 import { hasStatus } from './attempts.ts'
@@ -12,15 +12,25 @@ const graceMs = 15_000
 
 type Signal = AbortSignal | undefined
 
-/** Returns a page of events. @param wait the seconds to wait if there is no event */
+interface EventPage {
+  after: number
+  exceptActor?: string | undefined
+  wait?: number
+  signal: Signal
+}
+
+/** Returns a page of events, and the seq up to which it shows them. @param wait the seconds to wait if there is no event */
 export async function readEvents(
   transport: Transport,
   projectId: string,
-  { after, wait = 0, signal }: { after: number; wait?: number; signal: Signal },
-): Promise<FeedEvent[]> {
-  const query = { after, limit: eventsPerPage, ...(wait > 0 && { wait }) }
+  { after, exceptActor, wait = 0, signal }: EventPage,
+): Promise<{ events: FeedEvent[]; end: number }> {
+  const query = { after, exceptActor, limit: eventsPerPage, ...(wait > 0 && { wait }) }
   const options = { query, signal, deadlineMs: wait * 1_000 + graceMs }
-  return (await transport.request<FeedEvent[]>('GET', `/projects/${projectId}/events`, options)).body
+  const path = `/projects/${projectId}/events`
+  const { body: events, headers } = await transport.request<FeedEvent[]>('GET', path, options)
+  const end = Number(nextCursor(headers.get('link'), 'after') ?? headers.get('docket-version'))
+  return { events, end }
 }
 
 /** Returns the tasks, labels and fields of a project at one version, even if others write meanwhile. */
@@ -66,7 +76,7 @@ async function tryRead(
   const tasks = await all(calls.list('listTasks', 'GET /tasks')({ projectId, limit }, { signal }))
   const replica = new Replica({ tasks, labels, fields })
   for (let seq = first; seq < last;) {
-    const events = await readEvents(transport, projectId, { after: seq, signal })
+    const { events } = await readEvents(transport, projectId, { after: seq, signal })
     for (const event of events) {
       if (event.seq > last) break
       // If an undo restores a row, tasks show its id again. Older pages lack this id.

@@ -1,5 +1,5 @@
 import { untilAborted } from '../retries.ts'
-import type { Transport } from '../transport.ts'
+import type { StreamOptions, Transport } from '../transport.ts'
 
 /** The service sends the first bytes at once. If no bytes arrive within this time, a proxy buffers the stream. */
 const openTimeoutMs = 5_000
@@ -11,6 +11,7 @@ export class SilentStream extends Error {}
 
 interface StreamRequest {
   path: string
+  query?: StreamOptions['query']
   /** The last known event, for a stream that can be resumed. */
   after?: number
   signal?: AbortSignal | undefined
@@ -19,7 +20,7 @@ interface StreamRequest {
 /** Yields the messages of one connection. @throws if the stream cannot be opened, breaks or is silent */
 export async function* streamMessages(
   transport: Transport,
-  { path, after, signal }: StreamRequest,
+  { path, query, after, signal }: StreamRequest,
 ): AsyncGenerator<Message, void, void> {
   const connection = new AbortController()
   const signals = signal ? [signal, connection.signal] : [connection.signal]
@@ -33,7 +34,7 @@ export async function* streamMessages(
   try {
     const headers: Record<string, string> = { accept: 'text/event-stream' }
     if (after !== undefined) headers['last-event-id'] = String(after)
-    const response = await within(openTimeoutMs, transport.stream(path, { headers, signal: either }))
+    const response = await within(openTimeoutMs, transport.stream(path, { query, headers, signal: either }))
     if (!response.headers.get('content-type')?.startsWith('text/event-stream') || !response.body)
       throw new Error('The response is not an event stream')
     let timeoutMs = openTimeoutMs

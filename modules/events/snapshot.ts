@@ -1,0 +1,139 @@
+import type { TaskRow } from '../../drizzle/rows.ts'
+import { tasks } from '../../drizzle/schema/tasks.ts'
+import { concurrencyErrors, openConcurrencyLimit } from '../../src/admission/concurrency-limit.ts'
+import type { ReadRequest } from '../../src/commands/query.ts'
+import { nilId } from '../../src/id-format.ts'
+import { definitionOf } from '../../src/model/model.ts'
+import { columnList } from '../../src/postgres/columns.ts'
+import { maxSnapshots } from '../../src/postgres/database.ts'
+import { unprepared } from '../../src/postgres/timeouts.ts'
+import { jsonTexts } from '../../src/reads/pages.ts'
+import type { VersionRef } from '../../src/reads/versions.ts'
+import { unavailable } from '../../src/responses/errors.ts'
+import type { Services } from '../../src/services.ts'
+import {
+  type ExportedProject,
+  openExportedProject,
+  type ProjectParts,
+  readParts,
+} from '../exports/project.ts'
+import { type Chunks, unzipped } from '../exports/response.ts'
+import type { Spool } from '../exports/spool.ts'
+import { charge, openSpooled, Places } from '../exports/transaction.ts'
+import { shownTasks } from '../exports/write.ts'
+
+const what = 'snapshots'
+export const snapshotErrors = () => concurrencyErrors(what)
+
+/** How long a snapshot waits before its response begins. A client of a stream expects the first bytes soon. */
+const maxWaitMs = 3_000
+/** A snapshot ends if its client receives nothing for this time. */
+const maxStallMs = 30_000
+/** The maximum number of rows of a message, and the number of rows that count as one read. */
+const maxRows = 200
+
+/** The rows of a project at one version as messages of a stream. */
+export interface StreamedSnapshot extends VersionRef {
+  chunks: Chunks
+}
+
+export function openSnapshots(services: Services) {
+  const { database } = services
+  const places = new Places(maxSnapshots)
+  const { acquire } = openConcurrencyLimit({ what, ofAll: 64, ofAccount: 8 })
+
+  return async (
+    { caller, permit }: ReadRequest,
+    projectId: string,
+    kinds: string[],
+    signal: AbortSignal,
+  ): Promise<StreamedSnapshot> => {
+    const release = acquire(caller.userId)
+    permit.release()
+    try {
+      const found = await openSpooled(places, database.exports, maxWaitMs, async (sql) => {
+        const found = await openExportedProject(services, sql, caller.userId, { projectId })
+        // Like a list with `asOf`, a snapshot shows a claim until the log contains its end.
+        const exported = { ...found, isPast: true }
+        const parts = await readParts(exported)
+        const rows = await countRows(exported, parts, kinds)
+        // The request itself is charged as one read.
+        await charge(services, caller, rows - maxRows)
+        return { ...found, texts: messagesOf(services, exported, parts, kinds) }
+      })
+      const { version, lastEventId, spool } = found
+      return { version, lastEventId, chunks: chunksOf(spool, release, signal) }
+    } catch (error) {
+      release()
+      throw error
+    }
+  }
+}
+
+/** Closes the file at the end, when the signal aborts, or when the client is too slow; then the client gets an error. */
+function chunksOf(spool: Spool, release: () => void, signal: AbortSignal): Chunks {
+  let isClosed = false
+  const close = () => {
+    clearTimeout(stall)
+    if (!isClosed) void spool.close().finally(release)
+    isClosed = true
+  }
+  let stall = setTimeout(close, maxStallMs)
+  async function* read(): Chunks {
+    clearTimeout(stall)
+    for await (const chunk of unzipped(spool.chunks())) {
+      stall = setTimeout(close, maxStallMs)
+      yield chunk
+      clearTimeout(stall)
+      if (isClosed) break
+    }
+    if (isClosed) throw unavailable('The client received the snapshot too slowly; connect again')
+    close()
+  }
+  if (signal.aborted) close()
+  else signal.addEventListener('abort', close, { once: true })
+  return read()
+}
+
+const rowsOfKind = ({ parts }: ProjectParts, kind: string) =>
+  parts.flatMap(({ name, shown }) => (definitionOf(name).plural === kind ? shown : []))
+
+async function countRows({ sql, projectId }: ExportedProject, parts: ProjectParts, kinds: string[]) {
+  const ofParts = kinds.reduce((sum, kind) => sum + rowsOfKind(parts, kind).length, 0)
+  if (!kinds.includes('tasks')) return ofParts
+  const [found] = await sql<{ tasks: number }[]>`
+    select count(*)::float8 as tasks from tasks where project_id = ${projectId}`
+  return ofParts + found!.tasks
+}
+
+/** Yields messages without an `id`, so that a client whose connection breaks receives the whole snapshot again. */
+async function* messagesOf(
+  services: Services,
+  exported: ExportedProject,
+  parts: ProjectParts,
+  kinds: string[],
+): AsyncGenerator<string, void, void> {
+  for (const kind of kinds) {
+    const pages = kind === 'tasks' ? taskPages(services, exported, parts) : [rowsOfKind(parts, kind)]
+    for await (const rows of pages)
+      for (let at = 0; at < rows.length;) {
+        const texts = jsonTexts(rows.slice(at, at + maxRows), (row) => row)
+        yield `event: snapshot\ndata: {"version":${exported.version},"kind":"${kind}","rows":[${texts.join()}]}\n\n`
+        at += texts.length
+      }
+  }
+}
+
+/** Yields pages of tasks in the order of their ids, as lists without `sort` do. */
+async function* taskPages({ findPerson }: Services, exported: ExportedProject, parts: ProjectParts) {
+  const { sql, projectId } = exported
+  for (let after = nilId; ;) {
+    const rows = await unprepared(sql<TaskRow[]>`
+      select ${columnList(sql, tasks, 't')} from tasks t
+      where t.project_id = ${projectId} and t.id > ${after} order by t.id limit ${maxRows}`)
+    if (rows.length === 0) return
+    after = rows.at(-1)!.id
+    const shown = await shownTasks(exported, parts, rows, false, findPerson)
+    yield shown.map((one) => one.shown)
+  }
+}

@@ -1,0 +1,252 @@
+import { expectTransactions } from '../exports/scene.ts'
+import { startRandomWrites, writeRandomly } from '../past/random-writes.ts'
+import { allPages, cases, expectError, holdTransaction, make, openScene, openStreamIn } from '../kit.ts'
+import { parseMessages, Random, register, remainingBudget, runBatch, upTo, versionOf } from '../kit.ts'
+import { withService } from '../kit.ts'
+import type { Message, Person, Sql } from '../kit.ts'
+
+const { service, sql, ada, bea, cy } = await openScene(['Ada', 'Bea', 'Cy'])
+
+const kinds = ['tasks', 'labels', 'members', 'fields', 'views']
+const all = `snapshot=${kinds.join()}`
+
+type Data = { version: number; kind: string; rows: { id: string }[]; seq: number; statusCode: number }
+const dataOf = ({ data }: Message) => data as unknown as Data
+
+/** Opens a stream, and returns its first message, which has no event name, and the others. */
+async function open(client: Person, projectId: string, query = all, headers: object = {}) {
+  const path = `/api/v1/projects/${projectId}/events?${query}`
+  const own = { authorization: `Bearer ${client.token}`, accept: 'text/event-stream', ...headers }
+  const response = await service.fetch(path, { headers: own })
+  return { response, messages: parseMessages(response.body!) }
+}
+
+/** Reads the messages of a snapshot, also the message `live`, or as many as the stream sends before it ends. */
+async function readSnapshot(messages: AsyncGenerator<Message, void>) {
+  const read: Message[] = []
+  for (;;) {
+    const { value, done } = await messages.next()
+    if (done) return read
+    read.push(value)
+    if (value.event === 'live') return read
+  }
+}
+
+const rowsIn = (messages: Message[], kind: string) =>
+  messages.flatMap((message) => (dataOf(message)?.kind === kind ? dataOf(message).rows : []))
+
+const pathOf = (projectId: string, kind: string, version: number) =>
+  kind === 'tasks'
+    ? `/tasks?projectId=${projectId}&limit=200&asOf=${version}`
+    : `/projects/${projectId}/${kind}?limit=200&asOf=${version}`
+
+const listAt = async (
+  client: Person,
+  projectId: string,
+  kind: string,
+  version: number,
+): Promise<{ id: string }[]> => (await allPages(client, pathOf(projectId, kind, version))).flat()
+
+async function newProject(tasks = 2) {
+  const { id } = await make(ada, '/projects', { name: 'Engine' })
+  await runBatch(ada, id, [
+    ...upTo(tasks).map((n) => ({ op: 'task.create', title: `T${n}` })),
+    { op: 'label.create', name: 'bug' },
+    { op: 'field.create', key: 'note', name: 'Note', type: 'text' },
+    { op: 'view.create', name: 'Mine', query: { status: 'TODO' } },
+    { op: 'member.invite', email: bea.email, role: 'EDITOR' },
+  ])
+  return id
+}
+
+/** Inserts tasks of 10 kB that no compression shrinks. */
+const fill = async (sql: Sql, projectId: string, tasks: number) => {
+  await sql`insert into tasks (id, project_id, number, title, description, status, priority, created_at, updated_at, event_id)
+    select uuidv7(), ${projectId}, 9 + n, 'Task', (select string_agg(md5(random()::text || n || i), '') from generate_series(1, 300) i),
+      'TODO', 'LOW', now(), now(), uuidv7() from generate_series(1, ${tasks}::int) n`
+}
+
+test('a stream with a snapshot sends the rows at one version without ids, then the version, then later events', async () => {
+  const id = await newProject(450)
+  const { response, messages } = await open(bea, id)
+  const version = await versionOf(ada, id)
+  const [start, ...snapshot] = await readSnapshot(messages)
+  const live = snapshot.pop()
+  expect([response.status, response.headers.get('docket-version')]).toEqual([200, String(version)])
+  expect(start).toEqual({ retry: expect.any(String) })
+  expect(live as object).toEqual({ id: String(version), event: 'live', data: { version } })
+  for (const message of snapshot) {
+    expect(Object.keys(message)).toEqual(['event', 'data'])
+    expect(Object.keys(dataOf(message))).toEqual(['version', 'kind', 'rows'])
+    expect([message.event, dataOf(message).version]).toEqual(['snapshot', version])
+    expect(dataOf(message).rows.length).toBeWithin(1, 201)
+  }
+  for (const kind of kinds) {
+    const listed = await listAt(bea, id, kind, version)
+    expect([kind, listed.length > 0, rowsIn(snapshot, kind)]).toEqual([kind, true, listed])
+  }
+  await make(ada, '/tasks', { projectId: id, title: 'Next' })
+  const { value: next } = await messages.next()
+  expect(next).toMatchObject({ id: String(version + 1), event: 'task.created' })
+  await messages.return()
+})
+
+test('a snapshot has only the requested kinds, in the requested order, and no message for a kind without rows', async () => {
+  const { id } = await make(ada, '/projects', { name: 'Empty' })
+  const { messages } = await open(ada, id)
+  expect((await readSnapshot(messages)).map(({ event }) => event)).toEqual([undefined, 'live'])
+  const full = await newProject()
+  const two = await open(ada, full, 'snapshot=fields,tasks&types=task.deleted&after=1')
+  const sent = await readSnapshot(two.messages)
+  expect(sent.flatMap((one) => dataOf(one)?.kind ?? [])).toEqual(['fields', 'tasks'])
+  const [task] = rowsIn(sent, 'tasks')
+  await ada.patch(`/tasks/${task!.id}`, { title: 'Draw' })
+  await ada.delete(`/tasks/${task!.id}`)
+  const version = await versionOf(ada, full)
+  expect((await two.messages.next()).value).toMatchObject({ id: String(version), event: 'task.deleted' })
+  for (const one of [messages, two.messages]) await one.return()
+})
+
+test('a stream that continues after Last-Event-ID has no snapshot, and after a cut snapshot the next one is whole', async () => {
+  const id = await newProject(300)
+  const version = await versionOf(ada, id)
+  const resumed = await open(ada, id, all, { 'last-event-id': String(version - 1) })
+  const [start, event] = [await resumed.messages.next(), await resumed.messages.next()]
+  expect([start.value, event.value]).toMatchObject([{ id: String(version - 1) }, { id: String(version) }])
+  const cut = await open(ada, id)
+  for (const _ of upTo(2)) await cut.messages.next()
+  await cut.messages.return()
+  const again = await open(ada, id)
+  const read = await readSnapshot(again.messages)
+  expect(rowsIn(read, 'tasks')).toHaveLength(300)
+  for (const { messages } of [resumed, again]) await messages.return()
+})
+
+test('a snapshot needs a stream and known kinds, each once; HEAD reads none', async () => {
+  const id = await newProject()
+  const path = `/projects/${id}/events`
+  for (const accept of ['application/json', '*/*'])
+    expectError(
+      await ada.get(`${path}?snapshot=tasks`, { accept }),
+      400,
+      'snapshot needs the header Accept: text/event-stream',
+    )
+  const stream = { accept: 'text/event-stream' }
+  for (const wrong of [
+    '',
+    'task',
+    'Tasks',
+    'tasks,',
+    'tasks,tasks',
+    'tasks, labels',
+    'webhooks',
+    'tokens',
+    '%00',
+  ])
+    expectError(await ada.get(`${path}?snapshot=${wrong}`, stream), 400, /^snapshot must be/)
+  expectError(await ada.get(`${path}?snapshot=tasks&snapshot=labels`, stream), 400, /more than once/)
+  expectError(await cy.get(`${path}?${all}`, stream), 404)
+  const head = await ada.call('HEAD', `${path}?${all}`, undefined, stream)
+  expect([head.status, head.headers.get('docket-version')]).toEqual([200, String(await versionOf(ada, id))])
+  await expectTransactions(sql, 0)
+})
+
+test('while members write, every snapshot equals the lists at its version, and the events continue without a gap', async () => {
+  await Promise.all(
+    upTo(cases(2)).map(async (seed) => {
+      const world = await startRandomWrites(new Random(seed), [ada, bea, cy])
+      const { id } = world.projects[0]!
+      let isOver = false
+      const writing = writeRandomly(world, cases(150)).finally(() => (isOver = true))
+      const snapshots: { version: number; read: Message[]; messages: AsyncGenerator<Message, void> }[] = []
+      while (!isOver) {
+        const { messages } = await open(ada, id)
+        const read = await readSnapshot(messages)
+        snapshots.push({ version: dataOf(read.at(-1)!).version, read, messages })
+        if (snapshots.length > 5) await snapshots.shift()!.messages.return()
+      }
+      await writing
+      const last = await versionOf(ada, id)
+      for (const { version, read, messages } of snapshots) {
+        for (const kind of kinds)
+          expect([version, kind, rowsIn(read, kind)]).toEqual([
+            version,
+            kind,
+            await listAt(ada, id, kind, version),
+          ])
+        for (let seq = version + 1; seq <= last; seq++) {
+          const { value } = await messages.next()
+          expect(Number(value!.id)).toBe(seq)
+        }
+        await messages.return()
+      }
+    }),
+  )
+})
+
+test('a slow client keeps no transaction, and its stream ends when it loses access during the snapshot', async () => {
+  const id = await newProject()
+  await fill(sql, id, 400)
+  const { messages } = await open(bea, id)
+  for (const _ of upTo(2)) await messages.next()
+  await expectTransactions(sql, 0)
+  const { body: members } = await ada.get(`/projects/${id}/members`)
+  await ada.delete(`/projects/${id}/members/${members[0]!.id}`)
+  const last = (await readSnapshot(messages)).at(-1)
+  expect(last).toMatchObject({ event: 'end', data: { statusCode: 404 } })
+})
+
+test('an account has at most 8 snapshots at a time, and a client that leaves frees its place', async () => {
+  const dora = await register(service.client, 'Dora')
+  const { id } = await make(dora, '/projects', { name: 'Engine' })
+  await fill(sql, id, 100)
+  const opened = []
+  for (const _ of upTo(8)) opened.push(await open(dora, id))
+  for (const { messages } of opened) await messages.next()
+  const ninth = await open(dora, id)
+  expect([ninth.response.status, ninth.response.headers.get('retry-after')]).toEqual([429, '1'])
+  expect((await ninth.response.json()) as object).toMatchObject({
+    message: 'Too many snapshots of this account are in progress',
+  })
+  const ofAda = await newProject()
+  for (const query of ['', '?snapshot=labels']) {
+    const others = await openStreamIn(service, ada, ofAda, query)
+    await others.return()
+  }
+  await opened[0]!.messages.return()
+  await readSnapshot(opened[1]!.messages)
+  for (const _ of upTo(2)) expect((await open(dora, id)).response.status).toBe(200)
+  expect((await open(dora, id)).response.status).toBe(429)
+})
+
+test('a client that leaves while its snapshot waits for the database leaves nothing behind', async () => {
+  const id = await newProject()
+  const release = await holdTransaction(sql, (tx) => tx`lock table tasks`)
+  const abort = new AbortController()
+  const headers = { authorization: `Bearer ${ada.token}`, accept: 'text/event-stream' }
+  const opening = service.fetch(`/api/v1/projects/${id}/events?${all}`, { headers, signal: abort.signal })
+  await expectTransactions(sql, 2)
+  abort.abort()
+  await release()
+  await Promise.resolve(opening).catch(() => {})
+  await expectTransactions(sql, 0)
+})
+
+test('a snapshot is charged as one read for each 200 rows', () =>
+  withService({ READS_PER_MINUTE: '90' }, async ({ client, services, fetch }) => {
+    const owner = await register(client)
+    const { id } = await make(owner, '/projects', { name: 'Engine' })
+    await fill(services.database.background, id, 401)
+    await make(owner, `/projects/${id}/labels`, { name: 'bug' })
+    const budget = async () => remainingBudget(await owner.get('/auth/me'))!
+    const costOf = async (query: string) => {
+      const before = await budget()
+      const headers = { authorization: `Bearer ${owner.token}`, accept: 'text/event-stream' }
+      const { body } = await fetch(`/api/v1/projects/${id}/events?${query}`, { headers })
+      await body!.cancel()
+      // The second reading of the budget is one read, too.
+      return before - (await budget()) - 1
+    }
+    expect(await costOf('snapshot=labels')).toBe(1)
+    expect(await costOf('snapshot=tasks,labels')).toBe(3)
+  }))
