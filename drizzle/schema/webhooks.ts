@@ -13,6 +13,8 @@ export const webhooks = pgTable(
     /** Event types, separated by spaces; null means all types. */
     types: text('types'),
     maxEvents: integer('max_events').notNull(),
+    /** Events of this account are not delivered. */
+    exceptActorId: uuid('except_actor_id'),
     // Both secrets are encrypted. Until `formerUntil`, deliveries are also signed with the former secret.
     secret: text('secret').notNull(),
     formerSecret: text('former_secret'),

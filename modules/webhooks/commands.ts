@@ -1,3 +1,4 @@
+import { accountIdOf } from '../../src/id-format.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
 import { command, inProject, type RuleContext } from '../../src/commands/command.ts'
 import { loggedRow } from '../../src/log/rows.ts'
@@ -35,6 +36,9 @@ export const adminCommand = {
   isSecret: true,
 } as const
 
+/** Returns undefined for an absent field, and null for null. */
+const actorOf = (actor: string | null | undefined, { caller }: RuleContext) =>
+  actor && accountIdOf(actor, caller.userId)
 const textOf = (types: string[] | null) => types && [...new Set(types)].join(' ')
 /** For this time after a rotation, deliveries are also signed with the previous secret. */
 const previousSecretMs = 24 * 3_600_000
@@ -79,16 +83,21 @@ export function updateRow(
 export const createWebhook = command('webhook.create', {
   ...adminCommand,
   about:
-    'From now on, Docket posts every event of the project, or only events of the given `types`, to the URL. Events are delivered in order and at least once. A request contains at most `maxEvents` events, in the body `{"type": "events", "timestamp": …, "data": {"projectId": …, "events": […]}}`, and is signed according to Standard Webhooks. Only this response shows the `secret`; a retry with the same Idempotency-Key repeats the response.',
+    'From now on, Docket posts every event of the project, or only events of the given `types`, or those of accounts other than `exceptActorId`, to the URL. Events are delivered in order and at least once. A request contains at most `maxEvents` events, in the body `{"type": "events", "timestamp": …, "data": {"projectId": …, "events": […]}}`, and is signed according to Standard Webhooks. Only this response shows the `secret`; a retry with the same Idempotency-Key repeats the response.',
   input: CreateWebhook,
   preparedFields: ['secret'],
-  decide(state, context, { url, types = null, maxEvents = 100, enabled = true, secret }) {
+  decide(
+    state,
+    context,
+    { url, types = null, maxEvents = 100, exceptActorId = null, enabled = true, secret },
+  ) {
     const all = state.all('webhook')
     const { projectWebhooks } = context.limits
     if (all.length >= projectWebhooks) throw tooManyWebhooks(projectWebhooks)
     const row = {
       ...{ id: context.newId(), projectId: state.projectId, slot: freeSlot(all), revision: 1 },
-      ...{ url, types: textOf(types), maxEvents, secret, formerSecret: null, formerUntil: null },
+      ...{ url, types: textOf(types), maxEvents, exceptActorId: actorOf(exceptActorId, context) ?? null },
+      ...{ secret, formerSecret: null, formerUntil: null },
       ...{ createdBy: context.caller.userId, createdAt: context.now, eventId: null },
       ...{ disabledAt: enabled ? null : context.now, disabledReason: null, leaseBy: null, leaseUntil: null },
       // The webhook does not receive the event of its own creation.
@@ -110,18 +119,23 @@ export const updateWebhook = command('webhook.update', {
     'Absent fields do not change. When the webhook is enabled again or gets another URL, delivery continues immediately after the last delivered event.',
   input: UpdateWebhook,
   body: UpdateWebhookBody,
-  decide(state, context, { webhookId, url, types, maxEvents, enabled }) {
+  decide(state, context, { webhookId, url, types, maxEvents, exceptActorId, enabled }) {
     const row = requireWebhook(state, context, webhookId)
     const isToggled = enabled !== undefined && enabled === (row.disabledAt !== null)
     const isRetriedNow = enabled === true && (row.failures > 0 || row.nextAt !== null)
-    const fieldChanges = diff<Partial<Row>>(row, { url, types: types && textOf(types), maxEvents }) ?? {}
+    const filter = {
+      types: types && textOf(types),
+      maxEvents,
+      exceptActorId: actorOf(exceptActorId, context),
+    }
+    const fieldChanges = diff<Partial<Row>>(row, { url, ...filter }) ?? {}
     const changed = Object.keys(fieldChanges)
     if (isToggled || isRetriedNow) changed.push('enabled')
     if (changed.length === 0) return { changes: [], answer: toResponse(context, row) }
     const fields = {
       ...fieldChanges,
       ...(isToggled && { disabledAt: enabled ? null : context.now, disabledReason: null }),
-      ...(('types' in fieldChanges || 'maxEvents' in fieldChanges) && newDelivery),
+      ...(changed.some((name) => name in filter) && newDelivery),
       ...((enabled === true || 'url' in fieldChanges) && resetFailures),
     }
     return updateRow(state, context, row, fields, changed)

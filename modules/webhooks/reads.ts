@@ -14,7 +14,7 @@ import { noWebhook } from './commands.ts'
 import { revisionTag, type Webhook, webhookView } from './schema.ts'
 
 const columns = (sql: Sql) => sql`
-  id, project_id, revision, url, types, max_events, secret, former_secret, former_until, created_at, disabled_at,
+  id, project_id, revision, url, types, max_events, except_actor_id, secret, former_secret, former_until, created_at, disabled_at,
   disabled_reason, (select u.id from users u where u.id = webhooks.created_by) as created_by, cursor::float8 as cursor, failures, next_at`
 
 /** Reads all webhooks of a project: a project has at most 100. */

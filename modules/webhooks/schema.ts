@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox'
 import type { EventType, StoredRows } from '../../src/model/entities.ts'
 import { view } from '../../src/model/view.ts'
-import { Body, checked, IdOf, Input, ListOf } from '../../src/schema/input.ts'
-import { Count, Id, OrNull, Timestamp, named } from '../../src/schema/response.ts'
+import { Body, checked, ExceptActor, IdOf, Input, ListOf } from '../../src/schema/input.ts'
+import { Count, Id, OrNull, sampleId, Timestamp, named } from '../../src/schema/response.ts'
 import { Nullable, OneOf } from '../../src/schema/text.ts'
 import { CreatedBy } from '../members/integrations.ts'
 import { model } from '../modules.ts'
@@ -39,6 +39,11 @@ const fields = {
   url: Url,
   types: Nullable(Types),
   maxEvents: MaxEvents,
+  exceptActorId: OrNull(
+    Id('The account whose events are not sent'),
+    'The account whose events are not sent; null to send the events of all accounts',
+    sampleId,
+  ),
   enabled: Enabled,
   disabledReason: OrNull(Type.String(), 'Why the service disabled the webhook; otherwise null'),
   cursor: Count(0, 'Every event up to this seq is delivered', 41),
@@ -94,6 +99,7 @@ const ofWebhook = { ...ofProject, webhookId: IdOf('webhook') }
 const settings = {
   types: Type.Optional(Nullable(Types)),
   maxEvents: Type.Optional(MaxEvents),
+  exceptActorId: Type.Optional(Nullable(ExceptActor())),
   enabled: Type.Optional(Enabled),
 }
 const changes = { url: Type.Optional(Url), ...settings }

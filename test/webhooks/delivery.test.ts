@@ -1,4 +1,4 @@
-import { eventually, make, readFeed, upTo } from '../kit.ts'
+import { type Body, eventually, invite, make, readFeed, register, upTo } from '../kit.ts'
 import { openReceiver, verified } from './receiver.ts'
 import { openWebhooks } from './scene.ts'
 
@@ -50,6 +50,35 @@ test('delivers only the requested types, and moves the cursor past all other eve
   await scene.createTasks(3)
   await eventually('the end of the log', async () => (await scene.state(id)).cursor === 7)
   expect(receiver.seqs()).toEqual([4])
+})
+
+test('delivers no events of the account exceptActorId, until a change of the webhook', async () => {
+  await using scene = await openScene()
+  const { ada, projectId, receiver } = scene
+  const bea = await register(scene.service.client)
+  await invite(ada, projectId, bea, 'EDITOR')
+  const hook = await scene.hook({ exceptActorId: 'me' })
+  expect(hook).toMatchObject({ exceptActorId: ada.id })
+  await scene.createTasks(3)
+  await make(bea, '/tasks', { title: 'T', projectId })
+  await scene.createTasks(2)
+  const cursorIs = (seq: number) =>
+    eventually('the cursor', async () => (await scene.state(hook.id)).cursor === seq)
+  await cursorIs(9)
+  expect(receiver.seqs()).toEqual([7])
+  const change = (exceptActorId: string | null) => ada.patch(scene.path(hook.id), { exceptActorId })
+  expect((await change(bea.id.toUpperCase())).body).toMatchObject({ exceptActorId: bea.id })
+  await make(bea, '/tasks', { title: 'T', projectId })
+  await cursorIs(11)
+  expect((await change(null)).body).toMatchObject({ exceptActorId: null })
+  await make(bea, '/tasks', { title: 'T', projectId })
+  await cursorIs(13)
+  expect(receiver.seqs()).toEqual([7, 10, 12, 13])
+  const { body } = await ada.get(`/projects/${projectId}/events?types=webhook.updated`)
+  expect(body.map(({ after }: Body & { after?: object }) => after)).toMatchObject([
+    { changed: ['exceptActorId'] },
+    { changed: ['exceptActorId'] },
+  ])
 })
 
 test('receivers that never answer do not delay other receivers', async () => {

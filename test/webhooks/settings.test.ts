@@ -17,6 +17,7 @@ test('creates a webhook, shows it without its secret, changes it and deletes it'
   expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/)
   expect(shown).toEqual({
     ...{ id: expect.any(String), projectId, url, types: ['task.created'], maxEvents: 7, enabled: true },
+    exceptActorId: null,
     ...{ disabledReason: null, cursor: 2, failures: 0, nextAttemptAt: null, createdBy: ada.id },
     createdAt: expect.any(String),
   } as never)
@@ -43,6 +44,7 @@ test('applies the defaults of a new webhook, and rejects invalid fields with 400
   const others = [
     ...[[], ['task.made'], 'task.created'].map((types) => ({ types })),
     ...[0, 101, 1.5, '5'].map((maxEvents) => ({ maxEvents })),
+    ...['', 'Me', 7, [ada.id], `${ada.id}x`].map((exceptActorId) => ({ exceptActorId })),
     ...[{ enabled: 1 }, { secrets: 'x' }],
   ].map((wrong) => ({ url: receiver.url, ...wrong }))
   const unroutable = ['http://[fe80::1]/', 'http://0x0/']

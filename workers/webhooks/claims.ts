@@ -13,6 +13,7 @@ type Columns = keyof Receiver | 'revision' | 'maxEvents' | 'cursor' | 'failures'
 /** A webhook and its next delivery. No other worker claims the webhook before the lease ends. */
 export interface Claim extends Pick<Stored, Columns> {
   types: EventType[] | null
+  exceptActor: string | null
   deliveryId: string
   head: number
   failingMs: number
@@ -106,7 +107,7 @@ export async function claimWebhooks(
     update webhooks w set lease_by = ${workerId}, lease_until = now() + ${leaseMs}::int4 * interval '1 ms',
       delivery_id = coalesce(w.delivery_id, gen_random_uuid()), head = coalesce(w.head, due.version)
     from due where w.id = due.id
-    returning w.id, w.project_id, w.revision, w.url, string_to_array(w.types, ' ') as types, w.max_events, w.secret,
+    returning w.id, w.project_id, w.revision, w.url, string_to_array(w.types, ' ') as types, w.max_events, w.except_actor_id as except_actor, w.secret,
       w.former_secret, w.former_until, w.cursor::float8 as cursor, w.failures, w.delivery_id, w.head::float8 as head,
       coalesce(extract(epoch from now() - w.failing_since) * 1000, 0)::float8 as failing_ms`
   return inOrder(ids, claims, ({ id }) => id)

@@ -189,8 +189,8 @@ function openDeliver(services: Pick<Services, 'database' | 'oldestSeq' | 'outbou
   const pageAt = openEventPages(services)
 
   async function attempt(claim: Claim, signal: AbortSignal): Promise<DeliveryResult> {
-    const { projectId, head: version, cursor: after, maxEvents: limit, types } = claim
-    const { events, upTo } = await pageAt({ projectId, version, after, limit, types })
+    const { projectId, head: version, cursor: after, maxEvents: limit, types, exceptActor } = claim
+    const { events, upTo } = await pageAt({ projectId, version, after, limit, types, exceptActor })
     if (events.length === 0) return { claim, upTo }
     const { deliveryId } = claim
     const failures = claim.failures + 1

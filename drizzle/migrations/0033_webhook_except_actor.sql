@@ -1,0 +1,1 @@
+ALTER TABLE "webhooks" ADD COLUMN "except_actor_id" uuid;
