@@ -9,7 +9,7 @@ import { ToolError } from './tool.ts'
 type Kind = 'project' | 'user' | 'member' | 'label' | 'field' | 'view'
 
 /** The fields that may contain names of users or of labels in place of ids. */
-const users = ['actor', 'claimedBy', ...userFields]
+const users = ['actor', 'exceptActor', 'claimedBy', ...userFields]
 const labelFields = namedFields.flatMap(([name]) => (userFields.includes(name) ? [] : [name]))
 const labels = ['labels', 'anyLabel', ...labelFields, ...labelFields.flatMap(editNames)]
 

@@ -23,18 +23,24 @@ export const changes = tool({
     ),
     wait: Range(0, maxWaitSeconds, 'seconds to wait for a change'),
     types: EventTypes,
+    exceptActor: UserName('id or me: leaves out the changes of this account'),
     next: NextNumber,
   },
-  async run({ project, wait, types, next, ...given }, call) {
+  async run({ project, wait, types, exceptActor, next, ...given }, call) {
     const start = Number(next ?? given.after ?? 0)
-    const path = withQuery(`/projects/${project}/events`, { after: start, wait, types, limit: pageEvents })
+    const query = { after: start, wait, types, exceptActor, limit: pageEvents }
+    const path = withQuery(`/projects/${project}/events`, query)
     const page = await call.get<Event[]>(path)
     const names = page.body.some(hasNames) ? await namesOf(call, project) : new Map()
     const rows = page.body.map((event) => shownEvent(event, names))
     const shown = fittingFrom(rows)
     const isCut = shown.length < rows.length
     const cursor = cursorOf(page)
-    const last = cursor ?? (types && page.headers.get('docket-version')) ?? page.body.at(-1)?.seq ?? start
+    const last =
+      cursor ??
+      ((types ?? exceptActor) && page.headers.get('docket-version')) ??
+      page.body.at(-1)?.seq ??
+      start
     const after = isCut ? page.body[shown.length - 1]!.seq : Number(last)
     return { changes: shown, after, ...((isCut || cursor) && { next: String(after) }) }
   },

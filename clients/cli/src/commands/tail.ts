@@ -3,6 +3,7 @@ import { readCount, readLimit } from '../numbers.ts'
 import { connect } from '../service/connect.ts'
 import { eventLine, TaskNames } from '../service/event-lines.ts'
 import { findProject } from '../service/find.ts'
+import { withoutAbsent } from '../service/task-body.ts'
 import { jsonText } from '../terminal/text.ts'
 
 export const tail = command({
@@ -20,21 +21,32 @@ export const tail = command({
       valueHint: 'types',
       description: 'Event types, such as task.created,task.updated',
     },
+    'except-actor': {
+      type: 'string',
+      valueHint: 'id',
+      description: 'Leave out the changes of this account: its id, or me',
+    },
     limit: { type: 'string', valueHint: 'number', description: 'End after this many events' },
     json: { type: 'boolean', description: 'Print each event as one line of JSON' },
   },
   details: `If the service has deleted the next events, --json prints a snapshot of all tasks: a line with "type":"snapshot".`,
-  examples: ['docket tail', 'docket tail --after 0 --json', 'docket tail --types task.created --limit 1'],
-  async run(cli, { project, after, types, limit: given, json }) {
+  examples: [
+    'docket tail',
+    'docket tail --after 0 --json',
+    'docket tail --types task.created --limit 1',
+    'docket tail --except-actor me',
+  ],
+  async run(cli, { project, after, types, 'except-actor': exceptActor, limit: given, json }) {
     const [limit, from] = [readLimit(given), after === undefined ? undefined : readCount('after', after)]
     const docket = await connect(cli)
     const projectId = await findProject(cli, docket, project)
     // This request reports a wrong option or a failed connection, because `follow` would retry for ever.
-    await docket.events.list({ projectId, limit: 1, ...(from && { after: from }), ...(types && { types }) })
+    const query = withoutAbsent({ after: from, types, exceptActor })
+    await docket.events.list({ projectId, limit: 1, ...query })
     const names = new TaskNames(docket)
     const wanted = types?.split(',')
     let printed = 0
-    for await (const item of docket.project(projectId).follow(from === undefined ? {} : { after: from })) {
+    for await (const item of docket.project(projectId).follow(withoutAbsent({ after: from, exceptActor }))) {
       if (item.type === 'snapshot') {
         await cli.err.line(`The service has deleted the next events: continuing after event ${item.seq}`)
         if (json) await cli.out.line(jsonText(item))
