@@ -4,7 +4,7 @@ import type { members, projects, labels, taskFields, taskViews } from './schema/
 import type { subtasks } from './schema/subtasks.ts'
 import type { optionalColumns, tasks } from './schema/tasks.ts'
 
-export type ProjectRow = typeof projects.$inferSelect
+export type ProjectRow = WithDefaults<typeof projects.$inferSelect, 'textEdits'>
 export type MemberRow = typeof members.$inferSelect
 export type TaskRow = WithDefaults<typeof tasks.$inferSelect, TaskExtras>
 export type LabelRow = typeof labels.$inferSelect

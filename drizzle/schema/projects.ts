@@ -10,6 +10,8 @@ export const projects = pgTable(
     description: text('description'),
     createdAt: instant('created_at').notNull(),
     eventId,
+    /** Optional. Null: the last write wins. */
+    textEdits: text('text_edits').$type<'if-match'>(),
   },
   (t) => [index('projects_owner').on(t.ownerId, t.id, t.createdAt)],
 )

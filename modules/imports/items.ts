@@ -17,10 +17,11 @@ export interface ImportedPerson {
   email?: string
 }
 
-/** The description for a project without one. */
-interface ProjectItem extends Item {
+/** The description for a project without one, and its setting if it is not the default. */
+export interface ProjectItem extends Item {
   kind: 'project'
-  description: string
+  description?: string
+  textEdits?: 'if-match'
 }
 
 /** A label with a color, or a label that no task has. Other labels of tasks need no item. */

@@ -1,4 +1,5 @@
 import type { ErrorDetails, HttpError } from '../../src/responses/errors.ts'
+import { shortened } from './answers/pages.ts'
 import { ToolError } from './tool.ts'
 import { operationFields } from './tools/operations.ts'
 
@@ -11,7 +12,7 @@ interface Sent {
 
 /** Returns an error of the API, with advice for the next step. @param sent the arguments of the tool */
 export function errorOf({ status, message, headers, details }: HttpError, sent: Sent = {}): ToolError {
-  const { code, missing, operation: _, ...shown } = details
+  const { code, missing, operation: _, current, ...shown } = details
   const withKey = sent.key === undefined ? '' : ' with the same key'
   const again = `Send the same call again${withKey}`
   if (status === 429 || status === 503) {
@@ -29,7 +30,11 @@ export function errorOf({ status, message, headers, details }: HttpError, sent: 
     (place.operations && 'Use an operation that the description of apply lists') ??
     // The service stores no errors under a key, so a corrected call may use the same key.
     `Correct the arguments, then call again${withKey}`
-  return new ToolError(status, message, advice, { ...place, ...shown })
+  return new ToolError(status, message, advice, {
+    ...place,
+    ...shown,
+    current: current && currentOf(current),
+  })
 }
 
 const readFirst = 'Find out with find or history whether the call changed something, before you repeat it'
@@ -50,8 +55,18 @@ const adviceByCode: Partial<Record<Code, (details: ErrorDetails, sent: Sent) => 
     `The project now has version ${version}. Read changes with after: ${Math.min(ifVersion, version)}, decide again, and call with ifVersion: ${version} and the same key`,
   'changed-since': ({ laterSeqs }) =>
     `Undo the later changes first: history shows seq ${laterSeqs?.join(', ')}`,
+  'text-unmatched': () =>
+    'Apply your change to the text in current (a text that ends with … is cut: read it with get), and call with ifMatch: current.etag in the operation and the same key; task.append adds to a description without ifMatch',
   'not-undoable': () => 'Change the rows with apply',
 }
+
+/** The maximum number of characters of a description in an answer that also contains a title and a sent value. */
+const maxCurrentCharacters = 12_000
+
+const currentOf = ({ description, ...current }: NonNullable<ErrorDetails['current']>) => ({
+  ...current,
+  description: description && shortened(description, maxCurrentCharacters),
+})
 
 const adviceByRow: Record<string, string> = {
   Project: 'Pass a project that `projects` lists',
@@ -65,7 +80,7 @@ const adviceByStatus: Record<number, string> = {
   404: 'Find the id with find or get; history shows whether the row was deleted',
   409: 'Read the rows with get or find, correct the call, and send it again',
   410: 'Start again from the current state: find lists the tasks',
-  412: 'Read the row with get, decide again, and send the call without the old ETag',
+  412: 'Read the row with get, decide again, and send the call with its current etag in ifMatch',
   413: 'Send fewer or shorter operations in each call, each with its own key',
   422: 'Use a new key, because another call used this key. To repeat the earlier call, send exactly its arguments',
 }

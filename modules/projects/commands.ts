@@ -11,9 +11,10 @@ export const createProject = creation(project, {
   role: null,
   person: (_, { userId }) => ({ by: 'id', key: userId }),
   path: '/projects',
-  fields({ name, description }, { caller, now }) {
+  fields({ name, description, textEdits }, { caller, now }) {
     const texts = { name: name.trim(), description: optionalText(description) ?? null }
-    return { ownerId: caller.userId, createdAt: now, ...texts }
+    const settings = textEdits === 'if-match' && { textEdits }
+    return { ownerId: caller.userId, createdAt: now, ...texts, ...settings }
   },
 })
 
@@ -22,7 +23,11 @@ export const updateProject = update(project, {
   input: UpdateProject,
   role: 'ADMIN',
   person: ({ id }) => ({ by: 'owner', key: id }),
-  fields: ({ name, description }) => ({ name: name?.trim(), description: optionalText(description) }),
+  fields: ({ name, description, textEdits }) => ({
+    name: name?.trim(),
+    description: optionalText(description),
+    textEdits: textEdits === 'last-write-wins' ? null : textEdits,
+  }),
 })
 
 /** Deletes only the project's row, in constant time. Then the other rows are invisible; a worker deletes them later. */

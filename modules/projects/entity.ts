@@ -18,6 +18,7 @@ export const project = entity<'project'>({
   name: 'project',
   about: 'Containers of tasks. The user who creates a project owns it.',
   table: projects,
+  optionalColumns: ['textEdits'],
   parent: null,
   load: 'with project',
   view: projectView,

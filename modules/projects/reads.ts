@@ -140,7 +140,7 @@ export async function projectsOf(
   const mine = ofUser(sql, sql`${userId}::uuid`, ...place, token?.projects)
   const query = sql<(ListedProject & { hasRoom: boolean })[]>`
     select p.id, p.owner_id, case when has_room then p.name end as name,
-      case when has_room then p.description end as description, p.created_at, p.event_id, ${owner(sql)}, has_room
+      case when has_room then p.description end as description, p.created_at, p.event_id, p.text_edits, ${owner(sql)}, has_room
     from (select p.*, ${hasRoom(sql, sql`octet_length(description)`)} as has_room from (${mine}) p) p
     left join users u on u.id = p.owner_id order by p.id`
   const rows = await (token?.projects ? unprepared(query) : query)

@@ -9,7 +9,7 @@ import { created, type EventDraft, updated, diff } from '../../src/model/events.
 import { isPlainInput } from '../../src/model/model.ts'
 import { editReferences } from '../../src/model/references.ts'
 import { badRequest, conflict, idTaken } from '../../src/responses/errors.ts'
-import { preconditionFailed, requireMatch } from '../../src/responses/if-match.ts'
+import { preconditionFailed, requireMatch, textUnmatched } from '../../src/responses/if-match.ts'
 import { label } from '../labels/entity.ts'
 import { place, placeErrors, placeOfMovedTask, precededBy, requireNoSpot } from '../order/place.ts'
 import { blockerErrors, tooManyBlockers, tooManyDependents } from './blockers.ts'
@@ -26,6 +26,7 @@ import {
   RecordTimes,
   userFields,
 } from './schema.ts'
+import { requireTextMatch } from './texts.ts'
 import { remindAtPassed, timesOf } from './times.ts'
 
 export const createTask = command('task.create', {
@@ -62,6 +63,7 @@ export const updateTask = command('task.update', {
   decide(state, context, { id, projectId: _, ...input }, target) {
     const task = state.requireRow('task', id)
     requireMatch(context, task)
+    requireTextMatch(state, context, task, input)
     if (target !== state) {
       requireNoSpot(input)
       return move(state, target, context, task, input)
@@ -82,7 +84,7 @@ export const updateTask = command('task.update', {
       externalIdTaken(42),
       tooManyRows(label),
     ],
-    ...[...blockerErrors(), ...placeErrors(), placeOfMovedTask()],
+    ...[...blockerErrors(), ...placeErrors(), placeOfMovedTask(), textUnmatched()],
   ],
 })
 
@@ -100,6 +102,7 @@ export const upsertTask = command('task.upsert', {
     if (holder) {
       const task = state.requireRow('task', holder.id)
       requireMatch(context, task)
+      requireTextMatch(state, context, task, input)
       return changeTask(state, context, task, rowFieldsOf(input, state, task.fields))
     }
     const { title } = input
@@ -111,7 +114,7 @@ export const upsertTask = command('task.upsert', {
   },
   view: taskView,
   location: (id) => `/tasks/${id}`,
-  errors: [notAssignable(), remindAtPassed(), titleMissing(), ...blockerErrors()],
+  errors: [notAssignable(), remindAtPassed(), titleMissing(), ...blockerErrors(), textUnmatched()],
 })
 
 export const deleteTask = deletion(task, { about: 'Also deletes its subtasks and comments.', role: 'EDITOR' })

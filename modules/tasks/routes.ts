@@ -2,6 +2,7 @@ import type { Module } from '../../src/module.ts'
 import { createTask, deleteTask, updateTask, upsertTask } from './commands.ts'
 import { task } from './entity.ts'
 import { getTask } from './reads.ts'
+import { appendToTask } from './texts.ts'
 
 export const tasks = {
   entity: task,
@@ -14,6 +15,7 @@ export const tasks = {
       upsertTask,
       'Create or change a task by its external id',
     ],
+    ['post', '/tasks/:id/append', appendToTask, 'Add a text to the description'],
     ['delete', '/tasks/:id', deleteTask, 'Delete a task'],
   ],
   reads: (services, seeTask) => [['/tasks/:id', getTask(services, seeTask), 'Get a task']],

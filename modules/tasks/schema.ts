@@ -27,6 +27,7 @@ export const priorities = ['LOW', 'MEDIUM', 'HIGH'] as const
 export const Priority = OneOf('TaskPriority', priorities)
 
 const Title = Name(500, 'Draw the second plate')
+export const maxDescription = 20_000
 
 const ExternalId = {
   ...Name(200, 'JIRA-42'),
@@ -43,7 +44,7 @@ const ExternalIdParameter = {
 export const fields = {
   description: taskField({
     kind: kinds.text,
-    input: Nullable(Text(0, 20_000, 'In ink, with all wheels')),
+    input: Nullable(Text(0, maxDescription, 'In ink, with all wheels')),
     output: OrNull(Type.String(), 'A description, or null', 'In ink, with all wheels'),
     defaultValue: null,
     otherHeaders: 'notes,details,body,desc,content,task content,note,card description,task description',
@@ -195,6 +196,11 @@ export const UpsertTask = Input({
   projectId: IdOf('project'),
   externalId: ExternalId,
   title: Type.Optional(Title),
+})
+export const AppendToTask = Input({
+  id: IdOf('task'),
+  field: OneOf('AppendField', ['description']),
+  text: Text(1, maxDescription, 'In brass, please.'),
 })
 export type TaskChange = Omit<Static<typeof UpdateTask>, 'id' | 'projectId'>
 export const UnassignTasks = Input({

@@ -45,8 +45,8 @@ export function openLoader(sql: Sql, findPerson: FindPerson) {
       const head = await heads(projectId)
       const state = new State(projectId, head?.version, head?.lastNumber, head?.lastEventId)
       if (!head?.id) return state
-      const { id, ownerId, name, description, createdAt, eventId } = head
-      state.project = { id, ownerId, name, description, createdAt, eventId }
+      const { id, ownerId, name, description, createdAt, eventId, textEdits } = head
+      state.project = { id, ownerId, name, description, createdAt, eventId, textEdits }
       for (const [entity, rows] of Object.entries(head.contents))
         for (const row of rows ?? []) state.put(entity as Entity, row.id, row)
       return state

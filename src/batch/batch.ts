@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 import type { Preload } from '../actor/preload.ts'
 import { applyEvent, type ProjectState } from '../actor/state.ts'
-import { type Command, command, inProject, type RuleContext } from '../commands/command.ts'
+import { type Command, command, contextOf, inProject, type RuleContext } from '../commands/command.ts'
 import { clientIdIn, decide, responseRow } from '../commands/decide.ts'
 import { declaredPreload, personIn } from '../commands/execute.ts'
 import { claimEnded, type IfClaim, requireClaim } from '../commands/if-claim.ts'
@@ -13,7 +13,7 @@ import { type EventDraft, isEqual } from '../model/events.ts'
 import { definitionOf } from '../model/model.ts'
 import type { Person } from '../reads/people.ts'
 import { HttpError, conflict } from '../responses/errors.ts'
-import { preconditionFailed, requireMatch } from '../responses/if-match.ts'
+import { type EtagRow, preconditionFailed, requireMatch, textUnmatched } from '../responses/if-match.ts'
 import { IdOf, Input, mapIds } from '../schema/input.ts'
 import { OneOf } from '../schema/text.ts'
 import { mapInOrder, operationError, rejectReinvited } from './map-in-order.ts'
@@ -118,7 +118,7 @@ const canonical = <Input extends { ifClaim?: IfClaim }>({ ifClaim, ...given }: I
 const batchErrors = (): HttpError[] => [
   ...[wrongProject(), replyTooLarge(), preconditionFailed(), versionChanged(), claimEnded()],
   ...[operationError(0, roleNeeded('EDITOR')), operationError(0, wasConflict(['status']))],
-  operationError(1, reinvited()),
+  ...[operationError(1, reinvited()), operationError(0, textUnmatched())],
 ]
 
 const totalOf = <T>(all: T[], of: (one: T) => number) => all.reduce((sum, one) => sum + of(one), 0)
@@ -196,7 +196,8 @@ function decideOperations(
     const person = context.lookupResults?.people[n] ?? rowNamed(names, subjectOf(kind, rawInput))?.person
     const before = subject === undefined ? undefined : trial.row(kind.noun, subject)
     const shown = responseRow(trial, kind.noun, before, context.now)
-    const decision = decide(kind.command, trial, contextOf(context, person, ifMatch), input)
+    const rowBefore = (id: string) => state.row(kind.noun, id) as EtagRow | undefined
+    const decision = decide(kind.command, trial, contextOf(context, { person, ifMatch, rowBefore }), input)
     if (kind.command.emptyReply && decision.answer === undefined) throw conflict(kind.command.emptyReply)
     const shownBy = personIn(trial, shown, person)
     if (was) requireWas(shown && definitionOf(kind.noun).view.of(shown as never, shownBy), was)
@@ -204,25 +205,12 @@ function decideOperations(
     for (const change of decision.changes) applyEvent(trial, change)
     changes.push(...decision.changes)
     const id = (decision.answer as { id: string } | undefined)?.id ?? subject!
+    if (ifMatch !== undefined && !rowBefore(id)) throw preconditionFailed()
     if (as !== undefined) names.set(as, { id, person })
     return resultOf(kind.command, id, decision.answer, personIn(trial, decision.answer, person), isFull)
   })
   return { changes, results, version: trial.version }
 }
-
-/** Lists the fields, because a spread would lose the methods of the class. */
-const contextOf = (context: RuleContext, person?: Person, ifMatch?: string): RuleContext => ({
-  caller: context.caller,
-  now: context.now,
-  newId: () => context.newId(),
-  newEventId: () => context.newEventId(),
-  undo: context.undo,
-  claimedIds: context.claimedIds,
-  lookupResults: context.lookupResults,
-  limits: context.limits,
-  person,
-  ifMatch,
-})
 
 const rowNamed = (names: ReadonlyMap<string, NamedRow>, reference: unknown): NamedRow | undefined =>
   isReference(reference) ? names.get(reference.slice(1)) : undefined

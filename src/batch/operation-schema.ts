@@ -26,7 +26,7 @@ const commonFields = {
     Type.String({
       maxLength: 1_000,
       description:
-        'A text, the ETag that the resource must have, with or without `W/`: if not, 412 is returned',
+        'A text, the ETag that the resource must have before the batch, with or without `W/`: if not, 412 is returned',
     }),
   ),
 }
@@ -49,8 +49,8 @@ function operationSchema(
   const isName = (value: unknown) => value === name
   const op = { type: 'string', enum: [name], description: name, examples: [name] }
   const all = {
-    ...{ op: checked<string>(isName, op), as: commonFields.as },
-    ...(!location && !emptyReply && { ifMatch: commonFields.ifMatch, was: wasSchema(view) }),
+    ...{ op: checked<string>(isName, op), ...commonFields },
+    ...(!location && !emptyReply && { was: wasSchema(view) }),
     ...Object.fromEntries(fields),
   }
   return named(`${camel(name)}Operation`, shows ? Body(all, view.schema) : Body(all, Type.Object({})))

@@ -7,6 +7,7 @@ import type { ProjectState } from '../actor/state.ts'
 import { type ProjectCaller, type Caller, type Role, type Scope, scopeOfWrite } from '../identity/rights.ts'
 import type { Entity } from '../model/entities.ts'
 import type { HttpError } from '../responses/errors.ts'
+import type { Condition } from '../responses/if-match.ts'
 import type { IfClaim } from './if-claim.ts'
 import type { LookupResults, Lookups } from './request.ts'
 import type { RouteRequest } from './route-request.ts'
@@ -23,20 +24,34 @@ export const atRow = (kind: Entity): Target => ({ kind, key: 'id' })
 export const ofAccount = { kind: 'account' } as const
 
 /** A rule's input besides the state. It contains the time and new ids, so that rules are pure. */
-export interface RuleContext {
+export interface RuleContext extends Condition {
   caller: Caller
   now: string
   newId(): string
   /** The first id has the same random part as the command's id, so that the command can be found in the log. */
   newEventId(): string
-  ifMatch?: string
   ifClaim?: IfClaim
+  /** True for an import, which changes texts of tasks without `ifMatch`. */
+  overwritesTexts?: boolean
   undo?: UndoContext
   claimedIds?: string[]
   person?: Person
   lookupResults?: LookupResults
   limits: { projectMembers: number; projectWebhooks: number }
 }
+
+/** Returns the context of an operation in a command. Lists the fields, because a spread would lose the methods of the class. */
+export const contextOf = (context: RuleContext, own: Partial<RuleContext>): RuleContext => ({
+  caller: context.caller,
+  now: context.now,
+  newId: () => context.newId(),
+  newEventId: () => context.newEventId(),
+  undo: context.undo,
+  claimedIds: context.claimedIds,
+  lookupResults: context.lookupResults,
+  limits: context.limits,
+  ...own,
+})
 
 /** The parts of a write that routes and the OpenAPI document use. */
 export interface WriteDefinition<Input extends object = object, Row = unknown> {

@@ -17,6 +17,7 @@ export const reasons = {
   414: 'URI Too Long',
   415: 'Unsupported Media Type',
   422: 'Unprocessable Entity',
+  428: 'Precondition Required',
   429: 'Too Many Requests',
   500: 'Internal Server Error',
   503: 'Service Unavailable',
@@ -32,6 +33,7 @@ export interface ErrorDetails {
     | 'claim-ended'
     | 'task-done'
     | 'was-differs'
+    | 'text-unmatched'
     | 'version-changed'
     | 'changed-since'
     | 'not-undoable'
@@ -48,6 +50,8 @@ export interface ErrorDetails {
   missing?: string
   /** The index of the operation in a batch. */
   operation?: number
+  /** The texts of a task that the request would overwrite, and the ETag of the task. */
+  current?: { id: string; etag: string; title?: string; description?: string }
 }
 
 /** Clients receive the status and the message. */

@@ -100,6 +100,23 @@ test('names the candidates for an unknown or ambiguous name', async () => {
   expect((await run(['add', 'Draw'])).err).toContain('--project is required')
 })
 
+test('append adds to a description, and an edit of a text in a strict project names the ETag for --if-match', async () => {
+  const { id: strict } = await docket.projects.create({ name: 'Strict', textEdits: 'if-match' })
+  const inStrict = { env: { ...inEngine.env, DOCKET_PROJECT: strict } }
+  await json(['add', 'Hand over'], inStrict)
+  expect((await run(['append', '1', 'The frame is cast.'], inStrict)).out).toBe('Changed #1 Hand over\n')
+  const key = ['--key', 'wheels']
+  for (const _ of [1, 2])
+    expect(
+      (await json(['append', '1', '-', ...key], { ...inStrict, input: 'Wheels next.\n' })).description,
+    ).toBe('The frame is cast.\n\nWheels next.')
+  const { code, err } = await run(['edit', '1', '--description', 'Done'], inStrict)
+  const etag = /--if-match '([^']+)'\n$/.exec(err)?.[1]
+  expect([code, err]).toEqual([5, expect.stringMatching(/only with If-Match/)])
+  const edited = await json(['edit', '1', '--description', 'Done', '--if-match', etag!], inStrict)
+  expect(edited.description).toBe('Done')
+})
+
 test('each kind of error has an exit code, and prints one line', async () => {
   const { id } = await json(['add', 'Draw', '--external-id', 'same'], inEngine)
   const codeOf = async (line: string[], fetch?: () => Promise<Response>) => {
@@ -112,6 +129,7 @@ test('each kind of error has an exit code, and prints one line', async () => {
   expect(await codeOf(['done', '01a2061c-7431-7002-b185-f0596fc00038'])).toBe(3)
   expect(await codeOf(['add', 'Oil', '--external-id', 'same'])).toBe(5)
   expect(await codeOf(['edit', id, '--title', 'Oil', '--if-match', '"old"'])).toBe(5)
+  expect(await codeOf(['append', id, ''])).toBe(1)
   expect(await codeOf(['tasks'], async () => Response.json({ message: 'No' }, { status: 500 }))).toBe(6)
 })
 

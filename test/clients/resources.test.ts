@@ -1,6 +1,7 @@
 import { children } from '../../clients/typescript/src/declarations.ts'
 import { etagOf } from '../../clients/typescript/src/etags.ts'
 import { Docket } from '../../clients/typescript/src/docket.ts'
+import { PreconditionRequiredError } from '../../clients/typescript/src/errors.ts'
 import { expiresAt, register, sourcesIn, unreachableUrl, words } from '../kit.ts'
 import { openClientScene, origin } from './scene.ts'
 
@@ -22,6 +23,22 @@ test('creates, reads, updates, lists and deletes tasks', async () => {
   expect(await docket.tasks.delete(task.id)).toEqual({ message: 'Task deleted successfully' })
   const [deleted] = await docket.tasks.history(task.id, { limit: 1 })
   expect(deleted!.type).toBe('task.deleted')
+})
+
+test('appends to a description, and throws the current ETag if a change of a text needs ifMatch', async () => {
+  const strict = await docket.projects.create({ name: 'Strict', textEdits: 'if-match' })
+  const task = await docket.tasks.create({ projectId: strict.id, title: 'Oil', description: 'A' })
+  const { description } = await docket.tasks.append(task.id, { field: 'description', text: 'B' })
+  expect(description).toBe('A\n\nB')
+  const error = await docket.tasks.update(task.id, { title: 'Mend' }).catch((error: unknown) => error)
+  expect(error).toBeInstanceOf(PreconditionRequiredError)
+  const ifMatch = etagOf(await docket.tasks.get(task.id))!
+  expect(error).toMatchObject({ status: 428, etag: ifMatch })
+  const { results } = await docket.project(strict.id).batch((b) => {
+    b.task.append({ id: task.id, field: 'description', text: 'C', ifMatch })
+    b.task.update({ id: task.id, title: 'Mend', ifMatch })
+  })
+  expect(results).toHaveLength(2)
 })
 
 test('a list is one page when awaited, and all pages in a loop', async () => {

@@ -1,5 +1,5 @@
 import { createCollection } from '@tanstack/db'
-import { UnauthorizedError } from '../../clients/typescript/src/errors.ts'
+import { PreconditionRequiredError, UnauthorizedError } from '../../clients/typescript/src/errors.ts'
 import { docketCollection, newTask } from '../../clients/typescript/src/tanstack.ts'
 import { eventually } from '../kit.ts'
 import { openClientScene } from './scene.ts'
@@ -60,6 +60,23 @@ test('a rejected change is rolled back', async () => {
   const invalid = tasks.insert([newTask({ projectId, title: 'Oil' }), newTask({ projectId, title: '' })])
   await expect(invalid.isPersisted.promise).rejects.toThrow('operations[1]: title')
   expect(tasks.toArray.map(({ id }) => id)).toEqual([draw!.id])
+  await tasks.cleanup()
+})
+
+test('in a strict project, a change of a text is committed unless another client has changed the text', async () => {
+  const { projectId, tasks } = await openCollection()
+  await docket.projects.update(projectId, { textEdits: 'if-match' })
+  const { id } = tasks.toArray[0]!
+  const rename = (title: string) =>
+    tasks.update(id, (draft) => void (draft.title = title)).isPersisted.promise
+  await rename('Draw it')
+  expect(await docket.tasks.get(id)).toMatchObject({ title: 'Draw it' })
+  const stale = docketCollection({ docket, projectId }).onUpdate
+  const original = { ...tasks.get(id)!, title: 'Draw' }
+  const mutations = [{ key: id, original, changes: { title: 'Mend' } }]
+  const late = stale({ transaction: { mutations } } as never)
+  await expect(late).rejects.toBeInstanceOf(PreconditionRequiredError)
+  expect(await docket.tasks.get(id)).toMatchObject({ title: 'Draw it' })
   await tasks.cleanup()
 })
 

@@ -57,6 +57,8 @@ const bug = await make(people.owner, `/projects/${things.projectId}/labels`, { n
 const token = await makeToken(people.owner, { scopes: ['read'], projects: [things.projectId] })
 const accounts = `/projects/${things.projectId}/service-accounts`
 const { id: accountId } = await make(people.owner, accounts, { name: 'Importer' })
+const { id: strictId } = await make(people.owner, '/projects', { name: 'Strict', textEdits: 'if-match' })
+const strict = await make(people.owner, '/tasks', { title: 'Old', projectId: strictId, externalId: 'strict' })
 const { importId, wrongImport } = await openWrongImports(sql, people.owner, things.projectId)
 for (const one of [people.owner, people.editor])
   await one.post('/projects', { name: 'Engine' }, { 'idempotency-key': 'used' })
@@ -138,6 +140,13 @@ const wrongs: Record<number, (path: string, operation: Operation) => Wrong | und
   422(path) {
     if (/auth\/(email|password)\//.test(path)) return undefined
     return { headers: { 'idempotency-key': 'used' } }
+  },
+  428(_, { operationId }) {
+    if (operationId === 'updateTask') return { path: `/tasks/${strict.id}`, body: { title: 'New' } }
+    const at = `/projects/${strictId}`
+    if (operationId === 'upsertTask') return { path: `${at}/tasks/external/strict`, body: { title: 'New' } }
+    const operations = [{ op: 'task.update', id: strict.id, title: 'New' }]
+    return { path: `${at}/batch`, body: { operations } }
   },
 }
 

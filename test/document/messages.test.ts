@@ -10,7 +10,7 @@ const calls = [...callsOf(api)]
 
 /** The words after "must be": they name a value, and do not describe the effect of the field. */
 const expected =
-  /^(an? [\w-]+|one of \S+, \S|true$|true or false(, or null)?$|the ids? of|the registered|the system|ids of|event types|at most|the project of the batch)/
+  /^(an? [\w-]+|one of \S+(, \S|$)|true$|true or false(, or null)?$|the ids? of|the registered|the system|ids of|event types|at most|the project of the batch)/
 const values = [5, 'x\0', '', 'e\ud800', null, true, [], [5], [[null]], { x: 1 }]
 
 /** Checks what a message says about a field, and returns the number of messages about the field. */

@@ -8,7 +8,11 @@ const long = (text: string, length: number) => text.repeat(length).slice(0, leng
 /** Creates a project with everything that an export contains. `bea` is a member; another member deletes her account. */
 export async function makeEverything(ada: Person, bea: Person): Promise<string> {
   const description = 'All wheels.\n\n---\nIn brass'
-  const { id: projectId } = await make(ada, '/projects', { name: 'Engine', description })
+  const { id: projectId } = await make(ada, '/projects', {
+    name: 'Engine',
+    description,
+    textEdits: 'if-match',
+  })
   const former = await register(ada.as(), 'Gone')
   for (const person of [bea, former]) await invite(ada, projectId, person, 'EDITOR')
   const labelIds = await makeLabels(ada, projectId)

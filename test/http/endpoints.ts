@@ -83,6 +83,7 @@ export const endpoints: Endpoint[] = [
   read('Task', readers, 'read a task', '/tasks/{id}'),
   change('Task', writers, 'change a task', '/tasks/{id}', { status: 'DONE' }),
   ask('Project', writers, 'claim the next task', `${project}/claim-next`, { leaseSeconds: 60 }),
+  ask('Task', writers, 'append to a task', '/tasks/{id}/append', { field: 'description', text: 'N' }),
   ask('Task', writers, 'claim a task', '/tasks/{id}/claim', { leaseSeconds: 60 }),
   ask('Task', writers, 'release a task', '/tasks/{id}/release'),
   remove('Task', writers, 'delete a task', '/tasks/{id}'),

@@ -11,7 +11,9 @@ test('the caller owns a new project, and ownerId in the body is ignored', async 
   const fields = { name: 'Engine', description: 'With wheels' }
   const answer = await owner.post('/projects', { ...fields, ownerId: unknownId })
   const user = { id: owner.id, name: 'Someone', email: owner.email }
-  expectResponse(answer, 201, { id: anId, ...fields, ownerId: owner.id, owner: user, createdAt: aTimestamp })
+  const settings = { textEdits: 'last-write-wins' }
+  const expected = { id: anId, ...fields, ...settings, ownerId: owner.id, owner: user, createdAt: aTimestamp }
+  expectResponse(answer, 201, expected)
   expectResponse(await owner.get(`/projects/${answer.body.id}`), 200, answer.body)
   expectError(await owner.post('/projects', { name: 'P', version: 9 }), 400, 'version is not known here')
   for (const fields of [{}, { description: null }, { description: '' }, { description: '  ' }])

@@ -1,7 +1,7 @@
 import { invite, make, openScene, withToken } from '../kit.ts'
 import { internalError, outcomeUnknown } from '../../src/responses/errors.ts'
 import { errorOf } from '../../modules/mcp/advice.ts'
-import { connect } from './mcp-client.ts'
+import { connect, maxAnswerCharacters } from './mcp-client.ts'
 
 const { service, ada, bea, cay } = await openScene(['Ada', 'Bea', 'Cay'])
 const project = await make(ada, '/projects', { name: 'Engine' })
@@ -116,6 +116,31 @@ test('the error of a changed row advises to read the row', async () => {
   expectError(stale, { status: 409, operation: 0, error: 'status', do: 'get' })
   const old = await apply([{ op: 'task.update', id, ifMatch: '"old"', title: 'Two' }])
   expectError(old, { status: 412, operation: 0, do: 'get' })
+})
+
+test('the error of a text without ifMatch contains the current text and ETag, with which the same key succeeds', async () => {
+  const strict = await make(ada, '/projects', { name: 'Strict', textEdits: 'if-match' })
+  const { id } = await make(ada, '/tasks', { projectId: strict.id, title: 'Draw', description: 'A' })
+  const onStrict = (operations: object[]) => apply(operations, { project: 'Strict', key: 'text' })
+  const update = { op: 'task.update', id, title: 'Draw', description: 'C' }
+  const etag = (await ada.get(`/tasks/${id}`)).headers.get('etag')!
+  const current = { id, etag, description: 'A' }
+  for (const more of [{}, { ifMatch: '*' }]) {
+    const answer = await onStrict([{ ...update, ...more }])
+    expectError(answer, { status: 428, operation: 0, do: 'ifMatch: current.etag' })
+    expect(answer.body.current).toEqual(current)
+  }
+  expect((await onStrict([{ ...update, ifMatch: etag }])).isError).toBeFalse()
+  const append = { op: 'task.append', id, field: 'description', text: '"'.repeat(19_000) }
+  expect((await apply([append], { project: strict.id })).isError).toBeFalse()
+  const long = await apply([{ ...update, title: 'T'.repeat(500), description: '"'.repeat(20_000) }], {
+    project: strict.id,
+  })
+  expectError(long, { status: 428, do: 'read it with get' })
+  expect(long.text.length).toBeLessThan(maxAnswerCharacters)
+  expect(JSON.stringify(long.body.current)).toContain('…')
+  const { body } = await asAda.call('projects', { project: 'Strict' })
+  expect(body).toMatchObject({ textEdits: 'if-match' })
 })
 
 test('the error of a missing role or scope names the role or scope', async () => {

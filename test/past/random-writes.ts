@@ -41,7 +41,7 @@ const weights: Partial<Record<Verb, number>> = {
   ...{ addSubtask: 6, toggleSubtask: 6, deleteSubtask: 1, addComment: 6, editComment: 3, deleteComment: 1 },
   ...{ blockTask: 8, placeTask: 8, labelTask: 6, createLabel: 3, changeLabel: 1, deleteLabel: 1 },
   ...{ setValues: 6, createField: 3, changeField: 2, deleteField: 1 },
-  ...{ claimTask: 6, claimNext: 6, releaseTask: 3 },
+  ...{ appendToTask: 4, claimTask: 6, claimNext: 6, releaseTask: 3 },
   ...{ createView: 2, changeView: 2, deleteView: 1 },
   ...{ changeProject: 2, invite: 1, setRole: 1, removeMember: 1 },
 }
@@ -59,7 +59,7 @@ export async function writeRandomly(world: RandomWrites, writes: number): Promis
       other: random.below(1_000),
       value: random.below(1_000),
     })
-    if (answer && ![200, 201, 204, 400, 403, 404, 409].includes(answer.status))
+    if (answer && ![200, 201, 204, 400, 403, 404, 409, 428].includes(answer.status))
       throw new Error(`${verb} got ${answer.status} ${answer.text}`)
   }
   await Promise.all(Array.from({ length: writes }, write))

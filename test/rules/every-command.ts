@@ -3,6 +3,7 @@ import * as members from '../../modules/members/commands.ts'
 import * as projects from '../../modules/projects/commands.ts'
 import * as subtasks from '../../modules/subtasks/commands.ts'
 import * as tasks from '../../modules/tasks/commands.ts'
+import { appendToTask } from '../../modules/tasks/texts.ts'
 import * as workQueue from '../../modules/work-queue/commands.ts'
 import { admin, busy, comment, commentCreated, editor, elsewhereCreated, elsewhereId } from './events.ts'
 import { invitedElsewhere, memberOf, owner, project, stranger, subtask, task, viewer } from './events.ts'
@@ -68,6 +69,7 @@ const lines: Line[] = [
   ],
   ['create a task', ruleOf(tasks.createTask, { ...here, title: 'T' }), editing],
   ['change a task', ruleOf(tasks.updateTask, { id: taskId, title: 'N' }), editing, task],
+  ['append to a task', ruleOf(appendToTask, { id: taskId, field: 'description', text: 'N' }), editing, task],
   ['move a task', moving, editing, task],
   ['claim a task', ruleOf(workQueue.claimTask, { id: taskId, leaseSeconds: 60 }), editing, task],
   ['release a task', ruleOf(workQueue.releaseTask, { id: taskId }), editing, task],

@@ -50,7 +50,11 @@ const adding =
 export const verbs = {
   openProject: adding('projects', (_, client, { value }) => client.post('/projects', { name: `P${value}` })),
   changeProject: on('projects', ({ id }, client, { value }) =>
-    client.patch(`/projects/${id}`, { name: `P${value}`, description: value % 2 ? `About ${value}` : null }),
+    client.patch(`/projects/${id}`, {
+      name: `P${value}`,
+      description: value % 2 ? `About ${value}` : null,
+      textEdits: value % 7 ? 'last-write-wins' : 'if-match',
+    }),
   ),
   deleteProject: on('projects', ({ id }, client) => client.delete(`/projects/${id}`)),
   invite: adding(
@@ -153,6 +157,9 @@ export const verbs = {
     }
     return client.patch(`/tasks/${taskId}`, { projectId: at(projects, pick)?.id })
   }),
+  appendToTask: on('tasks', ({ id }, client, { value }) =>
+    client.post(`/tasks/${id}/append`, { field: 'description', text: `D${value}` }),
+  ),
   claimTask: on('tasks', ({ id }, client, { value }) =>
     client.post(`/tasks/${id}/claim`, { leaseSeconds: 600 + value }),
   ),

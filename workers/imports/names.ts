@@ -10,7 +10,7 @@ import { runBatches } from './batches.ts'
 import type { Run } from './import-row.ts'
 import { type Outcome, storeItems } from './report.ts'
 
-/** A label or field of the file, or the description of its project. */
+/** A label or field of the file, or the description and settings of its project. */
 interface StagedName {
   kind: 'project' | 'label' | 'field'
   n: number
@@ -46,7 +46,9 @@ export async function importNames(run: Run): Promise<void> {
       page.map((one) => ({
         ...{ n: one.n, kind: one.kind, row: null, externalId: null, notes: new Notes() },
         subject:
-          one.kind === 'project' ? 'The description of the project' : `The ${one.kind} "${one.item.name}"`,
+          one.kind === 'project'
+            ? 'The description and settings of the project'
+            : `The ${one.kind} "${one.item.name}"`,
         operation: operationOf(one),
       })),
     store: (tx, finished) => storeItems(tx, running.id, finished),

@@ -66,8 +66,7 @@ export class Staging {
   addSpecs(names: NamesInFile, mapping: Mapping): void {
     const add = (kind: string, key: string, spec: object) =>
       this.push({ kind, row: 0, key, parent: '', id: newId(), json: JSON.stringify(spec) })
-    const { description } = names
-    if (description) add('project', '', { description })
+    if (Object.keys(names.project).length > 0) add('project', '', names.project)
     for (const [key, field] of names.fields) add('field', key, field)
     for (const [key, label] of names.allLabels(mapping)) add('label', key, label)
   }

@@ -24,7 +24,7 @@ export interface ImportedEvent {
   isUndone: boolean
   /** The whole task is kept, and its line in the report names the reason. */
   isWhole: boolean
-  /** Such as `label "bug"`, or `description of the project`. Null for other rows, and for deleted rows. */
+  /** Such as `label "bug"`, or `description and settings of the project`. Null for other rows, and for deleted rows. */
   name: string | null
   /** The reason why the row is kept; null if it can be undone. */
   kept: string | null
@@ -81,14 +81,14 @@ const readEvents = (undo: Undo, batch: number) => {
       coalesce(t.project_id <> ${projectId}, false) as is_moved,
       case when t.project_id = ${projectId} then t.external_id when o.entity = 'task' then o.external_id end as external_id,
       coalesce(t.id, l.id, f.id, p.id) is null as is_undone, coalesce(l.id::text, f.key) as used_as,
-      case when p.id is not null then 'description of the project'
+      case when p.id is not null then 'description and settings of the project'
         else o.entity || ' "' || coalesce(l.name, f.name) || '"' end as name
     from own o
     left join of_task h on h.task_id = o.task_id
     left join tasks t on t.id = o.task_id
     left join labels l on o.entity = 'label' and l.id = o.entity_id
     left join task_fields f on o.entity = 'field' and f.id = o.entity_id
-    left join projects p on o.entity = 'project' and p.id = o.entity_id and p.description is not null
+    left join projects p on o.entity = 'project' and p.id = o.entity_id and coalesce(p.description, p.text_edits) is not null
     order by o.seq`
 }
 

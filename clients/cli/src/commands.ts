@@ -2,7 +2,7 @@ import type { Command } from './command.ts'
 import { add, done, edit } from './commands/edit.ts'
 import { batch } from './commands/batch.ts'
 import { claimNext } from './commands/claim-next.ts'
-import { comment } from './commands/comment.ts'
+import { append, comment } from './commands/comment.ts'
 import { completionFor } from './commands/completion.ts'
 import { history } from './commands/history.ts'
 import { login, logout } from './commands/login.ts'
@@ -16,7 +16,7 @@ import { imports } from './commands/transfer/imports.ts'
 import { undo } from './commands/undo.ts'
 
 const withoutCompletion = [
-  ...[login, logout, projects, use, search, tasks, add, edit, done, comment],
+  ...[login, logout, projects, use, search, tasks, add, edit, append, done, comment],
   ...[tail, batch, undo, history, claimNext, importFile, imports, exportFile],
 ]
 

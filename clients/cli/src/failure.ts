@@ -29,6 +29,7 @@ const codeOfStatus: Record<number, number> = {
   409: exitCodes.conflict,
   412: exitCodes.conflict,
   422: exitCodes.conflict,
+  428: exitCodes.conflict,
   0: exitCodes.unavailable,
   429: exitCodes.unavailable,
 }

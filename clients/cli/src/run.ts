@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from 'node:util'
-import { DocketError } from '../../typescript/src/index.ts'
+import { DocketError, PreconditionRequiredError } from '../../typescript/src/index.ts'
 import manifest from '../package.json' with { type: 'json' }
 import type { Cli } from './cli.ts'
 import { commands } from './commands.ts'
@@ -22,8 +22,10 @@ export async function run(cli: Cli, given: string[]): Promise<number> {
   }
 }
 
-/** Adds the code of a lost connection, such as ECONNREFUSED, which only a cause contains. */
-function messageOf({ message, cause }: Error): string {
+/** Adds the ETag that a repeat needs, or the code of a lost connection, such as ECONNREFUSED, which only a cause contains. */
+function messageOf(error: Error): string {
+  const { message, cause } = error
+  if (error instanceof PreconditionRequiredError) return `${message}: --if-match '${error.etag}'`
   for (let one = cause; one instanceof Error; one = one.cause)
     if ('code' in one) return `${message} (${one.code})`
   return message

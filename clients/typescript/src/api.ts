@@ -35,6 +35,57 @@ export interface components {
       /** @description When the token was last used, to the minute; null if the token was never used */
       lastUsedAt: string | null
     }
+    /**
+     * @description One of description
+     * @enum {string}
+     */
+    AppendField: 'description'
+    /** @description Read-only fields are ignored: id, projectId, number, title, description, status, priority, dueDate, assigneeId, externalId, remindAt, createdAt, updatedAt, position, labelIds, blockedByIds, fields, claim, attempts, importedAuthor */
+    AppendTask: {
+      field: components['schemas']['AppendField']
+      /** @description A text of 1 to 20000 characters */
+      text: string
+      /** @description The task */
+      readonly id?: unknown
+      /** @description The project that contains the task */
+      readonly projectId?: unknown
+      /** @description The number in the project: 1, 2, 3 … */
+      readonly number?: unknown
+      /** @description The title of the task */
+      readonly title?: unknown
+      /** @description A description, or null */
+      readonly description?: unknown
+      /** @description One of TODO, IN_PROGRESS, DONE */
+      readonly status?: unknown
+      /** @description One of LOW, MEDIUM, HIGH */
+      readonly priority?: unknown
+      /** @description When the task is due, or null */
+      readonly dueDate?: unknown
+      /** @description The user to whom the task is assigned, or null */
+      readonly assigneeId?: unknown
+      /** @description The id of the task in another system, or null */
+      readonly externalId?: unknown
+      /** @description When the event `task.reminded` is recorded, or null */
+      readonly remindAt?: unknown
+      /** @description When the task was created */
+      readonly createdAt?: unknown
+      /** @description When the task was last changed */
+      readonly updatedAt?: unknown
+      /** @description The place in the project: compared byte by byte, these texts give the order of `sort=position` */
+      readonly position?: unknown
+      /** @description The labels of the task, in the order of the client */
+      readonly labelIds?: unknown
+      /** @description The tasks that must be done before this task */
+      readonly blockedByIds?: unknown
+      /** @description Values by the keys of the project's fields */
+      readonly fields?: unknown
+      /** @description The claim of a worker on the task, or null */
+      readonly claim?: unknown
+      /** @description How many claims have expired, or were released with `failed` */
+      readonly attempts?: unknown
+      /** @description The name of the author in the system that the task was imported from, or null */
+      readonly importedAuthor?: unknown
+    }
     Archive: string
     Author: {
       /** @description The user */
@@ -80,6 +131,7 @@ export interface components {
         | components['schemas']['TaskCreateOperation']
         | components['schemas']['TaskUpdateOperation']
         | components['schemas']['TaskUpsertOperation']
+        | components['schemas']['TaskAppendOperation']
         | components['schemas']['TaskDeleteOperation']
         | components['schemas']['SubtaskCreateOperation']
         | components['schemas']['SubtaskToggleOperation']
@@ -229,6 +281,8 @@ export interface components {
       op: 'comment.create'
       /** @description A name of 1 to 64 characters for the resource of the operation */
       as?: string
+      /** @description A text, the ETag that the resource must have before the batch, with or without `W/`: if not, 412 is returned */
+      ifMatch?: string
       /** @description A new UUIDv7 chosen by the client; without it the service generates one */
       id?: string
       /** @description The id of a task, or the `#name` of an earlier operation */
@@ -256,7 +310,7 @@ export interface components {
       op: 'comment.delete'
       /** @description A name of 1 to 64 characters for the resource of the operation */
       as?: string
-      /** @description A text, the ETag that the resource must have, with or without `W/`: if not, 412 is returned */
+      /** @description A text, the ETag that the resource must have before the batch, with or without `W/`: if not, 412 is returned */
       ifMatch?: string
       /** @description An object of fields and the values that they must have: if not, 409 is returned */
       was?: {
@@ -307,7 +361,7 @@ export interface components {
       op: 'comment.update'
       /** @description A name of 1 to 64 characters for the resource of the operation */
       as?: string
-      /** @description A text, the ETag that the resource must have, with or without `W/`: if not, 412 is returned */
+      /** @description A text, the ETag that the resource must have before the batch, with or without `W/`: if not, 412 is returned */
       ifMatch?: string
       /** @description An object of fields and the values that they must have: if not, 409 is returned */
       was?: {
@@ -403,6 +457,7 @@ export interface components {
       name: string
       /** @description A text of 0 to 20000 characters, or null */
       description?: string | null
+      textEdits?: components['schemas']['TextEdits']
       /** @description The user who created the project */
       readonly ownerId?: unknown
       /** @description The owner; null after the account is deleted */
@@ -776,6 +831,8 @@ export interface components {
       op: 'field.create'
       /** @description A name of 1 to 64 characters for the resource of the operation */
       as?: string
+      /** @description A text, the ETag that the resource must have before the batch, with or without `W/`: if not, 412 is returned */
+      ifMatch?: string
       /** @description A new UUIDv7 chosen by the client; without it the service generates one */
       id?: string
       /** @description The id of the batch's project; may be left out, or the `#name` of an earlier operation */
@@ -798,7 +855,7 @@ export interface components {
       op: 'field.delete'
       /** @description A name of 1 to 64 characters for the resource of the operation */
       as?: string
-      /** @description A text, the ETag that the resource must have, with or without `W/`: if not, 412 is returned */
+      /** @description A text, the ETag that the resource must have before the batch, with or without `W/`: if not, 412 is returned */
       ifMatch?: string
       /** @description An object of fields and the values that they must have: if not, 409 is returned */
       was?: {
@@ -848,7 +905,7 @@ export interface components {
       op: 'field.update'
       /** @description A name of 1 to 64 characters for the resource of the operation */
       as?: string
-      /** @description A text, the ETag that the resource must have, with or without `W/`: if not, 412 is returned */
+      /** @description A text, the ETag that the resource must have before the batch, with or without `W/`: if not, 412 is returned */
       ifMatch?: string
       /** @description An object of fields and the values that they must have: if not, 409 is returned */
       was?: {
@@ -1042,6 +1099,8 @@ export interface components {
       op: 'label.create'
       /** @description A name of 1 to 64 characters for the resource of the operation */
       as?: string
+      /** @description A text, the ETag that the resource must have before the batch, with or without `W/`: if not, 412 is returned */
+      ifMatch?: string
       /** @description A new UUIDv7 chosen by the client; without it the service generates one */
       id?: string
       /** @description The id of the batch's project; may be left out, or the `#name` of an earlier operation */
@@ -1061,7 +1120,7 @@ export interface components {
       op: 'label.delete'
       /** @description A name of 1 to 64 characters for the resource of the operation */
       as?: string
-      /** @description A text, the ETag that the resource must have, with or without `W/`: if not, 412 is returned */
+      /** @description A text, the ETag that the resource must have before the batch, with or without `W/`: if not, 412 is returned */
       ifMatch?: string
       /** @description An object of fields and the values that they must have: if not, 409 is returned */
       was?: {
@@ -1100,7 +1159,7 @@ export interface components {
       op: 'label.update'
       /** @description A name of 1 to 64 characters for the resource of the operation */
       as?: string
-      /** @description A text, the ETag that the resource must have, with or without `W/`: if not, 412 is returned */
+      /** @description A text, the ETag that the resource must have before the batch, with or without `W/`: if not, 412 is returned */
       ifMatch?: string
       /** @description An object of fields and the values that they must have: if not, 409 is returned */
       was?: {
@@ -1204,6 +1263,8 @@ export interface components {
       op: 'member.invite'
       /** @description A name of 1 to 64 characters for the resource of the operation */
       as?: string
+      /** @description A text, the ETag that the resource must have before the batch, with or without `W/`: if not, 412 is returned */
+      ifMatch?: string
       /** @description The id of the batch's project; may be left out, or the `#name` of an earlier operation */
       projectId?: string
       /** @description An email address of at most 254 characters */
@@ -1227,7 +1288,7 @@ export interface components {
       op: 'member.remove'
       /** @description A name of 1 to 64 characters for the resource of the operation */
       as?: string
-      /** @description A text, the ETag that the resource must have, with or without `W/`: if not, 412 is returned */
+      /** @description A text, the ETag that the resource must have before the batch, with or without `W/`: if not, 412 is returned */
       ifMatch?: string
       /** @description An object of fields and the values that they must have: if not, 409 is returned */
       was?: {
@@ -1266,7 +1327,7 @@ export interface components {
       op: 'member.set_role'
       /** @description A name of 1 to 64 characters for the resource of the operation */
       as?: string
-      /** @description A text, the ETag that the resource must have, with or without `W/`: if not, 412 is returned */
+      /** @description A text, the ETag that the resource must have before the batch, with or without `W/`: if not, 412 is returned */
       ifMatch?: string
       /** @description An object of fields and the values that they must have: if not, 409 is returned */
       was?: {
@@ -1325,6 +1386,7 @@ export interface components {
       name: string
       /** @description A longer description, or null */
       description: string | null
+      textEdits: components['schemas']['TextEdits']
       /** @description The user who created the project */
       ownerId: string
       /** @description The owner; null after the account is deleted */
@@ -1392,6 +1454,7 @@ export interface components {
       name?: string
       /** @description A longer description, or null */
       description?: string | null
+      textEdits?: components['schemas']['TextEdits']
       /** @description The user who created the project */
       ownerId?: string
       /** @description The owner; null after the account is deleted */
@@ -1408,7 +1471,7 @@ export interface components {
       op: 'project.update'
       /** @description A name of 1 to 64 characters for the resource of the operation */
       as?: string
-      /** @description A text, the ETag that the resource must have, with or without `W/`: if not, 412 is returned */
+      /** @description A text, the ETag that the resource must have before the batch, with or without `W/`: if not, 412 is returned */
       ifMatch?: string
       /** @description An object of fields and the values that they must have: if not, 409 is returned */
       was?: {
@@ -1418,6 +1481,7 @@ export interface components {
         name?: string
         /** @description A longer description, or null */
         description?: string | null
+        textEdits?: components['schemas']['TextEdits']
         /** @description The user who created the project */
         ownerId?: string
         /** @description When the project was created */
@@ -1429,6 +1493,7 @@ export interface components {
       name?: string
       /** @description A text of 0 to 20000 characters, or null */
       description?: string | null
+      textEdits?: components['schemas']['TextEdits']
       /** @description The user who created the project */
       readonly ownerId?: unknown
       /** @description The owner; null after the account is deleted */
@@ -1665,6 +1730,8 @@ export interface components {
       op: 'subtask.create'
       /** @description A name of 1 to 64 characters for the resource of the operation */
       as?: string
+      /** @description A text, the ETag that the resource must have before the batch, with or without `W/`: if not, 412 is returned */
+      ifMatch?: string
       /** @description A new UUIDv7 chosen by the client; without it the service generates one */
       id?: string
       /** @description The id of a task, or the `#name` of an earlier operation */
@@ -1684,7 +1751,7 @@ export interface components {
       op: 'subtask.delete'
       /** @description A name of 1 to 64 characters for the resource of the operation */
       as?: string
-      /** @description A text, the ETag that the resource must have, with or without `W/`: if not, 412 is returned */
+      /** @description A text, the ETag that the resource must have before the batch, with or without `W/`: if not, 412 is returned */
       ifMatch?: string
       /** @description An object of fields and the values that they must have: if not, 409 is returned */
       was?: {
@@ -1723,7 +1790,7 @@ export interface components {
       op: 'subtask.toggle'
       /** @description A name of 1 to 64 characters for the resource of the operation */
       as?: string
-      /** @description A text, the ETag that the resource must have, with or without `W/`: if not, 412 is returned */
+      /** @description A text, the ETag that the resource must have before the batch, with or without `W/`: if not, 412 is returned */
       ifMatch?: string
       /** @description An object of fields and the values that they must have: if not, 409 is returned */
       was?: {
@@ -1758,7 +1825,7 @@ export interface components {
       op: 'subtask.update'
       /** @description A name of 1 to 64 characters for the resource of the operation */
       as?: string
-      /** @description A text, the ETag that the resource must have, with or without `W/`: if not, 412 is returned */
+      /** @description A text, the ETag that the resource must have before the batch, with or without `W/`: if not, 412 is returned */
       ifMatch?: string
       /** @description An object of fields and the values that they must have: if not, 409 is returned */
       was?: {
@@ -1826,6 +1893,104 @@ export interface components {
       /** @description The name of the author in the system that the task was imported from, or null */
       importedAuthor: string | null
     }
+    /** @description Read-only fields are ignored: projectId, number, title, description, status, priority, dueDate, assigneeId, externalId, remindAt, createdAt, updatedAt, position, labelIds, blockedByIds, fields, claim, attempts, importedAuthor */
+    TaskAppendOperation: {
+      /**
+       * @description task.append (enum property replaced by openapi-typescript)
+       * @enum {string}
+       */
+      op: 'task.append'
+      /** @description A name of 1 to 64 characters for the resource of the operation */
+      as?: string
+      /** @description A text, the ETag that the resource must have before the batch, with or without `W/`: if not, 412 is returned */
+      ifMatch?: string
+      /** @description An object of fields and the values that they must have: if not, 409 is returned */
+      was?: {
+        /** @description The task */
+        id?: string
+        /** @description The project that contains the task */
+        projectId?: string
+        /** @description The number in the project: 1, 2, 3 … */
+        number?: number
+        /** @description The title of the task */
+        title?: string
+        /** @description A description, or null */
+        description?: string | null
+        status?: components['schemas']['TaskStatus']
+        priority?: components['schemas']['TaskPriority']
+        /** @description When the task is due, or null */
+        dueDate?: string | null
+        /** @description The user to whom the task is assigned, or null */
+        assigneeId?: string | null
+        /** @description The id of the task in another system, or null */
+        externalId?: string | null
+        /** @description When the event `task.reminded` is recorded, or null */
+        remindAt?: string | null
+        /** @description When the task was created */
+        createdAt?: string
+        /** @description When the task was last changed */
+        updatedAt?: string
+        /** @description The place in the project: compared byte by byte, these texts give the order of `sort=position` */
+        position?: string
+        /** @description The labels of the task, in the order of the client */
+        labelIds?: string[]
+        /** @description The tasks that must be done before this task */
+        blockedByIds?: string[]
+        /** @description Values by the keys of the project's fields */
+        fields?: {
+          [key: string]: string | number | boolean
+        }
+        /** @description The claim of a worker on the task, or null */
+        claim?: components['schemas']['Claim'] | null
+        /** @description How many claims have expired, or were released with `failed` */
+        attempts?: number
+        /** @description The name of the author in the system that the task was imported from, or null */
+        importedAuthor?: string | null
+      }
+      /** @description The id of a task, or the `#name` of an earlier operation */
+      id: string
+      field: components['schemas']['AppendField']
+      /** @description A text of 1 to 20000 characters */
+      text: string
+      /** @description The project that contains the task */
+      readonly projectId?: unknown
+      /** @description The number in the project: 1, 2, 3 … */
+      readonly number?: unknown
+      /** @description The title of the task */
+      readonly title?: unknown
+      /** @description A description, or null */
+      readonly description?: unknown
+      /** @description One of TODO, IN_PROGRESS, DONE */
+      readonly status?: unknown
+      /** @description One of LOW, MEDIUM, HIGH */
+      readonly priority?: unknown
+      /** @description When the task is due, or null */
+      readonly dueDate?: unknown
+      /** @description The user to whom the task is assigned, or null */
+      readonly assigneeId?: unknown
+      /** @description The id of the task in another system, or null */
+      readonly externalId?: unknown
+      /** @description When the event `task.reminded` is recorded, or null */
+      readonly remindAt?: unknown
+      /** @description When the task was created */
+      readonly createdAt?: unknown
+      /** @description When the task was last changed */
+      readonly updatedAt?: unknown
+      /** @description The place in the project: compared byte by byte, these texts give the order of `sort=position` */
+      readonly position?: unknown
+      /** @description The labels of the task, in the order of the client */
+      readonly labelIds?: unknown
+      /** @description The tasks that must be done before this task */
+      readonly blockedByIds?: unknown
+      /** @description Values by the keys of the project's fields */
+      readonly fields?: unknown
+      /** @description The claim of a worker on the task, or null */
+      readonly claim?: unknown
+      /** @description How many claims have expired, or were released with `failed` */
+      readonly attempts?: unknown
+      /** @description The name of the author in the system that the task was imported from, or null */
+      readonly importedAuthor?: unknown
+    }
     /** @description Read-only fields are ignored: id, number, title, description, status, dueDate, externalId, remindAt, createdAt, updatedAt, position, labelIds, blockedByIds, fields, claim, attempts, importedAuthor */
     TaskClaimNextOperation: {
       /**
@@ -1835,6 +2000,8 @@ export interface components {
       op: 'task.claim_next'
       /** @description A name of 1 to 64 characters for the resource of the operation */
       as?: string
+      /** @description A text, the ETag that the resource must have before the batch, with or without `W/`: if not, 412 is returned */
+      ifMatch?: string
       /** @description The id of the batch's project; may be left out, or the `#name` of an earlier operation */
       projectId?: string
       /** @description A whole number of seconds from 10 to 86400: how long the claim lasts, unless its holder extends it */
@@ -1892,7 +2059,7 @@ export interface components {
       op: 'task.claim'
       /** @description A name of 1 to 64 characters for the resource of the operation */
       as?: string
-      /** @description A text, the ETag that the resource must have, with or without `W/`: if not, 412 is returned */
+      /** @description A text, the ETag that the resource must have before the batch, with or without `W/`: if not, 412 is returned */
       ifMatch?: string
       /** @description An object of fields and the values that they must have: if not, 409 is returned */
       was?: {
@@ -1989,6 +2156,8 @@ export interface components {
       op: 'task.create'
       /** @description A name of 1 to 64 characters for the resource of the operation */
       as?: string
+      /** @description A text, the ETag that the resource must have before the batch, with or without `W/`: if not, 412 is returned */
+      ifMatch?: string
       /** @description A new UUIDv7 chosen by the client; without it the service generates one */
       id?: string
       /** @description A text of 1 to 500 characters, without control or bidirectional-override characters */
@@ -2043,7 +2212,7 @@ export interface components {
       op: 'task.delete'
       /** @description A name of 1 to 64 characters for the resource of the operation */
       as?: string
-      /** @description A text, the ETag that the resource must have, with or without `W/`: if not, 412 is returned */
+      /** @description A text, the ETag that the resource must have before the batch, with or without `W/`: if not, 412 is returned */
       ifMatch?: string
       /** @description An object of fields and the values that they must have: if not, 409 is returned */
       was?: {
@@ -2209,7 +2378,7 @@ export interface components {
       op: 'task.release'
       /** @description A name of 1 to 64 characters for the resource of the operation */
       as?: string
-      /** @description A text, the ETag that the resource must have, with or without `W/`: if not, 412 is returned */
+      /** @description A text, the ETag that the resource must have before the batch, with or without `W/`: if not, 412 is returned */
       ifMatch?: string
       /** @description An object of fields and the values that they must have: if not, 409 is returned */
       was?: {
@@ -2318,7 +2487,7 @@ export interface components {
       op: 'task.update'
       /** @description A name of 1 to 64 characters for the resource of the operation */
       as?: string
-      /** @description A text, the ETag that the resource must have, with or without `W/`: if not, 412 is returned */
+      /** @description A text, the ETag that the resource must have before the batch, with or without `W/`: if not, 412 is returned */
       ifMatch?: string
       /** @description An object of fields and the values that they must have: if not, 409 is returned */
       was?: {
@@ -2426,6 +2595,8 @@ export interface components {
       op: 'task.upsert'
       /** @description A name of 1 to 64 characters for the resource of the operation */
       as?: string
+      /** @description A text, the ETag that the resource must have before the batch, with or without `W/`: if not, 412 is returned */
+      ifMatch?: string
       /** @description A text of 0 to 20000 characters, or null */
       description?: string | null
       status?: components['schemas']['TaskStatus']
@@ -2467,6 +2638,11 @@ export interface components {
       /** @description The name of the author in the system that the task was imported from, or null */
       readonly importedAuthor?: unknown
     }
+    /**
+     * @description One of last-write-wins, if-match: with if-match, a change of the title or of an existing description of a task needs the ETag of the task
+     * @enum {string}
+     */
+    TextEdits: 'last-write-wins' | 'if-match'
     TokenFields: {
       /** @description The token */
       id?: string
@@ -2575,6 +2751,7 @@ export interface components {
       name?: string
       /** @description A text of 0 to 20000 characters, or null */
       description?: string | null
+      textEdits?: components['schemas']['TextEdits']
       /** @description The project */
       readonly id?: unknown
       /** @description The user who created the project */
@@ -2815,6 +2992,8 @@ export interface components {
       op: 'view.create'
       /** @description A name of 1 to 64 characters for the resource of the operation */
       as?: string
+      /** @description A text, the ETag that the resource must have before the batch, with or without `W/`: if not, 412 is returned */
+      ifMatch?: string
       /** @description A new UUIDv7 chosen by the client; without it the service generates one */
       id?: string
       /** @description The id of the batch's project; may be left out, or the `#name` of an earlier operation */
@@ -2872,7 +3051,7 @@ export interface components {
       op: 'view.delete'
       /** @description A name of 1 to 64 characters for the resource of the operation */
       as?: string
-      /** @description A text, the ETag that the resource must have, with or without `W/`: if not, 412 is returned */
+      /** @description A text, the ETag that the resource must have before the batch, with or without `W/`: if not, 412 is returned */
       ifMatch?: string
       /** @description An object of fields and the values that they must have: if not, 409 is returned */
       was?: {
@@ -2911,7 +3090,7 @@ export interface components {
       op: 'view.update'
       /** @description A name of 1 to 64 characters for the resource of the operation */
       as?: string
-      /** @description A text, the ETag that the resource must have, with or without `W/`: if not, 412 is returned */
+      /** @description A text, the ETag that the resource must have before the batch, with or without `W/`: if not, 412 is returned */
       ifMatch?: string
       /** @description An object of fields and the values that they must have: if not, 409 is returned */
       was?: {
@@ -3682,6 +3861,28 @@ export interface operations {
       }
       /** @description Created */
       201: {
+        content: {
+          'application/json': components['schemas']['Task']
+        }
+      }
+    }
+  }
+  appendTask: {
+    parameters: {
+      path: {
+        /** @description The id of a task */
+        id: string
+      }
+    }
+    /** @description Read-only fields are ignored: id, projectId, number, title, description, status, priority, dueDate, assigneeId, externalId, remindAt, createdAt, updatedAt, position, labelIds, blockedByIds, fields, claim, attempts, importedAuthor */
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['AppendTask']
+      }
+    }
+    responses: {
+      /** @description The resource after the change */
+      200: {
         content: {
           'application/json': components['schemas']['Task']
         }

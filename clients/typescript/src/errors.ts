@@ -6,6 +6,8 @@ export class DocketError extends Error {
   readonly body: unknown
   /** The value of `Retry-After` in milliseconds; undefined without this header. */
   readonly retryAfterMs: number | undefined
+  /** The current ETag of the task, for 428. */
+  readonly etag: string | undefined
 
   constructor(status: number, message: string, options: ErrorDetails = {}) {
     super(message, options)
@@ -13,12 +15,14 @@ export class DocketError extends Error {
     this.status = status
     this.body = options.body
     this.retryAfterMs = options.retryAfterMs
+    this.etag = options.etag
   }
 }
 
 interface ErrorDetails extends ErrorOptions {
   body?: unknown
   retryAfterMs?: number | undefined
+  etag?: string | undefined
 }
 
 /** 400: a field, parameter or header is wrong; the message names it. */
@@ -39,6 +43,8 @@ export class PreconditionFailedError extends DocketError {}
 export class PayloadTooLargeError extends DocketError {}
 /** 422: the idempotency key was used for another request. */
 export class KeyReusedError extends DocketError {}
+/** 428: in a project with `textEdits: "if-match"`, a change of a text has no `ifMatch`. */
+export class PreconditionRequiredError extends DocketError {}
 /** 429: a limit is reached. */
 export class TooManyRequestsError extends DocketError {}
 /** 502, 503 or 504: the service is overloaded, or a proxy cannot reach it. */
@@ -61,6 +67,7 @@ const classes: Record<number, typeof DocketError> = {
   412: PreconditionFailedError,
   413: PayloadTooLargeError,
   422: KeyReusedError,
+  428: PreconditionRequiredError,
   429: TooManyRequestsError,
   502: UnavailableError,
   503: UnavailableError,
@@ -73,7 +80,8 @@ export function errorOf({ status, statusText, headers }: Response, body: unknown
   const text =
     typeof message === 'string' ? message : `The service responded with ${status} ${statusText}`.trim()
   const ErrorClass = classes[status] ?? DocketError
-  return new ErrorClass(status, text, { body, retryAfterMs: retryAfterMs(headers.get('retry-after')) })
+  const etag = headers.get('etag') ?? undefined
+  return new ErrorClass(status, text, { body, retryAfterMs: retryAfterMs(headers.get('retry-after')), etag })
 }
 
 /** Reads `Retry-After`: a number of seconds, or a date (RFC 9110, 10.2.3). */

@@ -66,6 +66,8 @@ const openProjects = (
     delete: calls.byId('deleteTask', 'DELETE /tasks/{id}'),
     /** Creates the task with this `externalId`, or updates it. */
     upsert: calls.write('upsertTask', 'PUT /projects/{projectId}/tasks/external/{externalId}'),
+    /** Adds a text to the end of the description. It never needs `ifMatch`. */
+    append: calls.writeById('appendTask', 'POST /tasks/{id}/append'),
     claim: calls.writeById('claimTask', 'POST /tasks/{id}/claim'),
     /** The options may also be fields of the input. */
     release: (id: string, { failed, reason, ...options }: Release = {}, last?: WriteOptions) =>

@@ -2,6 +2,8 @@ import type { ChangeMessageOrDeleteKeyMessage, CollectionConfig, SyncConfig } fr
 import { taskFields } from './declarations.ts'
 import type { BuildBatch } from './batch/batch.ts'
 import type { Docket } from './docket.ts'
+import { PreconditionRequiredError } from './errors.ts'
+import { etagOf } from './etags.ts'
 import type { Mirror } from './feed/mirror.ts'
 import type { Task } from './schemas.ts'
 
@@ -48,12 +50,18 @@ export function docketCollection({
     sync: { sync, rowUpdateMode: 'full' },
     onInsert: ({ transaction: { mutations } }) =>
       send((b) => mutations.forEach(({ modified: { projectId: _, ...task } }) => b.task.create(task))),
-    onUpdate: ({ transaction: { mutations } }) =>
-      send((b) =>
-        mutations.forEach(({ key, original, changes }) =>
-          b.task.update({ ...changesOf(original, changes), id: key }),
-        ),
-      ),
+    onUpdate({ transaction: { mutations } }) {
+      const update = (etags?: Map<string, string>) =>
+        send((b) =>
+          mutations.forEach(({ key, original, changes }) =>
+            b.task.update({ ...changesOf(original, changes), id: key, ifMatch: etags?.get(key) }),
+          ),
+        )
+      return update().catch(async (error: unknown) => {
+        if (!(error instanceof PreconditionRequiredError)) throw error
+        return update(await etagsOfTexts(docket, mutations, error))
+      })
+    },
     onDelete: ({ transaction: { mutations } }) =>
       send((b) => mutations.forEach(({ key }) => b.task.delete({ id: key }))),
   } satisfies CollectionConfig<Task, string>
@@ -65,6 +73,24 @@ function writeOf(mirror: Mirror, keys: Set<string>, key: string): Write[] {
   const type = keys.has(key) ? 'update' : 'insert'
   keys.add(key)
   return [{ type, value }]
+}
+
+/** Returns the ETags of tasks by id. @throws `error` if a text to change differs from the text that the collection showed */
+async function etagsOfTexts(docket: Docket, edits: TextEdit[], error: Error): Promise<Map<string, string>> {
+  const etags = new Map<string, string>()
+  for (const { key, original, changes } of edits) {
+    const task = await docket.tasks.get(key)
+    const isStale = (name: 'title' | 'description') => name in changes && task[name] !== original[name]
+    if (isStale('title') || isStale('description')) throw error
+    etags.set(key, etagOf(task)!)
+  }
+  return etags
+}
+
+interface TextEdit {
+  key: string
+  original: Task
+  changes: Partial<Task>
 }
 
 /** Sends null for a removed custom field, because an update does not change absent custom fields. */

@@ -82,9 +82,12 @@ function creation(
   return { outcome: 'created', id: change!.entityId, changes: [change!] }
 }
 
-function decideProject(state: ProjectState, context: RuleContext, { description }: ProjectOperation) {
+function decideProject(state: ProjectState, context: RuleContext, given: ProjectOperation) {
   const { projectId: id, project } = state
-  return project?.description ? unchanged(id) : update(state, context, updateProject, { id, description })
+  const description = project?.description ? undefined : given.description
+  const textEdits = project?.textEdits ? undefined : given.textEdits
+  if (!description && !textEdits) return unchanged(id)
+  return update(state, context, updateProject, { id, description, textEdits })
 }
 
 function decideLabel(

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import type { TaskRow } from '../../../drizzle/rows.ts'
 import type { Preload } from '../../../src/actor/preload.ts'
 import { applyEvent, type ProjectState } from '../../../src/actor/state.ts'
-import { command, inProject, type RuleContext } from '../../../src/commands/command.ts'
+import { command, contextOf, inProject, type RuleContext } from '../../../src/commands/command.ts'
 import type { Entity } from '../../../src/model/entities.ts'
 import type { EventDraft } from '../../../src/model/events.ts'
 import { definitionOf } from '../../../src/model/model.ts'
@@ -43,7 +43,8 @@ export const importRows = command('project.import', {
   decide(state, context, { dryRun, operations }) {
     const trial = state.fork()
     const changes: EventDraft[] = []
-    const results = operations.map((one) => decideOne(trial, context, one, changes))
+    const own = contextOf(context, { overwritesTexts: true })
+    const results = operations.map((one) => decideOne(trial, own, one, changes))
     if (dryRun) return { changes: [], answer: { results } }
     const batch = changes.length > 0 ? state.version + 1 : undefined
     return { changes, isBatch: true, answer: { batch, results } }

@@ -23,6 +23,7 @@ const origin = { createdAt, importedAuthor: Type.Optional(Nullable(Name(200, 'Gr
 
 const maxNumber = 1_000_000_000
 const { id: _, projectId: __, before, after, place, ...taskValues } = CreateTask.properties
+const { description, textEdits } = UpdateProject.properties
 const { name, color } = CreateLabel.properties
 const { projectId: ___, ...field } = CreateField.properties
 
@@ -38,7 +39,7 @@ const TaskFields = Input({
   ),
 })
 const schemas = {
-  project: Input({ id: RowId, description: UpdateProject.properties.description }),
+  project: Input({ id: RowId, description, textEdits }),
   label: Input({ id: RowId, name, color, createdAt }),
   field: Input({ ...field, id: RowId, createdAt }),
   task: TaskFields,
@@ -47,7 +48,7 @@ const schemas = {
 
 type Of<Op extends keyof typeof schemas> = { op: Op } & Static<(typeof schemas)[Op]>
 
-/** The description for a project without one. Needs ADMIN. */
+/** The description for a project without one, and settings. Needs ADMIN. */
 export type ProjectOperation = Of<'project'>
 /** Creates a label, unless the project has a label with the same name. The case of letters does not matter. */
 export type LabelOperation = Of<'label'>

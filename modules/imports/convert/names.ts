@@ -1,8 +1,8 @@
 import { caseless, normalEmail, visualForm } from '../../../src/schema/text.ts'
 import { CreateLabel } from '../../labels/schema.ts'
-import type { ImportedItem, ImportedPerson, LabelItem, TaskItem } from '../items.ts'
+import { maxDescription } from '../../tasks/schema.ts'
+import type { ImportedItem, ImportedPerson, LabelItem, ProjectItem, TaskItem } from '../items.ts'
 import { type Mapping, valueFor } from '../mapping.ts'
-import { maxDescription } from './notes.ts'
 import { fieldKeyOf, type FieldSpec, fieldSpecOf } from './fields.ts'
 import { byWord, cut, nameIn } from './texts.ts'
 
@@ -103,10 +103,13 @@ export class NamesInFile {
   private readonly labels = new Map<string, LabelSpec>()
   readonly fields = new Map<string, FieldSpec>()
   private readonly people = new Set<string>()
-  description: string | undefined
+  readonly project: Pick<ProjectItem, 'description' | 'textEdits'> = {}
 
   add(item: ImportedItem): void {
-    if (item.kind === 'project') this.description = cut(item.description, maxDescription)
+    if (item.kind === 'project') {
+      if (item.description) this.project.description = cut(item.description, maxDescription)
+      if (item.textEdits) this.project.textEdits = item.textEdits
+    }
     if (item.kind === 'label') return this.addLabel(item)
     if (item.kind === 'field') return this.addField(fieldSpecOf(item))
     if (item.kind === 'comment') return this.addPerson(item.author)

@@ -1,8 +1,6 @@
-import { withoutNull } from '../../../src/schema/text.ts'
-import { CreateTask } from '../../tasks/schema.ts'
+import { maxDescription } from '../../tasks/schema.ts'
 import { cut } from './texts.ts'
 
-export const maxDescription = withoutNull(CreateTask.properties.description).maxLength as number
 const maxMessageCharacters = 2_000
 const maxKeptCharacters = 200
 /** The maximum number of characters of the lines at the foot of a description. */

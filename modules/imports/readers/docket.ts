@@ -11,7 +11,7 @@ import { headerOf, namedFields, taskFields } from '../../tasks/schema.ts'
 import { withoutNull } from '../../../src/schema/text.ts'
 import { DigestKeys } from '../convert/keys.ts'
 import { isBlank } from '../convert/texts.ts'
-import { ImportError, type ImportedItem, isChild } from '../items.ts'
+import { ImportError, type ImportedItem, isChild, type ProjectItem } from '../items.ts'
 import { parseObject } from '../parse-object.ts'
 import { readText } from './csv/text.ts'
 import type { Reader, ReaderInput } from './reader.ts'
@@ -34,9 +34,7 @@ export const readDocket: Reader = async function* ({ open, report }) {
   let [n, after] = [0, '']
   for await (const line of jsonLines(open)) {
     collectAddress(addresses, line.value)
-    const description = line.number === 1 ? partOf(line.value.project, 'description') : undefined
-    if (typeof description === 'string' && !isBlank(description))
-      yield { kind: 'project', row: 0, description }
+    if (line.number === 1) yield* projectIn(line.value.project)
     const item = itemOf(line)
     if (!item) continue
     addAddress(addresses, item, line.value)
@@ -47,6 +45,12 @@ export const readDocket: Reader = async function* ({ open, report }) {
     }
     yield item
   }
+}
+
+function* projectIn(project: unknown): Generator<ProjectItem> {
+  const [description, textEdits] = [partOf(project, 'description'), partOf(project, 'textEdits')]
+  if (typeof description === 'string' && !isBlank(description)) yield { kind: 'project', row: 0, description }
+  if (textEdits === 'if-match') yield { kind: 'project', row: 0, textEdits }
 }
 
 interface Line {

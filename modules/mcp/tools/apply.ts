@@ -10,7 +10,7 @@ import { tool, ToolError } from '../tool.ts'
 import { ChangeKey, Count, DryRun, NextNumber, ProjectName } from './arguments.ts'
 import { operationsText, withTextFlags } from './operations.ts'
 
-const about = `A list of 1 to ${maxOperations} operations: all are done, or none. Each is {op, …fields}. as: a name of the row; later operations use #name as its id. was: {field: value} rejects the call if the row has other values. fields: {key: value} of custom fields. In place of the id of a user, label, custom field or view, its name is allowed. * required, [] list; null clears.
+const about = `A list of 1 to ${maxOperations} operations: all are done, or none. Each is {op, …fields}. as: a name of the row; later operations use #name as its id. was: {field: value} rejects the call if the row has other values, ifMatch: etag of get if it has changed. fields: {key: value} of custom fields. In place of the id of a user, label, custom field or view, its name is allowed. * required, [] list; null clears.
 ${operationsText()}`
 
 const hints = { destructiveHint: true, idempotentHint: true }

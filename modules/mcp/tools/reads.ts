@@ -18,10 +18,14 @@ interface Project {
   id: string
   name: string
   description: string | null
+  textEdits: string
   owner: Person | null
 }
 
-const shown = ({ id, name, description, owner }: Project) => ({ id, name, owner: owner?.name, description })
+const shown = ({ id, name, description, textEdits, owner }: Project) => ({
+  ...{ id, name, owner: owner?.name, description },
+  textEdits: textEdits === 'last-write-wins' ? null : textEdits,
+})
 
 const list: Section<Project> = {
   name: 'projects',

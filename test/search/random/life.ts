@@ -124,7 +124,7 @@ const weights = Object.fromEntries(Object.entries(verbs).map(([name, [weight]]) 
 export async function writeRandomly(life: Life, client: Client): Promise<string> {
   const name = life.random.weighted(weights)
   const answer = await verbs[name]![1](life, client)
-  if (answer && ![200, 201, 400, 403, 404, 409].includes(answer.status))
+  if (answer && ![200, 201, 400, 403, 404, 409, 428].includes(answer.status))
     throw new Error(`${name} got ${answer.status} ${answer.text}`)
   return `${name} ${answer?.status ?? ''}`
 }
