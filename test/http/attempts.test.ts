@@ -159,6 +159,14 @@ test('claim-next skips the tasks that have had `maxAttempts`, also if the last c
   await expire(third)
   expect(await take({ maxAttempts: 1 })).toBe(204)
   expect(await take({ maxAttempts: 2 })).toBe('Second')
+  const claims = [{ maxAttempts: 2 }, {}].map((filter) => ({
+    op: 'task.claim_next',
+    leaseSeconds: 60,
+    ...filter,
+  }))
+  const taken = (await runBatch(ada, projectId, claims)).map(({ id }) => id)
+  expect(taken).toEqual([second, taskId])
+  for (const id of taken) await release({}, id)
   const operations = [
     { op: 'task.release', id: second, failed: true },
     { op: 'task.claim_next', leaseSeconds: 60, maxAttempts: 2 },

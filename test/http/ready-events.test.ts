@@ -72,10 +72,14 @@ test('the end of the last blocker records one event, which changes nothing and c
   expectError(await undo(event!.seq), 409, /became ready/)
   const history = (await ada.get(`/tasks/${task}/history`)).body as unknown as Event[]
   expect(history.map(({ type }) => type)).toEqual(['task.ready', 'task.created'])
+  const titlesAt = async (asOf: number) => {
+    const { body } = await ada.get(`/tasks?projectId=${projectId}&asOf=${asOf}`)
+    return (body as Body[]).filter(({ id }) => id === task).map(({ title }) => title)
+  }
+  for (const asOf of [event!.seq - 1, event!.seq]) expect(await titlesAt(asOf)).toEqual(['Cast'])
   await patch(task, { title: 'Cast the frame' })
   for (const asOf of [event!.seq - 1, event!.seq]) {
-    const { body } = await ada.get(`/tasks?projectId=${projectId}&asOf=${asOf}`)
-    expect((body as Body[]).filter(({ id }) => id === task)).toMatchObject([{ title: 'Cast' }])
+    expect(await titlesAt(asOf)).toEqual(['Cast'])
     expect((await ada.get(`/tasks/${task}?asOf=${asOf}`)).body).toMatchObject({ title: 'Cast' })
   }
   expect(await faultsOf(sql)).toEqual([])

@@ -29,13 +29,14 @@ test('1,000 blocked chains are done by 8 workers with kills: each task once, aft
   const { id: projectId } = await make(ada!, '/projects', { name: 'Chains' })
   const blockerOf = new Map<string, string>()
   for (let n = 0; n < chains; n += perBatch) {
-    const operations = upTo(perBatch).flatMap((i) => [
-      { op: 'task.create', as: `a${i}`, title: `A${n + i}` },
-      { op: 'task.create', as: `b${i}`, title: `B${n + i}`, blockedByIds: [`#a${i}`] },
-      { op: 'task.create', title: `C${n + i}`, blockedByIds: [`#b${i}`] },
-    ])
+    const rows = (letter: string, blocker?: string) =>
+      upTo(perBatch).map((i) => ({
+        ...{ op: 'task.create', as: `${letter}${i}`, title: `${letter}${n + i}` },
+        ...(blocker && { blockedByIds: [`#${blocker}${i}`] }),
+      }))
+    const operations = [...rows('A'), ...rows('B', 'A'), ...rows('C', 'B')]
     const ids = (await runBatch(ada!, projectId, operations)).map(({ id }) => id)
-    for (let i = 0; i < ids.length; i++) if (i % 3 > 0) blockerOf.set(ids[i]!, ids[i - 1]!)
+    for (const [i, id] of ids.entries()) if (i >= perBatch) blockerOf.set(id, ids[i - perBatch]!)
   }
   const done = new Set<string>()
   const handedOut: string[] = []
@@ -92,6 +93,7 @@ test('1,000 blocked chains are done by 8 workers with kills: each task once, aft
   }
   expect(all.filter(({ type }) => type === 'task.claimed')).toHaveLength(3 * chains)
   expect(all.filter(({ type }) => type === 'task.ready')).toHaveLength(readyAt.size)
+  expect(readyAt.size).toBeGreaterThan(0)
   expect(await faultsOf(sql)).toEqual([])
 })
 
