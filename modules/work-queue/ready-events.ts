@@ -105,9 +105,9 @@ export function findUnblocked(
         union all select task_id, b.id::uuid from ended cross join jsonb_array_elements_text(had) b(id)) l
       join ended c on c.closes and c.task_id = l.blocker_id
       union select task_id, seq, event_id from ended where had is not null)
-    select f.id, (
-      select max(p.event_id::text) from pair p join tasks t on t.id = p.id
-      where p.id = f.id and t.project_id = ${projectId} and ${isReady(sql, 't')}
-        and (${wasBlocked.reduce((all, one): SqlPart => sql`${all} or ${one}`)})) as event_id
-    from (select distinct id from pair where id > ${afterId}::uuid order by id limit ${rows}) f order by f.id`
+    select p.id, max(p.event_id::text) filter (where exists (
+        select from tasks t where t.id = p.id and t.project_id = ${projectId} and ${isReady(sql, 't')})
+      and (${wasBlocked.reduce((all, one): SqlPart => sql`${all} or ${one}`)})) as event_id
+    from pair p where p.id in (select distinct id from pair where id > ${afterId}::uuid order by id limit ${rows})
+    group by p.id order by p.id`
 }

@@ -8,6 +8,9 @@ import {
   openForEach,
 } from '../kit.ts'
 import { openTestService, register, runBatch, spawnService, upTo } from '../kit.ts'
+import { recordReady } from '../../modules/work-queue/ready-events.ts'
+import { nilId } from '../../src/id-format.ts'
+import { serviceActor } from '../../src/model/events.ts'
 
 const forEach = openForEach()
 
@@ -126,4 +129,21 @@ test('a cursor ahead of its project is set back, and the cursor of a deleted pro
   expect(await ready(projectId)).toEqual(ids)
   await deleteAndPurge(ada, sql, projectId)
   expect(await cursors()).toHaveLength(0)
+})
+
+test('the command checks each task again when it commits', async () => {
+  const { service, ada, done, createBlocked, ready } = await open()
+  const { projectId, blocker, ids } = await createBlocked(5)
+  const [claimed, closed, blocked, deleted, free] = ids as [string, string, string, string, string]
+  await done(blocker)
+  await ada.post(`/tasks/${claimed}/claim`, { leaseSeconds: 600 })
+  await done(closed)
+  const { id } = await make(ada, '/tasks', { projectId, title: 'Another blocker' })
+  await ada.patch(`/tasks/${blocked}`, { addBlockedByIds: [id] })
+  await ada.delete(`/tasks/${deleted}`)
+  const input = { projectId, ids, eventIds: ids.map(() => nilId) }
+  const record = () =>
+    service.services.run({ name: recordReady.name, input, caller: { userId: serviceActor } })
+  await Promise.all(upTo(3).map(record))
+  expect(await ready(projectId)).toEqual([free])
 })
