@@ -2,7 +2,7 @@ import type { FieldRow, LabelRow, ProjectRow } from '../../drizzle/rows.ts'
 import { positionKey, tasks } from '../../drizzle/schema/tasks.ts'
 import type { Snapshot } from '../../src/log/as-of.ts'
 import { arrivalIsLogged, hasLeftProject, loggedRows } from '../../src/log/logged-children.ts'
-import { rowSources, visibleColumns } from '../../src/log/rows-at.ts'
+import { rowSources, unionOf, visibleColumns } from '../../src/log/rows-at.ts'
 import { personColumns, shownRow, type WithPerson } from '../../src/log/rows-with-person.ts'
 import type { EntityDefinition } from '../../src/model/definition.ts'
 import type { ChildOfTask, Entity } from '../../src/model/entities.ts'
@@ -84,7 +84,7 @@ function readRows<Row>({ sql, projectId, snapshot }: ExportedProject, name: Enti
   const isOwn = name === 'project' ? sql`t.id = ${projectId}` : sql`t.project_id = ${projectId}`
   const rows = rowSources(sql, name, snapshot).map((from) => sql`(select t.* from ${from} t where ${isOwn})`)
   const query = sql<(Row & WithPerson & { id: string })[]>`
-    select ${visibleColumns(sql, name, 't', snapshot)} ${names} from (${union(sql, rows)}) t ${people} order by t.id`
+    select ${visibleColumns(sql, name, 't', snapshot)} ${names} from (${unionOf(sql, rows)}) t ${people} order by t.id`
   return snapshot ? unprepared(query) : query
 }
 
@@ -123,9 +123,6 @@ type Person = WithPerson & { id: string }
 const userOf = ({ id, personName: name, personEmail: email }: Person): [string, User][] =>
   name == null || email == null ? [] : [[id, { id, name, email }]]
 
-const union = (sql: Sql, parts: SqlPart[]): SqlPart =>
-  parts.reduce((all, one): SqlPart => sql`${all} union all ${one}`)
-
 /** SQL for the tasks, each with its `sort_key`. Postgres can read the branches in this order from indexes. */
 function tasksInOrder({ sql, projectId, snapshot }: ExportedProject): SqlPart {
   const [unchanged, changed] = rowSources(sql, 'task', snapshot)
@@ -136,7 +133,7 @@ function tasksInOrder({ sql, projectId, snapshot }: ExportedProject): SqlPart {
       where t.project_id = ${projectId} and ${sql.unsafe(part)} order by ${key})`
   const branches = partsInOrder().map((part) => branch(unchanged!, part))
   if (changed) branches.push(branch(changed, 'true'))
-  return union(sql, branches)
+  return unionOf(sql, branches)
 }
 
 /** SQL for the tasks in the order of the project. They may refer to deleted rows. */
@@ -157,7 +154,7 @@ export function childRows(at: ExportedProject, definition: EntityDefinition<Chil
   return sql`
     select ${visibleColumns(sql, name, 'c', snapshot)} ${names}
     from (select t.id, t.sort_key ${left} from (${tasksInOrder(at)}) t) k
-    cross join lateral (${union(sql, children)}) c ${people}
+    cross join lateral (${unionOf(sql, children)}) c ${people}
     order by k.sort_key, k.id, c.id`
 }
 
@@ -168,7 +165,7 @@ export async function existingTasks({ sql, projectId, snapshot }: ExportedProjec
   const rows = rowSources(sql, 'task', snapshot, snapshot && among).map(
     (from) => sql`select id from ${from} t where t.id = ${among} and t.project_id = ${projectId}`,
   )
-  const found = await sql<{ id: string }[]>`${union(sql, rows)}`
+  const found = await sql<{ id: string }[]>`${unionOf(sql, rows)}`
   return new Set(found.map(({ id }) => id))
 }
 

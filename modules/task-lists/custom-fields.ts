@@ -1,6 +1,6 @@
 import type { FieldRow } from '../../drizzle/rows.ts'
 import type { Snapshot } from '../../src/log/as-of.ts'
-import { rowSources } from '../../src/log/rows-at.ts'
+import { rowSources, unionOf } from '../../src/log/rows-at.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { badRequest } from '../../src/responses/errors.ts'
 import { storedForm } from '../fields/values.ts'
@@ -56,10 +56,10 @@ export async function fieldConditions(
   snapshot?: Snapshot,
 ): Promise<SqlPart[]> {
   if (!parameters) return []
-  const rows = rowSources(sql, 'field', snapshot)
-    .map((source) => sql`select key, type, options from ${source} f where project_id = ${projectId!}`)
-    .reduce((all, one): SqlPart => sql`${all} union all ${one}`)
-  const fields = await sql<Field[]>`${rows}`
+  const rows = rowSources(sql, 'field', snapshot).map(
+    (source): SqlPart => sql`select key, type, options from ${source} f where project_id = ${projectId!}`,
+  )
+  const fields = await sql<Field[]>`${unionOf(sql, rows)}`
   return parameters.map((parameter) => {
     const field = fields.find(({ key }) => key === parameter.key)
     return condition(sql, parameter, fieldValue(parameter, field), field?.type === 'date')

@@ -1,19 +1,17 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
-import type { Query, ReadRequest } from '../../src/commands/query.ts'
+import type { Query } from '../../src/commands/query.ts'
 import { pinToVersion } from '../../src/log/as-of.ts'
 import type { Module } from '../../src/module.ts'
-import { requireVisible, type VisibleProject } from '../../src/reads/lookups.ts'
 import { pageOf } from '../../src/reads/pages.ts'
-import { etagAt } from '../../src/reads/versions.ts'
 import { notFound } from '../../src/responses/errors.ts'
-import { pathAndQuery, respondByDigest, respondWithBody } from '../../src/responses/reply.ts'
+import { respondByDigest } from '../../src/responses/reply.ts'
 import type { Services } from '../../src/services.ts'
-import { openTaskSearch } from '../search/tasks.ts'
 import { timedEtag } from '../tasks/claim.ts'
-import { taskView, userFields } from '../tasks/schema.ts'
+import { taskView } from '../tasks/schema.ts'
 import { showClaims, type ShownClaims } from '../tasks/shown-claims.ts'
-import { dependsOnTime } from './filters.ts'
-import { asOfNeedsProject, badListQuery, ListTasksQuery, readTaskFilter } from './list-query.ts'
+import { taskCounts } from './counts.ts'
+import { openFindTasks, type Reading, respondNow, type SeenProject } from './find-tasks.ts'
+import { badListQuery, ListTasksQuery } from './list-query.ts'
 import { maxScannedTasks } from './list-rows.ts'
 import { listCharged, listShown, listTasks } from './list.ts'
 import type { TaskFilter } from './task-filter.ts'
@@ -34,43 +32,23 @@ const viewWith =
   (row: TaskRow) =>
     taskView.of(row, holderOf?.(row))
 
-export type SeenProject = Omit<VisibleProject, 'role'>
-type Reading = Pick<ReadRequest, 'request' | 'caller' | 'query'>
-
-export function openReadTasks(services: Services) {
-  const { findRole } = services
-  const search = openTaskSearch(services)
-  const list = openList(services)
-  /** @param seen the project, if the caller of this function has checked that it is visible */
-  return async (reading: Reading, seen?: SeenProject): Promise<Response> => {
-    const { caller, query } = reading
-    const filter = readTaskFilter(query, caller)
-    const { projectId } = filter
-    const project =
-      seen ?? (projectId === undefined ? undefined : await requireVisible(findRole, caller, projectId))
-    if (query.asOf !== undefined) return readAsOf(services, reading, filter, project)
-    if (!filter.q) return list(reading, filter, project)
-    const { q, others } = filter
-    return search(caller, q, project?.projectId, async (found, isCurrent) => {
-      const matching = Object.entries(found).map(([name, value]) => ({ name, value: value as unknown }))
-      return list(reading, { ...filter, others: [...others, ...matching] }, project, isCurrent)
-    })
-  }
-}
+/** Returns a function that responds with a list of tasks. */
+export const openReadTasks = (services: Services) =>
+  openFindTasks(services, {
+    now: openListNow(services),
+    asOf: (reading, filter, project) => listAsOf(services, reading, filter, project),
+  })
 
 /** Returns a function that reads the current list. With `isCurrent`, one project's list changes only with its version. */
-const openList =
-  ({ charge, database, findPerson, serve }: Services) =>
-  (
-    { request, caller, query }: Reading,
-    filter: TaskFilter,
-    project: SeenProject | undefined,
-    isCurrent = true,
-  ): Response | Promise<Response> => {
+const openListNow =
+  (services: Services) =>
+  (reading: Reading, filter: TaskFilter, project: SeenProject | undefined, isCurrent = true) => {
+    const { charge, database, findPerson } = services
+    const { request, caller } = reading
     const { others, sort } = filter
     const sql = others.some(({ name }) => name === 'foundIds') ? database.searches : database.reads
     const { cursorOf } = sort
-    const build = async (etag = '') => {
+    return respondNow(services, reading, [filter, project, isCurrent], async (etag = '') => {
       const shown = await listShown(sql, filter)
       if (shown) return pageOf(request, shown, (row) => row, cursorOf, etag)
       const found = await listCharged(sql, filter, (cost, work) => charge(caller, cost, work))
@@ -78,24 +56,15 @@ const openList =
       const claims = await showClaims(findPerson, found.rows)
       const tag = etag && claims.untilMs ? timedEtag(etag, claims.untilMs, project!.renaming) : etag
       return pageOf(request, found, viewWith(claims), cursorOf, tag)
-    }
-    if (!project || !isCurrent)
-      return build().then((page) => respondWithBody(request, page, project?.version))
-    if (dependsOnTime(filter)) return build().then((page) => respondByDigest(request, page, project.version))
-    // The response for `me` depends on the caller.
-    const suffix = userFields.some((name) => query[name] === 'me') ? `.${caller.userId}` : ''
-    const etag = etagAt(project, suffix)
-    const { version, renaming } = project
-    return serve(request, pathAndQuery(request) + suffix, etag, () => build(etag), version, renaming)
+    })
   }
 
-async function readAsOf(
+async function listAsOf(
   { findPerson, snapshots }: Services,
   { request, caller, query }: Reading,
   filter: TaskFilter,
-  project: SeenProject | undefined,
+  project: SeenProject,
 ): Promise<Response> {
-  if (!project) throw asOfNeedsProject()
   const snapshot = await snapshots.find(project, query.asOf!)
   const found =
     snapshot && (await snapshots.read(caller, snapshot, (sql) => listTasks(sql, filter, snapshot)))
@@ -105,4 +74,9 @@ async function readAsOf(
   return respondByDigest(request, page, snapshot.version)
 }
 
-export const taskLists: Module = { reads: (services) => [['/tasks', taskList(services), 'List tasks']] }
+export const taskLists: Module = {
+  reads: (services) => [
+    ['/tasks', taskList(services), 'List tasks'],
+    ['/tasks/counts', taskCounts(services), 'Count tasks'],
+  ],
+}

@@ -61,14 +61,27 @@ interface Dependencies<Caller> {
   budget?: { takeMore(caller: Caller, count: number): Promise<void> }
 }
 
-/** Expensive reads are queued and use a separate connection, so that plain reads do not wait for them. */
+/**
+ * Expensive reads are queued and use a separate connection, so that plain reads do not wait for them. With `costOf`, the
+ * cost is known only after the work, and `cost` is its maximum.
+ */
 export const openCharge =
   <Caller extends Account>({ database, expensive, budget }: Dependencies<Caller>) =>
-  async <T>(caller: Caller, cost: number, work: (sql: Sql) => PromiseLike<T>): Promise<T> => {
+  async <T>(
+    caller: Caller,
+    cost: number,
+    work: (sql: Sql) => PromiseLike<T>,
+    costOf?: (result: T) => number,
+  ): Promise<T> => {
     const isExpensive = cost >= expensiveReads
+    const take = async (reads: number) => {
+      if (reads >= 2) await budget?.takeMore(caller, Math.floor(reads) - 1)
+    }
     const paid = async () => {
-      if (cost > 1) await budget?.takeMore(caller, Math.floor(cost) - 1)
-      return work(isExpensive ? database.expensive : database.reads)
+      if (!costOf) await take(cost)
+      const result = await work(isExpensive ? database.expensive : database.reads)
+      if (costOf) await take(costOf(result))
+      return result
     }
     return isExpensive ? expensive.run(caller.userId, paid) : paid()
   }

@@ -45,7 +45,7 @@ const budgetOf = ({ method }: Request): BudgetName =>
 /**
  * The maximum length of `q` is 1,000 characters. A longer `q` gets the 400 of this limit, not the error for a long URL.
  */
-const SEARCH = /^[^?]*\/api\/v1\/(search|tasks)\?(.*&)?q=/
+const SEARCH = /^[^?]*\/api\/v1\/(search|tasks(\/counts)?)\?(.*&)?q=/
 
 export function requireShortUrl({ url }: Request): void {
   if (url.length > maxUrlCharacters && !SEARCH.test(url)) throw urlTooLong()

@@ -74,13 +74,17 @@ export function openSnapshots(sql: Sql, oldestSeq: OldestSeq, charge: Charge<Cal
       if (version < currentVersion - maxEvents) throw tooFarBack(maxEvents)
       return { projectId, version, currentVersion }
     },
-    /** @throws HttpError 410 if later events expired, 429 if the account has too many expensive requests */
+    /** @param cost of the query at the current version. @throws HttpError 410 if later events expired, 429 if the account has too many expensive requests */
     async read<T>(
       caller: Caller,
       { projectId, version, currentVersion }: Snapshot,
       query: (sql: Sql) => PromiseLike<T>,
+      cost = 1,
+      costOf?: (result: T) => number,
     ) {
-      const result = await charge(caller, 1 + (currentVersion - version) / eventsPerRead, query)
+      const ofEvents = (currentVersion - version) / eventsPerRead
+      const ofBoth = costOf && ((result: T) => ofEvents + costOf(result))
+      const result = await charge(caller, ofEvents + cost, query, ofBoth)
       await requireRetained(oldestSeq, projectId, version)
       return result
     },

@@ -45,15 +45,18 @@ export function rowSources(sql: Sql, entity: Entity, snapshot?: At, taskId?: str
   ]
 }
 
+export const unionOf = (sql: Sql, parts: SqlPart[]): SqlPart =>
+  parts.reduce((all, one): SqlPart => sql`${all} union all ${one}`)
+
 export function firstRows(
   sql: Sql,
   sources: SqlPart[],
   { where, by, limit }: { where: SqlPart; by: SqlPart; limit: number },
 ): SqlPart {
-  const [first, ...others] = sources.map(
-    (rows) => sql`(select t.* from ${rows} t where ${where} order by ${by} limit ${limit})`,
+  const parts = sources.map(
+    (rows): SqlPart => sql`(select t.* from ${rows} t where ${where} order by ${by} limit ${limit})`,
   )
-  return others.reduce((all, one) => sql`(${all} union all ${one})`, first!)
+  return sql`(${unionOf(sql, parts)})`
 }
 
 export function recordColumns(sql: Sql, entity: Entity) {
@@ -102,16 +105,14 @@ export function visibleEventId(sql: Sql, entity: Entity, alias: string, snapshot
   const column = sql`${sql(`${alias}.event_id`)}`
   const fields = referencesOf(entity)
   if (fields.length === 0) return column
-  const references = fields
-    .map((field, k): SqlPart => {
-      const ids = referencedIds(sql, entity, field, alias, snapshot)
-      return sql`select ${sql.unsafe(String(k))} as k, r.n, r.is_present from (${ids}) r`
-    })
-    .reduce((all, one): SqlPart => sql`${all} union all ${one}`)
+  const references = fields.map((field, k): SqlPart => {
+    const ids = referencedIds(sql, entity, field, alias, snapshot)
+    return sql`select ${sql.unsafe(String(k))} as k, r.n, r.is_present from (${ids}) r`
+  })
   const isPlain = hasNoReferences(sql, entity, alias)
   const bits = sql`string_agg(f.is_present::int::text, '' order by f.k, f.n)`
   return sql`case when ${isPlain} then ${column}::text else
-    (select ${column}::text || case when bool_and(f.is_present) then '' else coalesce('.' || ${bits}, '') end from (${references}) f) end`
+    (select ${column}::text || case when bool_and(f.is_present) then '' else coalesce('.' || ${bits}, '') end from (${unionOf(sql, references)}) f) end`
 }
 
 /** SQL for the ids or values in a reference field, in their order, each with `is_present`: whether its row exists. */
@@ -139,12 +140,11 @@ function referencedIds(
 function rowExists(sql: Sql, entity: Entity, to: Entity, alias: string, snapshot?: Snapshot): SqlPart {
   if (snapshot) {
     const isTask = to === 'task'
-    const rows = rowSources(sql, to, snapshot, isTask ? sql`x.id` : undefined)
-      .map(
-        (source) =>
-          sql`select id from ${source} r where project_id = ${snapshot.projectId} ${isTask ? sql`and id = x.id` : sql``}`,
-      )
-      .reduce((all, one): SqlPart => sql`${all} union all ${one}`)
+    const parts = rowSources(sql, to, snapshot, isTask ? sql`x.id` : undefined).map(
+      (source): SqlPart =>
+        sql`select id from ${source} r where project_id = ${snapshot.projectId} ${isTask ? sql`and id = x.id` : sql``}`,
+    )
+    const rows = unionOf(sql, parts)
     return isTask ? sql`exists (${rows})` : sql`x.id = any(array(${rows}))`
   }
   const project =
@@ -194,10 +194,10 @@ function rowsByKey(
   keyName: string,
   { projectId, sources }: { projectId: string; sources: SqlPart[] },
 ): SqlPart {
-  const rows = sources
-    .map((source): SqlPart => sql`select * from ${source} o where project_id = ${projectId}`)
-    .reduce((all, one): SqlPart => sql`${all} union all ${one}`)
-  return sql`(select jsonb_object_agg(${sql(`o.${keyName}`)}, to_jsonb(o)) from (${rows}) o)`
+  const rows = sources.map(
+    (source): SqlPart => sql`select * from ${source} o where project_id = ${projectId}`,
+  )
+  return sql`(select jsonb_object_agg(${sql(`o.${keyName}`)}, to_jsonb(o)) from (${unionOf(sql, rows)}) o)`
 }
 
 /** SQL for the object of the shown values; null if there are none. */

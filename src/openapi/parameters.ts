@@ -61,11 +61,15 @@ export function pathParameter(path: string, name: string): Parameter {
   return { name, in: 'path', required: true, description, schema }
 }
 
+/** The names that a component may have. */
+const isName = /^[\w.-]+$/
+
 /** Makes a component of each parameter that several operations have. */
 export function sharedParameters(all: Parameter[]) {
   const uses = Map.groupBy(all, (one) => JSON.stringify(one))
   const named: Record<string, Parameter> = {}
-  for (const [one, ...others] of uses.values()) if (others.length > 0) named[componentName(one!)] ??= one!
+  for (const [one, ...others] of uses.values())
+    if (others.length > 0 && isName.test(one!.name)) named[componentName(one!)] ??= one!
   const refer = (one: Parameter): object => {
     const name = componentName(one)
     return isDeepStrictEqual(named[name], one) ? { $ref: `#/components/parameters/${name}` } : one

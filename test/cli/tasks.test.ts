@@ -58,6 +58,32 @@ test('finds labels, users and blockers by name, and clears fields', async () => 
   expect([labelIds.length, assigneeId, fields, blockedByIds]).toEqual([1, null, {}, []])
 })
 
+test('counts the tasks of a project by a field, with the names of people and labels', async () => {
+  const { id: projectId } = await json(['projects', '--create', 'Counted'])
+  const { id: bug } = await docket.labels.create({ projectId, name: 'bug' })
+  const tasks = [{ labelIds: [bug], assigneeId: ada.id }, { labelIds: [bug] }, { status: 'DONE' as const }]
+  for (const one of tasks) await docket.tasks.create({ projectId, title: 'Draw', ...one })
+  const counted = async (...line: string[]) => (await run(['tasks', '-p', 'Counted', '--count', ...line])).out
+  expect(await counted('status')).toBe(
+    `STATUS       TASKS
+TODO         2
+IN_PROGRESS  0
+DONE         1
+Total 3
+`,
+  )
+  expect(await counted('assigneeId')).toBe(
+    'ASSIGNEE       TASKS\nAda            1\n(no assignee)  2\nTotal 3\n',
+  )
+  expect(await counted('label', '--status', 'todo')).toBe('LABEL  TASKS\nbug    2\nTotal 2\n')
+  expect(await json(['tasks', '-p', 'Counted', '--count', 'none'])).toMatchObject({ total: 3, counts: [] })
+  const wrong = await run(['tasks', '-p', 'Counted', '--count', 'title'])
+  expect([wrong.code, wrong.err]).toEqual([
+    2,
+    expect.stringContaining('--count must be one of status, priority'),
+  ])
+})
+
 test('finds names in other Unicode forms, such as those that macOS and Japanese keyboards write', async () => {
   const { id: projectId } = await json(['projects', '--create', 'Größe ガ'])
   await invite(ada, projectId, await register(service.client, 'Zoë'.normalize('NFD')), 'EDITOR')
@@ -83,7 +109,7 @@ test('names the candidates for an unknown or ambiguous name', async () => {
   const unknown = await run(['tasks', '--project', 'Egine'])
   expect([unknown.code, unknown.err]).toEqual([
     3,
-    'docket: No project is named Egine; the names are Engine, Größe ガ, Twin, Twin\n',
+    'docket: No project is named Egine; the names are Engine, Counted, Größe ガ, Twin, Twin\n',
   ])
   const both = await run(['tasks', '--project', 'twin'])
   expect([both.code, both.err]).toEqual([

@@ -41,6 +41,15 @@ test('appends to a description, and throws the current ETag if a change of a tex
   expect(results).toHaveLength(2)
 })
 
+test('counts the tasks of a project', async () => {
+  const { id } = await docket.projects.create({ name: 'Counted' })
+  for (const status of ['TODO', 'DONE', 'DONE'] as const)
+    await docket.tasks.create({ projectId: id, title: 'Draw', status })
+  const { total, counts, isExact } = await docket.tasks.counts({ projectId: id, by: 'status', ready: true })
+  expect([total, counts[0], isExact]).toEqual([1, { value: 'TODO', count: 1 }, true])
+  expect((await docket.tasks.counts({ projectId: id }, { deadlineMs: 60_000 })).total).toBe(3)
+})
+
 test('a list is one page when awaited, and all pages in a loop', async () => {
   const { id } = await docket.projects.create({ name: 'Many' })
   for (const title of ['A', 'B', 'C']) await docket.tasks.create({ projectId: id, title })

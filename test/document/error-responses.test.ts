@@ -95,7 +95,7 @@ const wrongs: Record<number, (path: string, operation: Operation) => Wrong | und
   },
   404(path, { operationId }) {
     if (operationId === 'createTask') return { body: { title: 'T', projectId: nobody } }
-    if (operationId === 'listTasks') return { path: `/tasks?projectId=${nobody}` }
+    if (/^(list|count)Tasks$/.test(operationId)) return { path: `${fill(path)}?projectId=${nobody}` }
     if (operationId === 'search') return { path: `/search?q=x&projectId=${nobody}` }
     if (operationId === 'inviteMember') return { body: { email: 'nobody@example.com' } }
     if (operationId === 'undoProject') return { body: { seq: 42 } }
@@ -125,7 +125,7 @@ const wrongs: Record<number, (path: string, operation: Operation) => Wrong | und
     if (operationId === 'replayWebhook')
       return { path: `/projects/${aged.projectId}/webhooks/${agedWebhook.id}/replay`, body: { after: 0 } }
     const where = parameters.some(({ name }) => name === 'asOf') ? 'asOf=1' : 'after=0'
-    const project = operationId === 'listTasks' ? `&projectId=${aged.projectId}` : ''
+    const project = /^(list|count)Tasks$/.test(operationId) ? `&projectId=${aged.projectId}` : ''
     return { path: `${inAged}?${where}${project}` }
   },
   412(_, operation) {

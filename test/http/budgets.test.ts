@@ -35,6 +35,32 @@ test('a list of all projects costs one read if a short scan fills its page, and 
       expect([query, await costOf(query)]).toEqual([query, 1 + 6_000 / 500])
   }))
 
+test('a count costs one read for each 1,000 counted tasks, and a cached response one read', () =>
+  withService({ READS_PER_MINUTE: '99' }, async ({ client, services }) => {
+    const ada = await register(client)
+    const { id } = await createProject(ada)
+    const sql = services.database.background
+    await sql`insert into tasks (id, project_id, number, title, status, priority, created_at, updated_at, event_id)
+      select uuidv7(), ${id}, n, 'T', case when n > 12400 then 'DONE' else 'TODO' end, 'LOW', now(), now(), uuidv7()
+      from generate_series(1, 12500) n`
+    await sql`update streams set last_number = 12500, version = 12500 where project_id = ${id}`
+    for (const [query, cost] of [
+      ['', 13],
+      ['', 1],
+      ['&by=status', 13],
+      ['&status=DONE', 1],
+      ['&asOf=12500&status=DONE', 1],
+      ['&ready=true', 13],
+    ] as const) {
+      const [before, after] = [
+        await ada.get('/auth/me'),
+        await ada.get(`/tasks/counts?projectId=${id}${query}`),
+      ]
+      expect(after.status).toBe(200)
+      expect([query, remainingBudget(before)! - remainingBudget(after)!]).toEqual([query, cost])
+    }
+  }))
+
 test("requests with a revoked token do not reduce the account's budget", () =>
   withService({ WRITES_PER_MINUTE: '3' }, async ({ client }) => {
     const ada = await register(client)

@@ -2,7 +2,17 @@ import type { TaskRow } from '../../drizzle/rows.ts'
 import { allPages, cases, expectError, expectResponse, invite, make, malformedIds, newId } from '../kit.ts'
 import { openScene, Random, unknownId, withToken } from '../kit.ts'
 import type { Person } from '../kit.ts'
-import { expectedIds, fields, ofProject, past, randomQuery, soon, storedAs } from './filters-scene.ts'
+import {
+  countedBy,
+  expectedCounts,
+  expectedIds,
+  fields,
+  ofProject,
+  past,
+  randomQuery,
+  soon,
+  storedAs,
+} from './filters-scene.ts'
 import type { Known, Query } from './filters-scene.ts'
 
 const random = new Random(24)
@@ -85,7 +95,15 @@ async function expectReference(query: Query, caller: Person = ada, limit = 7): P
   const expected = expectedIds(query, { ...known, tasks, me: caller.id })
   const pages = await allPages(caller, `/tasks?${new URLSearchParams({ ...query, limit: String(limit) })}`)
   expect([query, pages.flat().map(({ id }) => id)]).toEqual([query, expected])
+  if (query.projectId) await expectCounts(query, { ...known, tasks, me: caller.id }, caller)
   return expected.length
+}
+
+async function expectCounts({ sort: _, ...query }: Query, all: Known, caller: Person): Promise<void> {
+  const by = random.pick(countedBy)!
+  const { body } = await caller.get(`/tasks/counts?${new URLSearchParams({ ...query, by })}`)
+  const expected = { ...expectedCounts(query, by, all), isExact: true, version: expect.any(Number) }
+  expect([query, by, body as unknown]).toEqual([query, by, expected])
 }
 
 test('each filter returns the same tasks as the reference implementation', async () => {

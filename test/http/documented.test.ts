@@ -50,7 +50,7 @@ test("responses to the document's example requests are documented, for every kin
     const importId = await createOwnImport(sql, owner, ids, operation)
     const body = exampleFor(operation, ids) as Record<string, unknown> | undefined
     if (body?.currentPassword) body.currentPassword = account.password
-    const filled = fillPath(path, { ...ids, tokenId, importId }) + queryFor(operation)
+    const filled = fillPath(path, { ...ids, tokenId, importId }) + queryFor(operation, ids.projectId)
     for (const caller of [owner.as(), program, stranger, guest, owner])
       await endingUndo(sql, operation, callVariants(caller, method.toUpperCase(), filled, body))
   }

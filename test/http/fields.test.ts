@@ -1,6 +1,7 @@
 import { expectError, invite, make, openScene, operationsOf, register, resolveSchema } from '../kit.ts'
 import { unknownId } from '../kit.ts'
 import type { OpenApi } from '../kit.ts'
+import { queryFor } from './own-project.ts'
 import { invalidNames, invalidTexts, validMultilineTexts, validTexts } from './sample-texts.ts'
 
 const { client, ada } = await openScene(['Ada'])
@@ -94,9 +95,11 @@ test('the document lists the fields of every body, marks read-only fields, and f
 })
 
 test('every operation rejects an unknown query parameter with 400, or with 401 if the token is missing', async () => {
-  for (const [name, { requestBody, security }] of operationsOf(api)) {
+  for (const [name, operation] of operationsOf(api)) {
+    const { requestBody, security } = operation
     const [method = '', path = ''] = name.replace('/api/v1', '').split(' ')
-    const url = `${path.replace(/\{\w+\}/g, unknownId)}?unknown=1`
+    const query = `${queryFor(operation, unknownId)}&unknown=1`.replace(/^&/, '?')
+    const url = path.replace(/\{\w+\}/g, unknownId) + query
     const example = requestBody?.content?.['application/json']?.example
     const call = (caller = ada.as()) => caller.call(method.toUpperCase(), url, example)
     const { status, body } = await call(security.length > 0 ? ada : undefined)

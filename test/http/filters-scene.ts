@@ -76,6 +76,42 @@ export function expectedIds(query: Query, known: Known): string[] {
   return (sort.startsWith('-') ? inOrder.reverse() : inOrder).map(({ id }) => id)
 }
 
+export const countedBy = ['status', 'priority', 'assigneeId', 'labelId', 'none']
+const listed: Record<string, string[]> = {
+  status: ['TODO', 'IN_PROGRESS', 'DONE'],
+  priority: ['LOW', 'MEDIUM', 'HIGH'],
+}
+
+/** The reference implementation of `GET /tasks/counts`: returns the total, and the numbers by values. */
+export function expectedCounts(query: Query, by: string, known: Known) {
+  const ids = new Set(expectedIds(query, known))
+  const tasks = known.tasks.filter(({ id }) => ids.has(id))
+  return { total: tasks.length, counts: countsOf(tasks, by, (task) => shownLabels(task, known)) }
+}
+
+/** Counts tasks by their values. @param labelsOf returns the labels that responses show */
+export function countsOf<T extends { status: string; priority: string; assigneeId: string | null }>(
+  tasks: T[],
+  by: string,
+  labelsOf: (task: T) => string[],
+) {
+  const valuesOf = (task: T): (string | null)[] => {
+    const values = by === 'labelId' ? labelsOf(task) : [task[by as 'status' | 'assigneeId']]
+    return values.length > 0 ? values : [null]
+  }
+  const numbers = new Map<string | null, number>((listed[by] ?? []).map((value) => [value, 0]))
+  for (const value of by === 'none' ? [] : tasks.flatMap(valuesOf))
+    numbers.set(value, (numbers.get(value) ?? 0) + 1)
+  const counts = [...numbers].map(([value, count]) => ({ value, count }))
+  const places = ({ value, count }: (typeof counts)[number]) => [value === null ? 1 : 0, -count, value ?? '']
+  return listed[by] ? counts : counts.sort((a, b) => compareLists(places(a), places(b)))
+}
+
+function compareLists(a: (string | number)[], b: (string | number)[]): number {
+  const at = a.findIndex((one, n) => one !== b[n])
+  return at < 0 ? 0 : compare(a[at]!, b[at]!)
+}
+
 /** Returns a query with up to `count` of the choices. */
 export function randomQuery(
   random: Random,

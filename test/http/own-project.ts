@@ -12,8 +12,8 @@ export async function createOwnProject(owner: Person, guest: Person, stranger: P
 const commentSeq = 8
 
 /** Returns the query parameters without which no call of the operation succeeds. */
-export const queryFor = ({ operationId }: Operation): string =>
-  ({ search: '?q=x', createImport: '?source=csv' })[operationId] ?? ''
+export const queryFor = ({ operationId }: Operation, projectId: string): string =>
+  ({ search: '?q=x', createImport: '?source=csv', countTasks: `?projectId=${projectId}` })[operationId] ?? ''
 
 /** Returns the documented example of an operation's body, with the ids of this project. */
 export function exampleFor(

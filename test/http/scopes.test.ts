@@ -20,7 +20,7 @@ async function call(name: string, operation: Operation, scope: Scope, isChange: 
   const importId = await createOwnImport(sql, owner, own, operation)
   const ids = { ...own, importId, tokenId: tokens.read.id }
   const [method = '', path = ''] = name.split(' ')
-  const filled = fillPath(path, ids) + queryFor(operation)
+  const filled = fillPath(path, ids) + queryFor(operation, ids.projectId)
   const answer = owner.as(tokens[scope].token).call(method.toUpperCase(), filled, exampleFor(operation, ids))
   return endingUndo(sql, operation, answer)
 }

@@ -32,6 +32,28 @@ test('shows tasks in lines, with names in place of ids', async () => {
   })
 })
 
+test('counts tasks by a field, with names in place of ids', async () => {
+  const counted = async (args: object) => (await call('find', { project: 'Engine', ...args })).body
+  expect(await counted({ counts: 'status', text: 'wheels' })).toEqual({
+    ...{ version: 5, total: 2, isExact: true },
+    counts: [
+      { value: 'TODO', count: 2 },
+      { value: 'IN_PROGRESS', count: 0 },
+      { value: 'DONE', count: 0 },
+    ],
+  })
+  const values = [{ count: 1 }, { value: null, count: 1 }]
+  expect(await counted({ counts: 'assigneeId' })).toMatchObject({ counts: [{ value: 'Bea' }, {}], total: 2 })
+  expect(await counted({ counts: 'labelId' })).toMatchObject({ counts: values, total: 2 })
+  expect(await counted({ counts: 'none', labels: ['Brass'] })).toMatchObject({ counts: [], total: 1 })
+  for (const [args, error] of [
+    [{ counts: 'status', limit: 5 }, /^limit is not known here/],
+    [{ counts: 'title' }, /^counts must be one of status/],
+    [{ counts: 'status', project: undefined }, /^projectId is required/],
+  ] as const)
+    expect(await counted(args)).toMatchObject({ status: 400, error: expect.stringMatching(error) })
+})
+
 test('filters by names, emails and words', async () => {
   const project = engine.id
   for (const filter of [

@@ -1,6 +1,8 @@
-import { allPages, type Body, cases, invite, make, openScene, Random } from '../kit.ts'
+import { countedBy, countsOf } from '../http/filters-scene.ts'
+import { allPages, type Body, cases, invite, make, openScene, Random, versionOf } from '../kit.ts'
 
 const random = new Random(2)
+const counting = new Random(3)
 const { ada, bea } = await openScene(['Ada', 'Bea'])
 const { id: projectId } = await make(ada, '/projects', { name: 'Filtered' })
 await invite(ada, projectId, bea, 'ADMIN')
@@ -36,9 +38,23 @@ const readAll = async (suffix = '') =>
       const { status, body } = await ada.get(path)
       if (status !== 200) return [filter, [`${status} ${body.message}`]] as const
       const shown = (await allPages(ada, path)).flat() as Listed[]
+      if (counting.chance(0.3)) await expectCounts(filter, suffix, shown)
       return [filter, shown.map(({ id, labelIds, fields }) => ({ id, labelIds, fields }))] as const
     }),
   )
+
+/** Compares the numbers of tasks with the tasks of the list, now or at the version in the suffix. */
+async function expectCounts(filter: string, suffix: string, shown: Listed[]): Promise<void> {
+  const by = counting.pick(countedBy)!
+  const query = filter.replace(/&?sort=[^&]*/, '')
+  const { body } = await ada.get(`/tasks/counts?projectId=${projectId}&${query}${suffix}&by=${by}`)
+  const counts = countsOf(shown, by, ({ labelIds }) => labelIds)
+  const version = /asOf=(\d+)/.exec(suffix)?.[1] ?? (await versionOf(ada, projectId))
+  expect([filter, by, body as unknown]).toEqual([
+    ...[filter, by],
+    { version: Number(version), total: shown.length, counts, isExact: true },
+  ])
+}
 
 const some = <T>(all: T[]) => random.shuffled(all).slice(0, random.below(all.length + 1))
 

@@ -147,7 +147,10 @@ function patternOf(name: string): RegExp {
 
 export function operationOf(api: OpenApi, method: string, path: string): [string, Operation] {
   const requested = `${method.toLowerCase()} /api/v1${path.replace(/[?#].*/, '').replace(/\/$/, '')}`
-  const found = [...operationsOf(api)].find(([name]) => patternOf(name).test(requested))
+  const operations = operationsOf(api)
+  const exact = operations.get(requested)
+  if (exact) return [requested, exact]
+  const found = [...operations].find(([name]) => patternOf(name).test(requested))
   if (!found) throw new Error(`the document has no ${requested}`)
   return found
 }

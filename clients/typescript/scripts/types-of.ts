@@ -46,13 +46,13 @@ interface Property {
 }
 
 /**
- * Returns TypeScript source with the fields of tasks, the lists of their children and the orders of lists. `about` is
+ * Returns TypeScript source with the fields of tasks, the lists of their children, the orders of lists and the values of `by`. `about` is
  * the description of a field, and `values` are the values of a choice.
  */
 export function declarationsOf(document: string): string {
   const { schemas } = JSON.parse(document).components
   const nameIn = ($ref = '') => $ref.slice($ref.lastIndexOf('/') + 1)
-  const { Task, TaskFields, TaskSort } = schemas
+  const { Task, TaskCountedBy, TaskFields, TaskSort } = schemas
   const taskFields = Task['x-fields'].map((field: { name: string }) => {
     const own: Property = Task.properties[field.name]
     const [one, ...orNull] = own.anyOf ?? [own]
@@ -63,7 +63,8 @@ export function declarationsOf(document: string): string {
   const children = Object.entries<Property>(TaskFields.properties).flatMap(([name, { items }]) =>
     name in Task.properties ? [] : [[name, nameIn(items!.$ref)]],
   )
-  const constants = { taskFields, sorts: TaskSort.enum, children: Object.fromEntries(children) }
+  const choices = { sorts: TaskSort.enum, countedBy: TaskCountedBy.enum }
+  const constants = { taskFields, ...choices, children: Object.fromEntries(children) }
   const lines = Object.entries(constants).map(
     ([name, value]) => `export const ${name} = ${JSON.stringify(value)} as const\n`,
   )

@@ -2147,6 +2147,26 @@ export interface components {
       /** @description The name of the author in the system that the task was imported from, or null */
       readonly importedAuthor?: unknown
     }
+    /**
+     * @description One of status, priority, assigneeId, labelId, none
+     * @enum {string}
+     */
+    TaskCountedBy: 'status' | 'priority' | 'assigneeId' | 'labelId' | 'none'
+    TaskCounts: {
+      /** @description The version of the project at which the tasks were counted */
+      version: number
+      /** @description The number of tasks that match the filters */
+      total: number
+      /** @description The number of tasks for each value. Empty with `by=none` */
+      counts: {
+        /** @description A value of `by`; null for tasks without a label or an assignee */
+        value: string | null
+        /** @description The number of tasks with this value */
+        count: number
+      }[]
+      /** @description False if more than 100000 tasks match, or `q` does not cover all tasks yet: the numbers are lower bounds */
+      isExact: boolean
+    }
     /** @description Read-only fields are ignored: number, createdAt, updatedAt, position, claim, attempts, importedAuthor */
     TaskCreateOperation: {
       /**
@@ -4347,6 +4367,56 @@ export interface operations {
       200: {
         content: {
           'application/json': components['schemas']['Task'][]
+        }
+      }
+    }
+  }
+  countTasks: {
+    parameters: {
+      query: {
+        /** @description The id of a project */
+        projectId: string
+        /** @description One of TODO, IN_PROGRESS, DONE */
+        status?: components['schemas']['TaskStatus']
+        /** @description One of LOW, MEDIUM, HIGH */
+        priority?: components['schemas']['TaskPriority']
+        /** @description An ISO 8601 date-time with offset, or a date (midnight UTC) */
+        dueAfter?: string
+        /** @description An ISO 8601 date-time with offset, or a date (midnight UTC) */
+        dueBefore?: string
+        /** @description The id of a user, or "me" */
+        assigneeId?: string
+        /** @description A text of 1 to 200 characters: lists the task with this external id. Needs projectId */
+        externalId?: string
+        /** @description The words of a search, as in GET /search. Comments and subtasks count as text of their task */
+        q?: string
+        /** @description The id of a task: lists the tasks that it blocks */
+        blocks?: string
+        /** @description The id of a user, "me" or "none": lists the tasks that this user has claimed, or that nobody has claimed now */
+        claimedBy?: string
+        /** @description A whole number from 0: lists the tasks with at least this many attempts */
+        minAttempts?: number
+        /** @description Ids of labels, separated by commas, at most 50: lists the tasks with all of these labels */
+        labels?: string
+        /** @description Ids of labels, separated by commas, at most 50: lists the tasks with at least one of these labels */
+        anyLabel?: string
+        /** @description true: lists the tasks without labels */
+        noLabel?: 'true'
+        /** @description true: lists the tasks that are not DONE, that nobody else has claimed, and whose blockers are DONE or deleted */
+        ready?: 'true'
+        /** @description A version of the project, or an ISO 8601 date-time with offset or a date (midnight UTC): the answer shows the state at that time, with the current names of people */
+        asOf?: string
+        /** @description A filter by the field with this key, for example `field.estimate=3`: lists the tasks with this value. `field.estimate.min=2` and `field.estimate.max=5` are inclusive, and need a field of the type number or date. Needs projectId */
+        [key: `field.${string}`]: undefined | string
+        /** @description One of status, priority, assigneeId, labelId, none */
+        by?: components['schemas']['TaskCountedBy']
+      }
+    }
+    responses: {
+      /** @description The current state, or the state at `asOf` */
+      200: {
+        content: {
+          'application/json': components['schemas']['TaskCounts']
         }
       }
     }

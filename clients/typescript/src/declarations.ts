@@ -71,4 +71,5 @@ export const taskFields = [
   },
 ] as const
 export const sorts = ['createdAt', '-createdAt', 'dueDate', '-dueDate', 'position'] as const
+export const countedBy = ['status', 'priority', 'assigneeId', 'labelId', 'none'] as const
 export const children = { subtasks: 'Subtask', comments: 'Comment' } as const

@@ -62,6 +62,8 @@ const openProjects = (
     get: calls.byId('getTask', 'GET /tasks/{id}'),
     /** Reads tasks of one project (`projectId`) or of all projects of the caller. */
     list: calls.list('listTasks', 'GET /tasks'),
+    /** Counts the tasks of a project, also by a field: `counts({ projectId, by: 'status' })`. */
+    counts: calls.read('countTasks', 'GET /tasks/counts'),
     update: calls.writeById('updateTask', 'PATCH /tasks/{id}'),
     delete: calls.byId('deleteTask', 'DELETE /tasks/{id}'),
     /** Creates the task with this `externalId`, or updates it. */

@@ -104,7 +104,7 @@ export interface Event {
 /** Fields that an agent does not need to understand a change. */
 const omitted = [
   ...['id', 'projectId', 'taskId', 'userId', 'authorId', 'author', 'authorRemoved'],
-  ...['number', 'createdAt', 'updatedAt'],
+  ...['number', 'createdAt', 'updatedAt', 'position'],
 ]
 
 /** True if the event contains ids that the answer shows as names. */

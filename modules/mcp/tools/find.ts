@@ -2,12 +2,13 @@ import { type TSchema, Type } from '@sinclair/typebox'
 import { badRequest } from '../../../src/responses/errors.ts'
 import { checked, IdOf } from '../../../src/schema/input.ts'
 import { OneOf, withoutNull } from '../../../src/schema/text.ts'
+import { CountedBy } from '../../task-lists/counts.ts'
 import { sorts } from '../../task-lists/sorts.ts'
 import { user } from '../../tasks/kinds.ts'
 import { fieldParameters, maxAttempts } from '../../tasks/schema.ts'
 import { Next, type Section, withSections } from '../answers/pages.ts'
 import { type Detail, details, shownTask, type Task } from '../answers/rows.ts'
-import { withQuery } from '../call.ts'
+import { type Call, withQuery } from '../call.ts'
 import { namesOf } from '../names.ts'
 import { tool } from '../tool.ts'
 import { Count, Flag, LabelNames, ProjectName, Range, UserName } from './arguments.ts'
@@ -60,16 +61,19 @@ export const find = tool({
     sort: optional(OneOf('FindSort', sorts)),
     limit: Range(1, 100, 'the maximum number of tasks'),
     fields: optional(OneOf('FindFields', details)),
+    counts: optional({ ...CountedBy, description: `${CountedBy.description}: counts, no list` }),
     next: Next,
   },
-  async run({ project, text, where = [], fields = 'lines', limit, next, ...given }, call) {
+  async run({ project, text, where = [], fields = 'lines', limit, counts, next, ...given }, call) {
     const lists = { labels: given.labels?.join(), anyLabel: given.anyLabel?.join() }
     const q = text?.trim() || undefined
+    const query = { projectId: project, q, ...given, ...lists, ...fieldFilters(where) }
+    if (counts) return countTasks(call, { ...query, limit, by: counts })
     // The version of the project, and the part that a search covers while existing tasks are indexed for the first time.
     const facts: { version?: number; indexed?: string } = {}
     const tasks: Section<Task> = {
       name: 'tasks',
-      path: withQuery('/tasks', { projectId: project, q, ...given, ...lists, ...fieldFilters(where) }),
+      path: withQuery('/tasks', query),
       max: Math.min(limit ?? Infinity, maxTasks[fields]),
       async show(task) {
         const names = await namesOf(call, task.projectId)
@@ -86,6 +90,21 @@ export const find = tool({
     return { ...found, ...facts, next: rest }
   },
 })
+
+interface Counts {
+  counts: { value: string | null; count: number }[]
+}
+
+/** Returns the counts with the names of people and labels. */
+async function countTasks(call: Call, query: { projectId: string | undefined; by: string; limit?: number }) {
+  const { body } = await call.get<Counts>(withQuery('/tasks/counts', query))
+  const names = await namesOf(call, query.projectId!)
+  const counts = body.counts.map((one) => ({
+    ...one,
+    value: one.value && (names.get(one.value) ?? one.value),
+  }))
+  return { ...body, counts }
+}
 
 function fieldFilters(where: string[] | Record<string, unknown>): object {
   const given = Array.isArray(where)

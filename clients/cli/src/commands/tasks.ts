@@ -1,4 +1,4 @@
-import { sorts } from '../../../typescript/src/declarations.ts'
+import { countedBy, sorts } from '../../../typescript/src/declarations.ts'
 import type { Docket, Task } from '../../../typescript/src/index.ts'
 import type { Cli } from '../cli.ts'
 import { command, json, project } from '../command.ts'
@@ -10,6 +10,8 @@ import { findProject, findTask, findUser, projectIfGiven, usersOf } from '../ser
 import { type Given, oneOf, textIn, withoutAbsent, type TaskField, taskFields } from '../service/task-body.ts'
 
 const pageLimit = 200
+const wordFor = (by: string) => by.replace(/Id$/, '')
+const countWords = countedBy.map(wordFor)
 const filters = {
   ...fieldFilters,
   ...labelFilters,
@@ -49,6 +51,11 @@ export const tasks = command({
       description: 'Show the tasks at this version or time',
     },
     limit: { type: 'string', valueHint: 'number', description: 'At most this many tasks' },
+    count: {
+      type: 'string',
+      valueHint: countWords.join('|'),
+      description: 'Count the tasks for each value of this field, instead of the list',
+    },
     ...json,
   },
   rest: 'PARAMETER=VALUE',
@@ -57,18 +64,47 @@ export const tasks = command({
     'docket tasks --project Engine --assignee me --sort -createdAt',
     'docket tasks --ready --json',
     'docket tasks field.size=large field.estimate.max=3',
+    'docket tasks --count status --assignee me',
   ],
-  async run(cli, { all, project, json, limit: given, _: words, ...args }) {
+  async run(cli, { all, project, json, limit: given, count, _: words, ...args }) {
     const limit = readLimit(given)
+    const counted = oneOf('count', count?.replace(/Id$/, ''), countWords)
     const docket = await connect(cli)
     const projectId = all && !project ? undefined : await projectIfGiven(cli, docket, project)
     const query = { ...(await queryOf(cli, docket, args, projectId)), ...parametersIn(words), projectId }
+    if (counted) return printCounts(cli, docket, counted, { ...query, limit: given }, json)
     const list = docket.tasks.list(withoutAbsent({ ...query, limit: Math.min(limit, pageLimit) }))
     const rows: Task[] = await collect(cli, list, 'tasks', limit)
     if (json) return cli.out.json(rows)
     await printTasks(cli, docket, rows, projectId)
   },
 })
+
+/** Prints the number of tasks for each value of a field, with the names of people and labels. */
+async function printCounts(cli: Cli, docket: Docket, word: string, query: Given, json?: boolean) {
+  const projectId = textIn(query, 'projectId') ?? (await findProject(cli, docket))
+  const by = countedBy.find((one) => wordFor(one) === word)
+  const found = await docket.tasks.counts({ ...withoutAbsent({ ...query, by }), projectId })
+  if (json) return cli.out.json(found)
+  const names = new Map((await namedRows(docket, projectId, by)).map(({ id, name }) => [id, name]))
+  const nameOf = (value: string | null) => (value === null ? `(no ${word})` : (names.get(value) ?? value))
+  await cli.out.table(found.counts, [
+    { title: word.toUpperCase(), value: ({ value }) => nameOf(value), isFlexible: true },
+    { title: 'TASKS', value: ({ count }) => count },
+  ])
+  await cli.out.line(`${found.isExact ? 'Total' : 'At least'} ${found.total}`)
+}
+
+const namedRows = async (
+  docket: Docket,
+  projectId: string,
+  by?: string,
+): Promise<{ id: string; name: string }[]> =>
+  by === 'labelId'
+    ? docket.labels.list({ projectId }).all()
+    : by === 'assigneeId'
+      ? usersOf(docket, projectId)
+      : []
 
 async function queryOf(cli: Cli, docket: Docket, args: Given, projectId: string | undefined) {
   const projectOf = async () => projectId ?? findProject(cli, docket)

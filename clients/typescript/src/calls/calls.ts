@@ -52,12 +52,14 @@ export class Calls {
   /** Returns `(id, query, options) => …` for requests without body. The options may also be fields of the query. */
   byId<Name extends OperationName, Route extends string>(_name: Name, route: Route) {
     type Given = QueryOf<Name> & IdsIn<Route, 'id'> & OptionsOf<Route>
-    return async (id: string, ...[given, last]: Arguments<Given, OptionsOf<Route>>) => {
-      const { query, options } = separated(given as Input, last)
-      const { method, path, rest } = fillRoute(route, query, { id })
-      const request = { ...options, query: rest as Query }
-      return (await this.transport.request<ResultOf<Name>>(method, path, request)).body
-    }
+    return (id: string, ...[given, last]: Arguments<Given, OptionsOf<Route>>) =>
+      this.#call<ResultOf<Name>>(route, { id }, given as Input, last)
+  }
+
+  /** Returns `(query, options) => …`, for reads of one object whose route has no `{id}`. */
+  read<Name extends OperationName, Route extends string>(_name: Name, route: Route) {
+    return (...[given, last]: Arguments<QueryOf<Name> & IdsIn<Route> & CallOptions, CallOptions>) =>
+      this.#call<ResultOf<Name>>(route, {}, given as Input, last)
   }
 
   /** Returns `(query, options) => …`, which returns the response before its body has arrived. It has no retries. */
@@ -87,6 +89,12 @@ export class Calls {
     const { method, path, rest } = fillRoute(route, input, ids)
     const body = input && rest
     return (await this.transport.request<Result>(method, path, { ...options, body })).body
+  }
+
+  async #call<Result>(route: string, ids: Ids, given: Input | undefined, last?: WriteOptions) {
+    const { query, options } = separated(given, last)
+    const { method, path, rest } = fillRoute(route, query, ids)
+    return (await this.transport.request<Result>(method, path, { ...options, query: rest as Query })).body
   }
 
   #pages<Row>(route: string, ids: Ids, given: Input | undefined, last?: CallOptions): List<Row> {

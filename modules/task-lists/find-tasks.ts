@@ -1,0 +1,66 @@
+import type { ReadRequest } from '../../src/commands/query.ts'
+import { requireVisible, type VisibleProject } from '../../src/reads/lookups.ts'
+import { etagAt } from '../../src/reads/versions.ts'
+import { type CachedBody, pathAndQuery, respondByDigest, respondWithBody } from '../../src/responses/reply.ts'
+import type { Services } from '../../src/services.ts'
+import { openTaskSearch } from '../search/tasks.ts'
+import { userFields } from '../tasks/schema.ts'
+import { dependsOnTime } from './filters.ts'
+import { asOfNeedsProject, readTaskFilter } from './list-query.ts'
+import type { TaskFilter } from './task-filter.ts'
+
+export type SeenProject = Omit<VisibleProject, 'role'>
+/** `by`: what the tasks are counted by. */
+export type Reading = Pick<ReadRequest, 'request' | 'caller' | 'query'> & { by?: string }
+type Reply = Response | Promise<Response>
+
+/** The functions that respond with tasks of a filter: now, and at an earlier version. */
+interface Responders {
+  /** @param isCurrent true if the response for one project changes only with the project's version */
+  now(reading: Reading, filter: TaskFilter, project: SeenProject | undefined, isCurrent: boolean): Reply
+  asOf(reading: Reading, filter: TaskFilter, project: SeenProject): Reply
+}
+
+/** Returns a function that reads the query of a list of tasks, and finds its project and the tasks of a search. */
+export function openFindTasks(services: Services, { now, asOf }: Responders) {
+  const { findRole } = services
+  const search = openTaskSearch(services)
+  /** @param seen the project, if the caller of this function has checked that it is visible */
+  return async (reading: Reading, seen?: SeenProject): Promise<Response> => {
+    const { caller, query } = reading
+    const filter = readTaskFilter(query, caller)
+    const { projectId } = filter
+    const project =
+      seen ?? (projectId === undefined ? undefined : await requireVisible(findRole, caller, projectId))
+    if (query.asOf !== undefined) {
+      if (!project) throw asOfNeedsProject()
+      return asOf(reading, filter, project)
+    }
+    if (!filter.q) return now(reading, filter, project, true)
+    const { q, others } = filter
+    return search(caller, q, project?.projectId, async (found, isCurrent) => {
+      const matching = Object.entries(found).map(([name, value]) => ({ name, value: value as unknown }))
+      return now(reading, { ...filter, others: [...others, ...matching] }, project, isCurrent)
+    })
+  }
+}
+
+/** The part of an ETag for `me`: the response depends on the caller. */
+export const suffixFor = ({ caller, query }: Reading): string =>
+  userFields.some((name) => query[name] === 'me') ? `.${caller.userId}` : ''
+
+/** Responds with the body that `build` returns. @param build gets the ETag of the body, if it has one before it is built */
+export function respondNow(
+  { serve }: Services,
+  reading: Reading,
+  [filter, project, isCurrent]: [TaskFilter, SeenProject | undefined, boolean],
+  build: (etag?: string) => Promise<CachedBody>,
+): Reply {
+  const { request } = reading
+  if (!project || !isCurrent) return build().then((body) => respondWithBody(request, body, project?.version))
+  const { version, renaming } = project
+  if (dependsOnTime(filter)) return build().then((body) => respondByDigest(request, body, version))
+  const suffix = suffixFor(reading)
+  const etag = etagAt(project, suffix)
+  return serve(request, pathAndQuery(request) + suffix, etag, () => build(etag), version, renaming)
+}

@@ -1,0 +1,168 @@
+import { expectError, invite, make, openScene, unknownId, upTo, versionOf } from '../kit.ts'
+import { type Client, withToken } from '../kit.ts'
+
+const { ada, bea, cy, sql } = await openScene(['Ada', 'Bea', 'Cy'])
+const { id: projectId } = await make(ada, '/projects', { name: 'Engine' })
+await invite(ada, projectId, bea)
+const label = (name: string) => make(ada, `/projects/${projectId}/labels`, { name })
+const [red, blue] = [await label('red'), await label('blue')]
+const add = (fields: object) => make(ada, '/tasks', { title: 'Draw', projectId, ...fields })
+await add({ labelIds: [red.id, blue.id], assigneeId: bea.id })
+await add({ labelIds: [red.id], assigneeId: bea.id, status: 'DONE' })
+await add({ assigneeId: ada.id, priority: 'HIGH' })
+await add({})
+
+const path = (query: object = {}) => `/tasks/counts?${new URLSearchParams({ projectId, ...query })}`
+
+interface Counts {
+  version: number
+  total: number
+  counts: { value: string | null; count: number }[]
+  isExact: boolean
+}
+const read = async (query: object = {}, client: Client = ada) =>
+  (await client.get(path(query))).body as unknown as Counts
+const pairs = ({ counts }: Counts) => counts.map(({ value, count }) => [value, count])
+
+test('counts the tasks of a project by each field, also for a viewer', async () => {
+  const version = await versionOf(ada, projectId)
+  expect(await read()).toEqual({ version, total: 4, counts: [], isExact: true })
+  expect(await read({ by: 'none' }, bea)).toEqual(await read())
+  const expected = {
+    status: [
+      ['TODO', 3],
+      ['IN_PROGRESS', 0],
+      ['DONE', 1],
+    ],
+    priority: [
+      ['LOW', 0],
+      ['MEDIUM', 3],
+      ['HIGH', 1],
+    ],
+    assigneeId: [
+      [bea.id, 2],
+      [ada.id, 1],
+      [null, 1],
+    ],
+    labelId: [
+      [red.id, 2],
+      [blue.id, 1],
+      [null, 2],
+    ],
+  }
+  for (const [by, counts] of Object.entries(expected)) {
+    const body = await read({ by }, bea)
+    expect([by, { ...body, counts: pairs(body) }]).toEqual([by, { version, total: 4, counts, isExact: true }])
+  }
+  const done = await read({ by: 'labelId', assigneeId: bea.id, status: 'TODO' })
+  expect(pairs(done)).toEqual([red, blue].map(({ id }) => [id, 1]))
+  expect((await ada.get(path())).headers.get('docket-version')).toBe(String(version))
+})
+
+test('a deleted label counts as absent, and again as of the version before its deletion and after an undo', async () => {
+  const before = await versionOf(ada, projectId)
+  const then = await read({ by: 'labelId' })
+  await ada.delete(`/labels/${red.id}`)
+  expect(pairs(await read({ by: 'labelId' }))).toEqual([
+    [blue.id, 1],
+    [null, 3],
+  ])
+  expect(await read({ by: 'labelId', asOf: before })).toEqual(then)
+  await ada.post(`/projects/${projectId}/undo`, { seq: before + 1 })
+  expect(pairs(await read({ by: 'labelId' }))).toEqual(pairs(then))
+  expectError(await ada.get(path({ asOf: before + 3 })), 400, /^asOf is ahead/)
+  expectError(await ada.get(path({ asOf: '1990-01-01' })), 404, 'Project not found')
+})
+
+test('rejects the parameters of a page, other fields and a search in the past with 400, and strangers with 404', async () => {
+  for (const name of ['sort', 'limit', 'cursor'])
+    expectError(
+      await ada.get(path({ [name]: name === 'sort' ? 'createdAt' : '1' })),
+      400,
+      RegExp(`^${name} is not known here`),
+    )
+  expectError(await ada.get(path({ stat: 'TODO' })), 400, /^stat is not known here/)
+  for (const by of ['', 'title', 'Status', 'labelIds'])
+    expectError(
+      await ada.get(path({ by })),
+      400,
+      /^by must be one of status, priority, assigneeId, labelId, none$/,
+    )
+  expectError(await ada.get('/tasks/counts?by=status'), 400, /^projectId is required/)
+  expectError(await ada.get(path({ q: 'draw', asOf: '2' })), 400, 'q cannot be combined with asOf')
+  expectError(await ada.get(path({ 'field.other': '1' })), 400, /^field.other must name a field/)
+  for (const one of [
+    cy,
+    await withToken(ada, { projects: [(await make(ada, '/projects', { name: 'P' })).id] }),
+  ])
+    expectError(await one.get(path()), 404, 'Project not found')
+  for (const id of ['', 'x', unknownId])
+    expectError(await ada.get(path({ projectId: id })), 404, 'Project not found')
+  expectError(await ada.as().get(path()), 401)
+})
+
+test('a response has an ETag until the project changes, and a search counts the tasks with its words', async () => {
+  const wheels = await add({ title: 'Oil the wheels', labelIds: [blue.id] })
+  for (const query of [
+    { by: 'status' },
+    { q: 'wheels', by: 'labelId' },
+    { ready: 'true' },
+    { assigneeId: 'me' },
+  ]) {
+    const first = await ada.get(path(query))
+    const etag = first.headers.get('etag')!
+    const unchanged = await ada.get(path(query), { 'if-none-match': etag })
+    expect([query, unchanged.status, unchanged.headers.get('docket-version')]).toEqual([
+      ...[query, 304],
+      first.headers.get('docket-version'),
+    ])
+    await ada.patch(`/tasks/${wheels.id}`, { description: `${etag}` })
+    const changed = await ada.get(path(query), { 'if-none-match': etag })
+    expect([query, changed.status]).toEqual([query, 200])
+  }
+  expect(await read({ q: 'wheels', by: 'labelId' })).toMatchObject({
+    total: 1,
+    counts: [{ value: blue.id, count: 1 }],
+    isExact: true,
+  })
+  const mine = await ada.get(path({ assigneeId: 'me' }))
+  const other = await bea.get(path({ assigneeId: 'me' }), { 'if-none-match': mine.headers.get('etag')! })
+  expect([other.status, (other.body as unknown as Counts).total]).toEqual([200, 2])
+})
+
+test('the version of a response is the version of its tasks while others write', async () => {
+  const { id } = await make(ada, '/projects', { name: 'Busy' })
+  const seen = new Map<number, number>()
+  let isWriting = true
+  const writing = (async () => {
+    for (const n of upTo(60)) await make(ada, '/tasks', { projectId: id, title: `T${n}` })
+    isWriting = false
+  })()
+  while (isWriting) {
+    const { version, total } = await read({ projectId: id })
+    seen.set(version, total)
+  }
+  await writing
+  for (const [version, total] of seen) expect([version, total]).toEqual([version, version - 1])
+  expect(seen.size).toBeGreaterThan(5)
+})
+
+test('at most 100,000 matching tasks are counted', async () => {
+  const { id } = await make(ada, '/projects', { name: 'Large' })
+  const fill = async (count: number) => {
+    await sql`insert into tasks (id, project_id, number, title, status, priority, created_at, updated_at, event_id)
+      select uuidv7(), ${id}, n + s.last_number, 'T', case when n % 4 = 0 then 'DONE' else 'TODO' end, 'LOW', now(), now(), uuidv7()
+      from streams s, generate_series(1, ${count}::int) n where s.project_id = ${id}`
+    await sql`update streams set version = version + ${count}, last_number = last_number + ${count},
+      last_event_id = uuidv7() where project_id = ${id}`
+  }
+  const counted = (query: object) => read({ projectId: id, ...query })
+  await fill(100_000)
+  expect(await counted({ by: 'status' })).toMatchObject({ total: 100_000, isExact: true })
+  await fill(4)
+  const { isExact, total, counts } = await counted({ by: 'status' })
+  const sum = counts.reduce((all, { count }) => all + count, 0)
+  expect([isExact, total, sum]).toEqual([false, 100_000, 100_000])
+  expect(await counted({ status: 'DONE' })).toMatchObject({ total: 25_001, isExact: true })
+  expect(await counted({ by: 'labelId', asOf: await versionOf(ada, id) })).toMatchObject({ isExact: false })
+})
