@@ -45,8 +45,9 @@ export function openEventStream(services: Services) {
     let position: Position = { seq: query.after, id: eventIdAt(project, query.after) }
     if (snapshot) {
       yield streamStart()
-      project = checked = yield* snapshotChunks(services, read, first.projectId, snapshot)
-      position = { seq: snapshot.version, id: snapshot.lastEventId }
+      const { version, lastEventId } = yield* checkedChunks(services, read, first.projectId, snapshot)
+      project = checked = await reauthorize(services, read, first.projectId, { seq: version })
+      position = { seq: version, id: lastEventId }
     }
     const subscription = subscriptions.subscribe([project], signal)
     const lag = subscriptions.lags.track(signal, subscription, position.seq)
@@ -80,20 +81,20 @@ export function openEventStream(services: Services) {
   }
 }
 
-/** Yields the rows, and returns the project as it is after the last row. Checks the client's rights before each chunk. */
-async function* snapshotChunks(
+/** Checks the client's rights before each chunk. */
+async function* checkedChunks(
   { authenticate, findRole, subscriptions }: Services,
   { request }: ReadRequest,
   projectId: string,
-  { chunks }: StreamedSnapshot,
+  snapshot: StreamedSnapshot,
 ) {
-  const visible = async () => requireVisible(findRole, await authenticate.caller(request), projectId)
-  for await (const chunk of chunks) {
+  for (;;) {
+    const { value, done } = await snapshot.next()
+    if (done) return value
     if (subscriptions.hasEnded()) throw unavailable('The server is shutting down; connect again')
-    await visible()
-    yield chunk as Uint8Array<ArrayBuffer>
+    await requireVisible(findRole, await authenticate.caller(request), projectId)
+    yield value
   }
-  return visible()
 }
 
 /** Does not query the role if this process committed all changes since the last check and no change affects a role. */

@@ -61,12 +61,13 @@ export function listEvents(services: Services): Query {
       // Checked first: a cached page may contain expired events, and a started stream cannot change its status.
       const mayBeExpired = after < first.version && (isStream || config.historyDays > 0)
       if (mayBeExpired) await requireRetained(oldestSeq, id, after)
-      if (isStream)
-        return stream(reading, async (signal) => {
-          const snapshot = hasSnapshot ? await openSnapshot(reading, id, wanted.kinds!, signal) : undefined
-          const headers = { [versionHeader]: String((snapshot ?? first).version) }
+      if (isStream) {
+        const headers = { [versionHeader]: String(first.version) }
+        return stream(reading, (signal) => {
+          const snapshot = hasSnapshot ? openSnapshot(reading, id, wanted.kinds!, signal) : undefined
           return { headers, chunks: streamEvents(reading, first, { ...wanted, after }, signal, snapshot) }
         })
+      }
       const project = wanted.waitMs > 0 ? await longPoll(reading, first, wanted) : first
       // The response for `me` depends on the caller.
       const suffix = query.exceptActor === 'me' ? `.${caller.userId}` : ''

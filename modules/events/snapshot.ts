@@ -1,6 +1,7 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
 import { tasks } from '../../drizzle/schema/tasks.ts'
 import { concurrencyErrors, openConcurrencyLimit } from '../../src/admission/concurrency-limit.ts'
+import { FairQueue } from '../../src/admission/fair-queue.ts'
 import type { ReadRequest } from '../../src/commands/query.ts'
 import { nilId } from '../../src/id-format.ts'
 import { definitionOf } from '../../src/model/model.ts'
@@ -10,7 +11,9 @@ import { unprepared } from '../../src/postgres/timeouts.ts'
 import { jsonTexts } from '../../src/reads/pages.ts'
 import type { VersionRef } from '../../src/reads/versions.ts'
 import { unavailable } from '../../src/responses/errors.ts'
+import { heartbeat, heartbeatMs } from '../../src/responses/server-sent-events.ts'
 import type { Services } from '../../src/services.ts'
+import { within } from '../../src/waits.ts'
 import {
   type ExportedProject,
   openExportedProject,
@@ -19,55 +22,69 @@ import {
 } from '../exports/project.ts'
 import { type Chunks, unzipped } from '../exports/response.ts'
 import type { Spool } from '../exports/spool.ts'
-import { charge, openSpooled, Places } from '../exports/transaction.ts'
+import { charge, openSpooled } from '../exports/transaction.ts'
 import { shownTasks } from '../exports/write.ts'
 
 const what = 'snapshots'
 export const snapshotErrors = () => concurrencyErrors(what)
 
-/** How long a snapshot waits before its response begins. A client of a stream expects the first bytes soon. */
-const maxWaitMs = 3_000
 /** A snapshot ends if its client receives nothing for this time. */
 const maxStallMs = 30_000
 /** The maximum number of rows of a message, and the number of rows that count as one read. */
 const maxRows = 200
 
-/** The rows of a project at one version as messages of a stream. */
-export interface StreamedSnapshot extends VersionRef {
-  chunks: Chunks
-}
+/** Yields the messages with the rows of a project at one version, and returns this version. */
+export type StreamedSnapshot = AsyncGenerator<Uint8Array<ArrayBuffer>, VersionRef, void>
+
+/** While other accounts wait, an account reads at most this many snapshots at the same time. */
+const maxReadsOfAccount = 2
 
 export function openSnapshots(services: Services) {
-  const { database } = services
-  const places = new Places(maxSnapshots)
   const { acquire } = openConcurrencyLimit({ what, ofAll: 64, ofAccount: 8 })
+  const places = new FairQueue({
+    what,
+    whose: 'of this account',
+    slots: maxSnapshots,
+    slotsOfKey: maxReadsOfAccount,
+  })
 
-  return async (
+  /** @throws HttpError 429 and 503 for too many snapshots */
+  return (
     { caller, permit }: ReadRequest,
     projectId: string,
     kinds: string[],
     signal: AbortSignal,
-  ): Promise<StreamedSnapshot> => {
+  ): StreamedSnapshot => {
     const release = acquire(caller.userId)
     permit.release()
-    try {
-      const found = await openSpooled(places, database.exports, maxWaitMs, async (sql) => {
-        const found = await openExportedProject(services, sql, caller.userId, { projectId })
-        // Like a list with `asOf`, a snapshot shows a claim until the log contains its end.
-        const exported = { ...found, isPast: true }
-        const parts = await readParts(exported)
-        const rows = await countRows(exported, parts, kinds)
-        // The request itself is charged as one read.
-        await charge(services, caller, rows - maxRows)
-        return { ...found, texts: messagesOf(services, exported, parts, kinds) }
-      })
-      const { version, lastEventId, spool } = found
-      return { version, lastEventId, chunks: chunksOf(spool, release, signal) }
-    } catch (error) {
-      release()
-      throw error
+    const take = async () => {
+      const permit = await places.acquire(caller.userId)
+      return () => permit.release()
     }
+    const opening = openSpooled({ take, isWanted: true }, services.database.exports, async (sql) => {
+      signal.throwIfAborted()
+      const found = await openExportedProject(services, sql, caller.userId, { projectId })
+      // Like a list with `asOf`, a snapshot shows a claim until the log contains its end.
+      const exported = { ...found, isPast: true }
+      const parts = await readParts(exported)
+      const rows = await countRows(exported, parts, kinds)
+      // The request itself is charged as one read.
+      await charge(services, caller, rows - maxRows)
+      return { ...found, texts: messagesOf(services, exported, parts, kinds) }
+    }).then(({ version, lastEventId, spool }) => {
+      return { version, lastEventId, chunks: chunksOf(spool, release, signal) }
+    })
+    opening.catch(release)
+    return stream(opening)
   }
+}
+
+async function* stream(opening: Promise<VersionRef & { chunks: Chunks }>): StreamedSnapshot {
+  let opened: Awaited<typeof opening> | undefined
+  while (!(opened = await within(heartbeatMs, opening))) yield heartbeat()
+  yield* opened.chunks as AsyncGenerator<Uint8Array<ArrayBuffer>>
+  const { version, lastEventId } = opened
+  return { version, lastEventId }
 }
 
 /** Closes the file at the end, when the signal aborts, or when the client is too slow; then the client gets an error. */

@@ -27,7 +27,6 @@ import { Spool } from './spool.ts'
 import {
   charge,
   type ExportsInProgress,
-  firstWaitMs,
   nextWaitMs,
   openExportsInProgress,
   openSpooled,
@@ -94,7 +93,7 @@ function exportProject(services: Services, inProgress: ExportsInProgress, eventT
       }
       const release = downloads.acquire(caller.userId)
       try {
-        const found = await openSpooled(places, database.exports, firstWaitMs, async (sql) => {
+        const found = await openSpooled(places, database.exports, async (sql) => {
           const exported = await open(sql)
           const { maxTasks, currentVersion, version } = exported
           await charge(services, caller, maxTasks + (history ? version : 0), currentVersion - version)

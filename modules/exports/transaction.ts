@@ -11,7 +11,7 @@ const what = 'exports'
 /** The maximum number of concurrent downloads of a process. */
 const maxDownloads = 64
 /** How long an export waits before its response begins, and how long between the projects of an account. */
-export const firstWaitMs = 10_000
+const firstWaitMs = 10_000
 export const nextWaitMs = 120_000
 
 /** Places for reading the database. Waiting exports get a place in the order of their arrival. */
@@ -104,7 +104,11 @@ function asTemporary(error: unknown): unknown {
  * Opens a transaction when a place is free. All reads use one snapshot. It needs a connection until `close`, which also
  * frees the place. @throws HttpError 503
  */
-export async function openTransaction(places: Places, pool: Sql, maxWaitMs: number): Promise<Transaction> {
+export async function openTransaction(
+  places: Pick<Places, 'take'>,
+  pool: Sql,
+  maxWaitMs: number,
+): Promise<Transaction> {
   const free = await places.take(maxWaitMs)
   const opened = Promise.withResolvers<Sql>()
   const closed = Promise.withResolvers<void>()
@@ -131,14 +135,13 @@ export async function openTransaction(places: Places, pool: Sql, maxWaitMs: numb
  * client of the file is slow. `begin` returns the texts, and what the response needs before them.
  */
 export async function openSpooled<Begun extends { texts: AsyncGenerator<string> }>(
-  places: Places,
+  places: Pick<Places, 'take' | 'isWanted'>,
   pool: Sql,
-  maxWaitMs: number,
   begin: (sql: Sql) => Promise<Begun>,
 ): Promise<Begun & { spool: Spool }> {
   let reading: Transaction | undefined
   try {
-    reading = await openTransaction(places, pool, maxWaitMs)
+    reading = await openTransaction(places, pool, firstWaitMs)
     const begun = await begin(reading.sql)
     const spool = await Spool.open(places)
     void spool.fill(zipped(begun.texts)).then(reading.close)

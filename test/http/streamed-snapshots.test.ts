@@ -221,6 +221,7 @@ test('an account has at most 8 snapshots at a time, and a client that leaves fre
 
 test('a client that leaves while its snapshot waits for the database leaves nothing behind', async () => {
   const id = await newProject()
+  await expectTransactions(sql, 0)
   const release = await holdTransaction(sql, (tx) => tx`lock table tasks`)
   const abort = new AbortController()
   const headers = { authorization: `Bearer ${ada.token}`, accept: 'text/event-stream' }
@@ -243,7 +244,9 @@ test('a snapshot is charged as one read for each 200 rows', () =>
       const before = await budget()
       const headers = { authorization: `Bearer ${owner.token}`, accept: 'text/event-stream' }
       const { body } = await fetch(`/api/v1/projects/${id}/events?${query}`, { headers })
-      await body!.cancel()
+      const read = parseMessages(body!)
+      await readSnapshot(read)
+      await read.return()
       // The second reading of the budget is one read, too.
       return before - (await budget()) - 1
     }

@@ -33,13 +33,12 @@ const dataOf = ({ data }: Message) => data as unknown as Data
 
 /** Reads a snapshot, with a pause after each message. */
 async function readSnapshot(pauseMs: number) {
-  const { messages, stop } = await openStream(ada, web, `/projects/${projectId}/events?snapshot=tasks`)
+  const { messages } = await openStream(ada, web, `/projects/${projectId}/events?snapshot=tasks`)
   const rows: string[] = []
   for await (const message of messages) {
     if (message.event === 'live') {
       const { version } = dataOf(message)
       const { value: next } = await messages.next()
-      stop()
       return { version, rows, next: Number(next!.id) }
     }
     if (message.event !== 'snapshot') continue
