@@ -157,6 +157,8 @@ test('no response shows a claim that has ended, even before a worker has recorde
   expect(page.body.map((body) => claimIn({ body }))).toEqual([null, null, null])
   expect((await ada.get(list, { 'if-none-match': page.headers.get('etag')! })).status).toBe(304)
   expect(claimIn(await ada.get(`${third.path}?asOf=8`))).toMatchObject({ by: { name: 'Ada' } })
+  expect((await ada.get(`${list}&asOf=8&claimedBy=me`)).body).toHaveLength(3)
+  expect((await ada.get(`${list}&asOf=8&claimedBy=none`)).text).toBe('[]')
 
   const changed = await bea.patch(other.path, { title: 'New' }, { 'if-match': other.etag })
   expect([changed.status, claimIn(changed)]).toEqual([200, null])
