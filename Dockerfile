@@ -14,6 +14,7 @@ COPY drizzle ./drizzle
 COPY src ./src
 COPY modules ./modules
 COPY workers ./workers
+COPY clients/board ./clients/board
 USER bun
 EXPOSE 3000
 # In contrast to fetch, node:http ignores HTTP_PROXY.

@@ -106,6 +106,7 @@ const documented = {
   writesPerMinute: kind.integer('WRITES_PER_MINUTE', 3_000_000, 1, 1_000_000_000),
   trustProxy: trustProxy('TRUST_PROXY'),
   basePath: basePath('BASE_PATH'),
+  board: kind.onOff('BOARD', 'on'),
   corsOrigins: kind.origins('CORS_ORIGINS'),
   bodyBytes: kind.integer('BODY_BYTES', 1_048_576, 1_024, 16_777_216),
   importBytes: kind.integer('IMPORT_BYTES', 67_108_864, 1_024, 1_073_741_824),

@@ -1,22 +1,16 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { Elysia } from 'elysia'
-import { LRUCache } from 'lru-cache'
 import { marked } from 'marked'
 import type { Config } from '../config.ts'
 import { fillTemplate, guidesUrl } from '../openapi/description.ts'
-import type { AddressBook, BasePaths } from '../proxies.ts'
-import { compressed, acceptsGzip } from '../responses/reply.ts'
+import type { BasePaths } from '../proxies.ts'
+import { board } from './board.ts'
+import { type Content, staticResponse, typeOf } from './static-response.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 
 export const docsPath = '/api/docs'
 const guidesFolder = new URL('../../docs/', import.meta.url)
-const types = {
-  css: 'text/css; charset=utf-8',
-  html: 'text/html; charset=utf-8',
-  js: 'text/javascript; charset=utf-8',
-  png: 'image/png',
-}
 
 /** Allows scripts and styles of this host only. Swagger UI needs inline styles, and icons as data URLs. */
 const policy =
@@ -25,46 +19,7 @@ const policy =
 const ownAssets = ['page.css', 'page.js', 'home.js']
 const swaggerAssets = ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png']
 
-type Content = string | Uint8Array<ArrayBuffer>
-
-/** The maximum number of base paths whose copies of a page stay in memory. */
-const maxBasePaths = 16
-
-interface Copy {
-  plain: Content
-  gzipped?: ReturnType<typeof compressed>
-}
-
-/**
- * Returns a handler that responds from memory. The first request calls `read`; each body is compressed once.
- * @param basePaths for a page with links: {basePath} and {serverUrl} in the page become the path of the request
- */
-export function staticResponse(
-  read: () => Content,
-  ownHeaders: Record<string, string>,
-  basePaths?: BasePaths,
-) {
-  const vary = ['Accept-Encoding', ...(basePaths?.vary ?? [])].join(', ')
-  const headers = { ...ownHeaders, 'x-content-type-options': 'nosniff', vary }
-  let content: Content | undefined
-  const copies = new LRUCache<string, Copy>({
-    max: maxBasePaths,
-    memoMethod(basePath) {
-      content ??= read()
-      if (!basePaths || typeof content !== 'string') return { plain: content }
-      return { plain: fillTemplate(content, { basePath, serverUrl: basePath || '/' }) }
-    },
-  })
-  return async ({ request, server }: { request: Request; server: AddressBook | null }) => {
-    const copy = copies.memo(basePaths?.of(request, server) ?? '')
-    const { plain } = copy
-    const body = acceptsGzip(request) ? await (copy.gzipped ??= compressed(plain)) : plain
-    if (body.length >= plain.length) return new Response(plain, { headers })
-    return new Response(body, { headers: { ...headers, 'content-encoding': 'gzip' } })
-  }
-}
-
-export function pages({ metricsPort }: Config, basePaths: BasePaths) {
+export function pages({ metricsPort, board: hasBoard }: Config, basePaths: BasePaths) {
   const app = new Elysia({ detail: { hide: true } })
   const add = (path: string, type: string, read: () => Content) => {
     const headers = {
@@ -72,19 +27,18 @@ export function pages({ metricsPort }: Config, basePaths: BasePaths) {
       'content-security-policy': policy,
       'cache-control': 'public, max-age=3600',
     }
-    const send = staticResponse(read, headers, type === types.html ? basePaths : undefined)
+    const send = staticResponse(read, headers, type.startsWith('text/html') ? basePaths : undefined)
     app.get(path, ({ request, server }) => send({ request, server }))
   }
   const guides = readdirSync(guidesFolder).flatMap((name) => (name.endsWith('.md') ? name.slice(0, -3) : []))
-  add('/', types.html, () => homePage(metricsPort, guides))
-  add(docsPath, types.html, () => ownPage('swagger.html'))
+  if (hasBoard) app.use(board(basePaths))
+  else add('/', typeOf('home.html'), () => homePage(metricsPort, guides))
+  add(docsPath, typeOf('page.html'), () => ownPage('swagger.html'))
   for (const name of ownAssets) add(`${docsPath}/assets/${name}`, typeOf(name), () => ownPage(name))
   for (const name of swaggerAssets) add(`${docsPath}/assets/${name}`, typeOf(name), () => swaggerAsset(name))
-  for (const name of guides) add(`${docsPath}/guides/${name}`, types.html, () => guidePage(name))
+  for (const name of guides) add(`${docsPath}/guides/${name}`, typeOf('page.html'), () => guidePage(name))
   return app
 }
-
-const typeOf = (name: string): string => types[name.split('.').at(-1) as keyof typeof types]
 
 const ownPage = (name: string): string => readFileSync(new URL(`./pages/${name}`, import.meta.url), 'utf8')
 

@@ -6,7 +6,7 @@ const maxLines = 400
 const budget = { lines: 44_300, files: 430, words: 21_500 }
 const allowedAtTop = `src modules workers drizzle test bench package.json tsconfig.json bunfig.toml
   docker-compose.yml Dockerfile README.md CHANGELOG.md CONTRIBUTING.md LICENSE bun.lock docs ops clients .ci .github .gitignore .dockerignore
-  .env.example`.split(/\s+/)
+  .env.example .prettierignore`.split(/\s+/)
 
 /** The only files that re-export: what a package offers, and what most tests use. */
 const entries = ['clients/typescript/src/index.ts', 'test/kit.ts']
@@ -35,7 +35,7 @@ test(`the product has at most ${budget.lines} lines in ${budget.files} files, an
 })
 
 test('files are named in kebab case', () => {
-  const kebabCase = /^[a-z0-9]+(-[a-z0-9]+)*((\.deep)?\.test)?\.ts$/
+  const kebabCase = /^[a-z0-9]+(-[a-z0-9]+)*((\.deep)?\.test)?\.[jt]s$/
   expect(paths(everything()).filter((path) => !kebabCase.test(basename(path)))).toEqual([])
 })
 

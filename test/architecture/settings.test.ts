@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { documentedSettings, readConfig, settingNames } from '../../src/config.ts'
 import { read, root } from './source.ts'
 
-/** BOARD, DATABASE_STANDBY_URLS and COMMIT_PROJECTS have places too, so that the settings remain at most 45. */
-const maxDocumented = 41
+/** DATABASE_STANDBY_URLS and COMMIT_PROJECTS have places too, so that the settings remain at most 45. */
+const maxDocumented = 42
 const documented = documentedSettings().sort()
 const undocumented = settingNames().filter((name) => !documented.includes(name))
 

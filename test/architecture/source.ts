@@ -31,10 +31,18 @@ export const product = () => sourcesIn('src', 'modules', 'workers', 'drizzle')
 
 const generated = ['clients/typescript/src/api.ts', 'clients/typescript/src/declarations.ts']
 
-/** The client library and the command line, without generated code. */
-export const clients = () =>
-  sourcesIn('clients/typescript/src', 'clients/typescript/scripts', 'clients/cli/src').filter(
+/** The client library, the command line and the board, without generated code. */
+export const clients = () => [
+  ...sourcesIn('clients/typescript/src', 'clients/typescript/scripts', 'clients/cli/src').filter(
     ({ path }) => !generated.includes(path),
+  ),
+  ...board(),
+]
+
+/** The scripts of the board, which browsers load as they are. */
+const board = () =>
+  readdirSync(join(root, 'clients/board')).flatMap((name) =>
+    name.endsWith('.js') ? [read(`clients/board/${name}`)] : [],
   )
 
 export function read(path: string): Source {

@@ -2,7 +2,8 @@ import { forFile, freshEnv, make, openTestService, readConfig, register, words }
 import { mailOf } from '../../workers/mail/send-mail.ts'
 
 const { env } = await forFile(freshEnv())
-const open = (more: Record<string, string>) => forFile(openTestService({ ...env, ...more }))
+// Without the board, the root is a page with links.
+const open = (more: Record<string, string>) => forFile(openTestService({ ...env, BOARD: 'off', ...more }))
 const [fixed, proxied, direct] = [
   await open({ BASE_PATH: '/docket', CORS_ORIGINS: '*' }),
   await open({ BASE_PATH: '/fixed', TRUST_PROXY: 'on' }),

@@ -1,0 +1,238 @@
+import * as rules from '../../clients/board/rules.js'
+import { describe as sentenceOf } from '../../clients/board/words.js'
+import { cases, type Client, forFile, invite, make, openTestService, Random, register } from '../kit.ts'
+
+type State = ReturnType<typeof rules.copyOf>
+type Task = Parameters<typeof rules.inOrder>[0] extends Map<string, infer T> ? T : never
+type Event = Parameters<typeof rules.apply>[1]
+
+const { client } = await forFile(openTestService())
+const ada = await register(client, 'Ada')
+const bob = await register(client, 'Bob')
+
+/** Reads what the board shows of a version. */
+async function stateAt(reader: Client, projectId: string, version: number): Promise<State> {
+  const rows = async (path: string) =>
+    (await reader.get(`${path}asOf=${version}&limit=200`)).body as never as { id: string }[]
+  const byId = (all: { id: string }[]) => new Map(all.map((one) => [one.id, one as never]))
+  const state = rules.emptyState(
+    (await reader.get(`/projects/${projectId}?asOf=${version}`)).body as never,
+    version,
+  )
+  return {
+    ...state,
+    tasks: byId(await rows(`/tasks?projectId=${projectId}&`)),
+    labels: byId(await rows(`/projects/${projectId}/labels?`)),
+    members: byId(await rows(`/projects/${projectId}/members?`)),
+  }
+}
+
+const eventsOf = async (projectId: string): Promise<Event[]> =>
+  (await ada.get(`/projects/${projectId}/events?limit=500`)).body as never
+
+/** Returns what a person sees: the cards in their order, with labels and open blockers. */
+function shown({ project, tasks, labels, members }: State) {
+  const card = (task: Task) => {
+    const { id, title, status, priority, dueDate, assigneeId, claim, position } = task
+    const names = task.labelIds.flatMap((one) => labels.get(one)?.name ?? [])
+    const blockers = rules
+      .openBlockers(task, tasks)
+      .map(({ number }) => number)
+      .sort()
+    return { id, title, status, priority, dueDate, assigneeId, claim, position, names, blockers }
+  }
+  return {
+    name: project.name,
+    cards: rules.inOrder(tasks).map(card),
+    labels: [...labels.keys()].sort(),
+    members: [...members.keys()].sort(),
+  }
+}
+
+/** Changes a project in every way that a board shows; some of the changes are rejected. */
+async function changeAtRandom(random: Random, projectId: string, count: number): Promise<void> {
+  for (let n = 0; n < count; n++) {
+    const tasks = (await ada.get(`/tasks?projectId=${projectId}`)).body
+    const labels = (await ada.get(`/projects/${projectId}/labels`)).body
+    const version = Number((await ada.get(`/projects/${projectId}`)).headers.get('docket-version'))
+    const [task, other, label] = [random.pick([...tasks]), random.pick([...tasks]), random.pick([...labels])]
+    const writer = random.pick([ada, bob])!
+    const status = random.pick(rules.statuses)
+    const changes: (() => Promise<unknown>)[] = [
+      () =>
+        writer.post('/tasks', { projectId, title: `Task ${n}`, status, labelIds: label ? [label.id] : [] }),
+      () => writer.patch(`/tasks/${task?.id}`, { status, before: other?.id }),
+      () => writer.patch(`/tasks/${task?.id}`, { status, after: other?.id, title: `Moved ${n}` }),
+      () => writer.patch(`/tasks/${task?.id}`, { addBlockedByIds: [other?.id], assigneeId: bob.id }),
+      () => writer.patch(`/tasks/${task?.id}`, { addLabelIds: [label?.id], dueDate: '2031-05-01' }),
+      () => writer.post(`/tasks/${task?.id}/claim`, { leaseSeconds: 600 }),
+      () => writer.post(`/tasks/${task?.id}/release`),
+      () => writer.post(`/tasks/${task?.id}/comments`, { text: 'In brass, please' }),
+      () => writer.post(`/projects/${projectId}/labels`, { name: `label ${n}` }),
+      () => writer.delete(`/labels/${label?.id}`),
+      () => writer.delete(`/tasks/${task?.id}`),
+      () => ada.patch(`/projects/${projectId}`, { name: `Name ${n}` }),
+      () => ada.post(`/projects/${projectId}/undo`, { seq: 1 + Math.floor(random.next() * version) }),
+    ]
+    await random.pick(changes)!()
+  }
+}
+
+test(`events lead forward and back to every version that the service returns, also over undone deletions`, async () => {
+  for (let n = 0; n < cases(1); n++) {
+    const { id } = await make(ada, '/projects', { name: 'Engine' })
+    await invite(ada, id, bob, 'EDITOR')
+    await changeAtRandom(new Random(n + 1), id, 50)
+    const events = await eventsOf(id)
+    const eventAt = (seq: number) => events[seq - 1]
+    const last = events.length
+    const states: State[] = []
+    for (let version = 1; version <= last; version++) states[version] = await stateAt(ada, id, version)
+    const state = rules.copyOf(states[last]!)
+    let [steps, reads] = [0, 0]
+    const show = (version: number) => {
+      if (rules.walk(state, version, eventAt)) steps++
+      else reads++
+      if (state.version !== version) Object.assign(state, rules.copyOf(states[version]!))
+      expect([version, shown(state)]).toEqual([version, shown(states[version]!)])
+    }
+    for (let version = last; version > 1; version--) show(version)
+    for (let version = 2; version <= last; version++) show(version)
+    expect(steps).toBeGreaterThan(reads)
+  }
+})
+
+const task = (id: string, over: object = {}) =>
+  ({
+    id,
+    number: 1,
+    title: id,
+    status: 'TODO',
+    position: id,
+    labelIds: [],
+    blockedByIds: [],
+    claim: null,
+    dueDate: null,
+    ...over,
+  }) as never as Task
+const mapOf = (...all: Task[]) => new Map(all.map((one) => [one.id, one]))
+
+test('a card that waits for its event stands where the person dropped it, also beside other such cards', () => {
+  const tasks = mapOf(task('a0'), task('a0V'), task('b'))
+  const drop = (id: string, after: string, count: number) => {
+    tasks.set(id, task(id, { position: rules.keyAfter(after, count) }))
+    return rules
+      .inOrder(tasks)
+      .map((one) => one.id)
+      .join(' ')
+  }
+  expect(drop('x', 'a0', 1)).toBe('a0 x a0V b')
+  expect(drop('y', 'a0', 2)).toBe('a0 y x a0V b')
+  expect(drop('z', tasks.get('y')!.position, 3)).toBe('a0 y z x a0V b')
+  expect(drop('first', '', 4)).toBe('first a0 y z x a0V b')
+})
+
+test('writes that wait change, create and delete tasks, and never restore a task that others deleted', () => {
+  const tasks = mapOf(task('a'), task('b'))
+  const changed = rules.withWrites(tasks, [
+    { taskId: 'a', patch: { status: 'DONE' } },
+    { taskId: 'a', patch: { title: 'Second' } },
+    { taskId: 'b', patch: null },
+    { taskId: 'c', patch: task('c') },
+    { taskId: 'gone', patch: { status: 'DONE' } },
+    { patch: {} },
+  ])
+  expect([...changed.keys()]).toEqual(['a', 'c'])
+  expect(changed.get('a')).toMatchObject({ status: 'DONE', title: 'Second' })
+  expect(tasks.get('a')).toMatchObject({ status: 'TODO', title: 'a' })
+})
+
+test('a date is overdue from the next day on, a time at once, and a finished task never', () => {
+  const noon = new Date(2031, 4, 2, 12).getTime()
+  const isOverdue = (dueDate: string | null, status = 'TODO') =>
+    rules.isOverdue(task('a', { dueDate, status }), noon)
+  expect(isOverdue('2031-05-01T00:00:00.000Z')).toBe(true)
+  expect(isOverdue('2031-05-02T00:00:00.000Z')).toBe(false)
+  expect(isOverdue(new Date(noon - 1).toISOString())).toBe(true)
+  expect(isOverdue(new Date(noon + 1).toISOString())).toBe(false)
+  expect(isOverdue('2031-05-01T00:00:00.000Z', 'DONE')).toBe(false)
+  expect(isOverdue(null)).toBe(false)
+})
+
+test('the filter finds words, numbers, labels, assignees and ready tasks', () => {
+  const now = Date.parse('2031-05-01T00:00:00.000Z')
+  const claim = (id: string, until: string) => ({ by: { id, name: id }, until, seq: 1 })
+  const tasks = mapOf(
+    task('open', { title: 'Draw the Plate', number: 12, assigneeId: 'ada', labelIds: ['bug'] }),
+    task('blocked', { blockedByIds: ['open', 'deleted'] }),
+    task('freed', { blockedByIds: ['done', 'deleted'] }),
+    task('done', { status: 'DONE' }),
+    task('own', { claim: claim('ada', '2031-06-01T00:00:00.000Z') }),
+    task('others', { claim: claim('bob', '2031-06-01T00:00:00.000Z') }),
+    task('ended', { claim: claim('bob', '2031-04-01T00:00:00.000Z') }),
+  )
+  const found = (filter: object) => {
+    const isShown = rules.matches(
+      { text: '', label: '', assignee: '', ready: false, ...filter },
+      tasks,
+      'ada',
+      now,
+    )
+    return [...tasks.values()].filter(isShown).map(({ id }) => id)
+  }
+  expect(found({ text: 'plate DRAW' })).toEqual(['open'])
+  expect(found({ text: '#12' })).toEqual(['open'])
+  expect(found({ label: 'bug', assignee: 'ada' })).toEqual(['open'])
+  expect(found({ assignee: 'none' }).length).toBe(6)
+  expect(found({ ready: true })).toEqual(['open', 'freed', 'own', 'ended'])
+})
+
+const event = (seq: number, type: string, over: object = {}) =>
+  ({
+    seq,
+    type,
+    entity: type.split('.')[0],
+    entityId: 'a',
+    taskId: 'a',
+    actor: { id: 'ada', name: 'Ada' },
+    before: {},
+    after: {},
+    ...over,
+  }) as never as Event
+
+test('an undo of all later events leaves out events that changed no row which anybody wrote', () => {
+  const system = { id: '00000000-0000-0000-0000-000000000000', name: null }
+  const later = [
+    event(1, 'task.claimed'),
+    event(2, 'task.claim_expired', { after: { claim: null } }),
+    event(3, 'task.claimed'),
+    event(4, 'task.claimed'),
+    event(5, 'task.updated', { actor: system, after: { position: 'b' } }),
+    event(6, 'task.due'),
+    event(7, 'task.reminded'),
+    event(8, 'task.ready'),
+    event(9, 'task.unassigned', { actor: system }),
+    event(10, 'webhook.created'),
+    event(11, 'task.claimed', { entityId: 'b' }),
+    event(12, 'task.updated', { entityId: 'b', after: { status: 'DONE', claim: null } }),
+  ]
+  const { undone, left } = rules.splitLater(later)
+  expect(undone.map(({ seq }) => seq)).toEqual([4, 9, 10, 12])
+  expect(left.length).toBe(8)
+})
+
+test('an event becomes a sentence with the person, the change and the task', () => {
+  const row = { number: 7, title: 'Draw' }
+  const state = { tasks: new Map([['a', row]]) } as never
+  const plain = (one: Event) => sentenceOf(one, state).replaceAll(/[\u2068\u2069]/g, '')
+  expect(plain(event(1, 'task.updated', { after: { status: 'DONE', position: 'b' } }))).toBe(
+    'Ada changed #7 Draw to Done',
+  )
+  expect(plain(event(1, 'task.updated', { after: { position: 'b', updatedAt: '' } }))).toBe(
+    'Ada moved #7 Draw',
+  )
+  expect(plain(event(1, 'task.deleted', { after: null, undoes: 3 }))).toBe('Ada deleted #7 Draw, as an undo')
+  expect(plain(event(1, 'subtask.updated', { after: { completed: true }, before: { title: 'Ink' } }))).toBe(
+    'Ada changed the subtask Ink of #7 Draw: done',
+  )
+})
