@@ -1,0 +1,318 @@
+import {
+  eventually,
+  forFile,
+  freshEnv,
+  invite,
+  make,
+  openClient,
+  Random,
+  register,
+  runBatch,
+  spawnService,
+  words,
+} from '../kit.ts'
+import {
+  card,
+  columnsIn,
+  columnsOf,
+  makeBoard,
+  openBoards,
+  slideTo,
+  spoken,
+  untilSays,
+  untilShows,
+} from './board.ts'
+import { openBrowser, seriousFindings } from './browser.ts'
+
+const { env } = await forFile(freshEnv())
+const { url } = await forFile(spawnService('start', env))
+const client = openClient(url)
+const visit = await openBrowser()
+const openBoard = openBoards(visit, url)
+const [ada, bob] = [await register(client, 'Ada'), await register(client, 'Bob')]
+
+async function makeShared(titles: string[], rest = {}) {
+  const made = await makeBoard(ada, titles, rest)
+  await invite(ada, made.projectId, bob, 'EDITOR')
+  return made
+}
+
+test('two windows converge after 200 random moves from both', async () => {
+  const { projectId, ids } = await makeShared(words('a b c d e f g h i j k l'))
+  const windows = [await openBoard(ada, projectId), await openBoard(bob, projectId)] as const
+  const random = new Random(7)
+  const carry = async ({ page }: (typeof windows)[0]) => {
+    await page.focus(card(random.pick(ids)!))
+    await page.keyboard.down('Alt')
+    await page.keyboard.press(random.pick(['ArrowUp', 'ArrowDown', 'ArrowLeft', 'ArrowRight'] as const)!)
+    await page.keyboard.up('Alt')
+  }
+  for (let n = 0; n < 100; n++) await Promise.all(windows.map(carry))
+  for (const { page } of windows)
+    await page.waitForFunction(
+      () => document.querySelector('#columns')?.getAttribute('aria-busy') === 'false',
+    )
+  await eventually('the same order', async () => {
+    const shown = await Promise.all(windows.map(({ page }) => columnsIn(page)))
+    const stored = JSON.stringify(await columnsOf(ada, projectId))
+    return shown.every((one) => JSON.stringify(one) === stored)
+  })
+  await make(bob, '/tasks', { projectId, title: 'last' })
+  for (const { page, faults } of windows) {
+    await page.waitForSelector('[aria-label="#13 last"]')
+    await untilShows(page, await columnsOf(ada, projectId))
+    expect(faults.filter((fault) => !/409/.test(fault))).toEqual([])
+  }
+})
+
+test('the slider shows at each of 300 versions what asOf returns', async () => {
+  const { projectId, ids } = await makeShared(words('a b c d e f g h'))
+  const random = new Random(3)
+  const all = [...ids]
+  for (let version = 10; version < 300;) {
+    const [one, other] = [random.pick(all)!, random.pick(all)!]
+    const status = random.pick(['TODO', 'IN_PROGRESS', 'DONE'])
+    const change = random.pick<() => Promise<{ headers: Headers; status: number }>>([
+      () => bob.patch(`/tasks/${one}`, { status, before: other }),
+      () => ada.patch(`/tasks/${one}`, { place: 'first', title: `Title ${version}` }),
+      () => ada.patch(`/tasks/${one}`, { addBlockedByIds: [other] }),
+      () => ada.delete(`/tasks/${one}`),
+      async () => {
+        const made = await ada.post('/tasks', { projectId, title: `Task ${version}`, status })
+        all.push(made.body.id)
+        return made
+      },
+      () => ada.post(`/projects/${projectId}/undo`, { seq: version }),
+    ])!
+    await change()
+    version = Number((await ada.get(`/projects/${projectId}`)).headers.get('docket-version'))
+  }
+  const { page, faults } = await openBoard(ada, projectId)
+  const last = Number(await page.$eval('#past', (one) => (one as HTMLInputElement).max))
+  expect(last).toBeGreaterThanOrEqual(300)
+  for (const version of [
+    ...Array.from({ length: last - 1 }, (_, n) => last - 1 - n),
+    17,
+    250,
+    40,
+    last - 1,
+  ]) {
+    await slideTo(page, version)
+    await page.waitForFunction(
+      (text) => document.querySelector('#past-band')?.textContent?.includes(text),
+      { polling: 'mutation' },
+      `version ${version},`,
+    )
+    expect([version, await columnsIn(page)]).toEqual([version, await columnsOf(ada, projectId, version)])
+  }
+  await slideTo(page, last)
+  await page.waitForFunction(() => !document.querySelector('#past-band'))
+  await untilShows(page, await columnsOf(ada, projectId))
+  expect(faults).toEqual([])
+})
+
+test('"Restore to here" undoes all later changes at once, except events that nobody wrote, and can be undone', async () => {
+  const { projectId, ids } = await makeShared(words('a b c'))
+  const goal = await columnsOf(ada, projectId)
+  const version = Number((await ada.get(`/projects/${projectId}`)).headers.get('docket-version'))
+  await bob.patch(`/tasks/${ids[0]}`, { status: 'DONE' })
+  await bob.post(`/tasks/${ids[1]}/claim`, { leaseSeconds: 60 })
+  await bob.post(`/tasks/${ids[1]}/release`)
+  await ada.patch(`/tasks/${ids[2]}`, { before: ids[1], title: 'Renamed' })
+  await ada.delete(`/tasks/${ids[1]}`)
+  const later = await columnsOf(ada, projectId)
+  const { page } = await openBoard(ada, projectId)
+  await slideTo(page, version)
+  await page.waitForSelector('#past-band')
+  await page.click('#restore')
+  await untilSays(page, 'later changes were undone')
+  expect(await spoken(page)).toContain('were left out')
+  await untilShows(page, goal)
+  const { body } = await ada.get(`/projects/${projectId}/events?after=${version + 5}`)
+  expect(new Set([...body].map((one) => (one as never as { batch: number }).batch)).size).toBe(1)
+  await page.click('#undo')
+  await untilSays(page, 'Undone: the return to version')
+  await untilShows(page, later)
+})
+
+test('"Restore to here" undoes nothing when a later change cannot be undone, and is disabled above 500 changes', async () => {
+  const { projectId, ids } = await makeShared(words('a'))
+  const version = Number((await ada.get(`/projects/${projectId}`)).headers.get('docket-version'))
+  await ada.patch(`/tasks/${ids[0]}`, { status: 'DONE' })
+  await ada.post(`/projects/${projectId}/webhooks`, { url: 'http://127.0.0.1:9/' })
+  const { page } = await openBoard(ada, projectId)
+  await slideTo(page, version)
+  await page.waitForSelector('#past-band')
+  await page.click('#restore')
+  await untilSays(page, 'Nothing was undone')
+  expect(await spoken(page)).toContain('the webhook')
+  expect((await columnsOf(ada, projectId)).DONE).toEqual([ids[0]!])
+  for (let n = 0; n < 2; n++)
+    await runBatch(
+      ada,
+      projectId,
+      Array.from({ length: 250 }, (_, m) => ({ op: 'task.create', title: `${n} ${m}` })),
+    )
+  await page.waitForFunction(() => (document.querySelector('#restore') as HTMLButtonElement | null)?.disabled)
+  expect(await page.$eval('#past-band', (one) => one.textContent)).toContain('502 later changes')
+})
+
+test('10,000 tasks: the first cards are painted below 1 s, and a move takes below 100 ms of the main thread', async () => {
+  const { id: projectId } = await make(ada, '/projects', { name: 'Large' })
+  for (let n = 0; n < 20; n++)
+    await runBatch(
+      ada,
+      projectId,
+      Array.from({ length: 500 }, (_, m) => ({ op: 'task.create', title: `Task ${n * 500 + m}` })),
+    )
+  const { page, faults } = await openBoard(ada, projectId)
+  const paint = await page.evaluate(
+    () =>
+      performance.getEntriesByType('paint').find(({ name }) => name === 'first-contentful-paint')!.startTime,
+  )
+  expect(paint).toBeLessThan(1_000)
+  expect((await columnsIn(page)).TODO.length).toBe(100)
+  expect(await page.$eval('[data-column="TODO"] .count', (one) => one.textContent)).toBe('10000')
+  await page.evaluate(() => {
+    const long: number[] = []
+    Object.assign(globalThis, { long })
+    new PerformanceObserver((list) =>
+      long.push(...list.getEntries().map(({ duration }) => duration)),
+    ).observe({ type: 'longtask' })
+  })
+  const [first = ''] = (await columnsIn(page)).TODO
+  await page.focus(card(first))
+  await page.keyboard.down('Alt')
+  for (const key of ['ArrowRight', 'ArrowRight', 'ArrowLeft'] as const) await page.keyboard.press(key)
+  await page.keyboard.up('Alt')
+  await eventually('the moves', async () => (await ada.get(`/tasks/${first}`)).body.status === 'IN_PROGRESS')
+  const long = await page.evaluate(() => (globalThis as never as { long: number[] }).long)
+  expect(long.filter((ms) => ms >= 100)).toEqual([])
+  await page.$$eval('[data-column="TODO"] .cards > button', ([more]) => (more as HTMLElement).click())
+  await page.waitForFunction(
+    () => document.querySelectorAll('[data-column="TODO"] [data-task]').length === 200,
+  )
+  expect(faults).toEqual([])
+}, 300_000)
+
+const hostile = [
+  '<img src=x onerror="globalThis.broken=1"> <script>globalThis.broken=1</script> &amp; ${broken}',
+  'مرحبا بالعالم — עברית',
+  'W'.repeat(500),
+  '👩‍👩‍👧‍👦 🏳️‍🌈 Ünï\u2028cödé',
+]
+
+test.each([
+  ['light', false],
+  ['dark', true],
+] as const)(
+  '%s: hostile names are shown as text, and no view has a serious accessibility finding',
+  async (_, isDark) => {
+    const { projectId, ids } = await makeShared(hostile, { dueDate: '2020-01-01', assigneeId: ada.id })
+    const label = await make(ada, `/projects/${projectId}/labels`, {
+      name: '<b>‮bold</b>'.replace('‮', ''),
+      color: '#ffff00',
+    })
+    await ada.patch(`/tasks/${ids[0]}`, {
+      addLabelIds: [label.id],
+      addBlockedByIds: [ids[1]],
+      description: hostile[0],
+    })
+    await bob.post(`/tasks/${ids[1]}/claim`, { leaseSeconds: 600 })
+    for (const width of [390, 1440, 2560]) {
+      const { page, faults } = await openBoard(ada, projectId, { width, height: 900, isDark })
+      const check = async (view: string) =>
+        expect([view, width, await seriousFindings(page)]).toEqual([view, width, []])
+      await page.waitForSelector(card(ids[3]!))
+      const names = await page.$$eval('[data-task]', (all) =>
+        all.map((one) => one.getAttribute('aria-label')),
+      )
+      expect(names).toEqual(hostile.map((title, n) => `#${n + 1} ${title}`))
+      await check('board')
+      await page.focus(card(ids[0]!))
+      await page.click(`${card(ids[0]!)} button`)
+      await page.waitForSelector('[role="menu"]')
+      await check('menu')
+      await page.keyboard.press('Escape')
+      await page.keyboard.press('Enter')
+      await page.waitForSelector(`[data-card="${ids[0]}"] .history li`)
+      await check('card')
+      await page.keyboard.press('Escape')
+      await slideTo(page, 4)
+      await page.waitForSelector('#past-band')
+      await check('past')
+      expect(await page.evaluate(() => 'broken' in globalThis)).toBe(false)
+      expect(
+        await page.evaluate(() => [
+          document.documentElement.scrollWidth,
+          document.documentElement.scrollHeight,
+        ]),
+      ).toEqual([width, 900])
+      expect(faults).toEqual([])
+    }
+    const { page } = await visit(`${url}/board`, 390, 844)
+    expect(await seriousFindings(page)).toEqual([])
+  },
+)
+
+test('a removed member sees the list of projects', async () => {
+  const { projectId } = await makeShared(words('a'))
+  const { page } = await openBoard(bob, projectId)
+  const [member] = (await ada.get(`/projects/${projectId}/members`)).body
+  await ada.delete(`/projects/${projectId}/members/${member!.id}`)
+  await page.waitForSelector('.projects')
+  expect(await page.$eval('[role="alert"]', (one) => one.textContent)).toContain('you are not a member')
+})
+
+test('an ended session leads to the form, and the texts stand in their fields again', async () => {
+  const eve = await register(client, 'Eve')
+  const { projectId, ids } = await makeBoard(eve, words('a b'))
+  const { email } = (await eve.get('/auth/me')).body
+  const { page } = await openBoard(eve, projectId)
+  await page.click(card(ids[0]!))
+  await page.waitForSelector('.description textarea')
+  const write = async (selector: string, text: string) => {
+    await page.focus(selector)
+    await page.keyboard.type(text)
+  }
+  await write('.description textarea', 'In ink')
+  await write('[aria-label="New comment"]', 'In brass')
+  await eve.post('/auth/logout-all')
+  await page.waitForSelector('input[name="password"]')
+  await write('input[name="email"]', email)
+  await write('input[name="password"]', 'secret-1')
+  await page.keyboard.press('Enter')
+  await page.waitForSelector('.description textarea')
+  const textIn = (selector: string) => page.$eval(selector, (one) => (one as HTMLTextAreaElement).value)
+  expect(await textIn('.description textarea')).toBe('In ink')
+  expect(await textIn('[aria-label="New comment"]')).toBe('In brass')
+})
+
+test('an edit of a text that others changed shows both texts, and other changes of the task do not matter', async () => {
+  const { projectId, ids } = await makeShared(words('a b'), { description: 'first' })
+  const { page } = await openBoard(ada, projectId)
+  const edit = async (id: string, text: string, other: object) => {
+    await page.evaluate(() => (document.activeElement as HTMLElement).blur())
+    await page.click(card(id))
+    await page.waitForSelector(`[data-card="${id}"] .history li`)
+    await page.focus('.description textarea')
+    await page.keyboard.type(text)
+    await bob.patch(`/tasks/${id}`, other)
+    await page.keyboard.down('Control')
+    await page.keyboard.press('Enter')
+    await page.keyboard.up('Control')
+  }
+  const descriptionOf = async (id: string) => (await ada.get(`/tasks/${id}`)).body.description
+  await edit(ids[0]!, ' mine', { status: 'DONE' })
+  await eventually('the text', async () => (await descriptionOf(ids[0]!)) === 'first mine')
+  await page.keyboard.press('Escape')
+  await edit(ids[1]!, ' mine', { description: 'theirs' })
+  await page.waitForSelector('.conflict')
+  expect(await page.$$eval('.conflict pre', (all) => all.map((one) => one.textContent))).toEqual([
+    'theirs',
+    'first mine',
+  ])
+  expect(await descriptionOf(ids[1]!)).toBe('theirs')
+  await page.click('.conflict .primary')
+  await eventually('my text', async () => (await descriptionOf(ids[1]!)) === 'first mine')
+})
