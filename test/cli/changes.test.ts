@@ -1,6 +1,7 @@
+import { invite, make, register } from '../kit.ts'
 import { openCliScene } from './scene.ts'
 
-const { run, json, send } = await openCliScene()
+const { run, json, send, service, ada } = await openCliScene()
 const { id } = await json(['projects', '--create', 'Engine'])
 const env = { DOCKET_PROJECT: id }
 const create = (title: string, as?: string) => ({ op: 'task.create', title, ...(as && { as }) })
@@ -135,6 +136,16 @@ test('tail prints events as they happen, as lines of text or JSON', async () => 
   expect(events.map((event) => JSON.parse(event).seq)).toEqual([2, 3])
   expect((await done).out).toContain('#1 Draw  status TODO → DONE')
   expect((await run([...line, '--types', 'task.craeted'])).code).toBe(1)
+  const own = await run([...line, '--after', '0', '--except-actor', 'mine', '--limit', '1'])
+  expect([own.code, own.err]).toEqual([
+    1,
+    expect.stringContaining('exceptActor must be the id of an account'),
+  ])
+  const bea = await register(service.client, 'Bea')
+  await invite(ada, project, bea, 'EDITOR')
+  const { id: hers } = await make(bea, '/tasks', { projectId: project, title: 'Hers' })
+  const others = await run([...line, '--after', '0', '--except-actor', 'me', '--limit', '1', '--json'])
+  expect(JSON.parse(others.out)).toMatchObject({ type: 'task.created', entityId: hers, seq: 5 })
   let isRunning = true
   const next = run([...line, '--limit', '1']).finally(() => (isRunning = false))
   // Without --after, tail prints only events after its start.

@@ -1,6 +1,6 @@
 import { BadRequestError, NotFoundError } from '../../clients/typescript/src/errors.ts'
 import type { FeedItem } from '../../clients/typescript/src/feed/follow.ts'
-import { register, upTo } from '../kit.ts'
+import { invite, make, register, upTo } from '../kit.ts'
 import { openClientScene } from './scene.ts'
 
 const { service, ada, docket, open, send } = await openClientScene({ HISTORY_DAYS: '30' })
@@ -34,6 +34,17 @@ test.each(['sse', 'poll'] as const)('yields every event once and in order over %
   const [first] = items
   if (first?.type !== 'project.created') throw new Error(`not the creation: ${first?.type}`)
   expect(first.after?.name satisfies string | undefined).toBe('Engine')
+})
+
+test.each(['sse', 'poll'] as const)('leaves out the events of `exceptActor` over %s', async (transport) => {
+  const { id, project } = await newProject()
+  const bea = await register(service.client, 'Bea')
+  await invite(ada, id, bea, 'EDITOR')
+  const reading = readUntil(project.follow({ after: 0, exceptActor: 'me', transport }), 404)
+  await project.batch((b) => upTo(400).forEach((n) => void b.task.create({ title: `B${n}` })))
+  await make(bea, '/tasks', { projectId: id, title: 'First' })
+  await make(bea, '/tasks', { projectId: id, title: 'Last' })
+  expect(seqs(await reading)).toEqual([403, 404])
 })
 
 test('continues after the last event when streams break', async () => {

@@ -130,6 +130,12 @@ test('changes lists each event once, and waits for the next event', async () => 
   })
   const filtered = await call('changes', { project: id, after: 301, types: 'task.deleted' })
   expect(filtered.body).toEqual({ changes: [], after: 302 })
+  await invite(ada, id, bea, 'EDITOR')
+  await make(bea, '/tasks', { projectId: id, title: 'Hers' })
+  const others = await call('changes', { project: id, after: 0, exceptActor: 'me' })
+  expect(others.body).toMatchObject({ changes: [{ seq: 304, by: 'Bea' }], after: 304 })
+  const own = await call('changes', { project: id, after: 302, exceptActor: 'Bea' })
+  expect(own.body).toMatchObject({ changes: [{ seq: 303, by: 'Ada' }], after: 304 })
 })
 
 test('errors contain advice for the next step', async () => {
