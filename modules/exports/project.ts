@@ -82,9 +82,9 @@ export interface ProjectParts {
 function readRows<Row>({ sql, projectId, snapshot }: ExportedProject, name: Entity) {
   const { names, people } = personColumns(sql, definitionOf(name), 't')
   const isOwn = name === 'project' ? sql`t.id = ${projectId}` : sql`t.project_id = ${projectId}`
-  const rows = rowSources(sql, name, snapshot).map((from) => sql`(select t.* from ${from} t where ${isOwn})`)
+  const ownRows = (from: SqlPart) => sql`(select t.* from ${from} t where ${isOwn})`
   const query = sql<(Row & WithPerson & { id: string })[]>`
-    select ${visibleColumns(sql, name, 't', snapshot)} ${names} from (${unionOf(sql, rows)}) t ${people} order by t.id`
+    select ${visibleColumns(sql, name, 't', snapshot)} ${names} from (${unionOf(sql, rowSources(sql, name, snapshot), ownRows)}) t ${people} order by t.id`
   return snapshot ? unprepared(query) : query
 }
 
@@ -162,10 +162,10 @@ export function childRows(at: ExportedProject, definition: EntityDefinition<Chil
 export async function existingTasks({ sql, projectId, snapshot }: ExportedProject, ids: string[]) {
   if (ids.length === 0) return new Set<string>()
   const among = sql`any(${ids}::uuid[])`
-  const rows = rowSources(sql, 'task', snapshot, snapshot && among).map(
-    (from) => sql`select id from ${from} t where t.id = ${among} and t.project_id = ${projectId}`,
-  )
-  const found = await sql<{ id: string }[]>`${unionOf(sql, rows)}`
+  const idsIn = (from: SqlPart) =>
+    sql`select id from ${from} t where t.id = ${among} and t.project_id = ${projectId}`
+  const sources = rowSources(sql, 'task', snapshot, snapshot && among)
+  const found = await sql<{ id: string }[]>`${unionOf(sql, sources, idsIn)}`
   return new Set(found.map(({ id }) => id))
 }
 

@@ -64,10 +64,7 @@ const countsView = view<object>({
 })
 
 export function taskCounts(services: Services): Query {
-  const count = openFindTasks(services, {
-    now: (...found) => countNow(services, ...found),
-    asOf: (...found) => countAsOf(services, ...found),
-  })
+  const count = openFindTasks(services, openCount(services))
   return {
     about: `Counts the tasks of a project, with the filters of the list. With \`by\`, also the tasks for each value: a task counts once for each of its labels. Every status and priority is listed, of other values only those that occur, the most frequent first, null last. At most ${maxCounted} matching tasks are counted. One read is charged for each ${tasksPerRead} counted tasks.`,
     operation: { id: 'countTasks', tag: 'Tasks' },
@@ -82,45 +79,33 @@ export function taskCounts(services: Services): Query {
   }
 }
 
-async function countNow(
-  services: Services,
-  reading: Reading,
-  filter: TaskFilter,
-  project: SeenProject | undefined,
-  isCurrent: boolean,
-): Promise<Response> {
-  const { charge, database } = services
-  let { version } = project!
-  const response = await respondNow(services, reading, [filter, project, isCurrent], async (etag) => {
-    const most = await mostReads(database.reads, project!.projectId)
-    const work = (sql: Sql) => countTasks(sql, filter, reading.by!)
-    const counted = await charge(reading.caller, most, work, readsFor)
-    if (!counted) throw notFound('Project')
-    // A search finds its tasks before they are counted, so later changes may be missing.
-    const at = filter.q ? project! : counted
-    version = at.version
-    const body = bodyOf({ ...counted, version }, reading.by!, isCurrent)
-    return { body, etag: etag ? etagAt({ ...project!, ...at }, suffixFor(reading)) : '', link: null }
-  })
-  // The tasks may have been counted at a later version than the version of the look-up.
-  response.headers.set(versionHeader, String(version))
-  return response
-}
-
-async function countAsOf(
-  { snapshots, database }: Services,
-  { request, caller, query, by = '' }: Reading,
-  filter: TaskFilter,
-  project: SeenProject,
-): Promise<Response> {
-  const snapshot = await snapshots.find(project, query.asOf!)
-  const most = await mostReads(database.reads, project.projectId)
-  const work = (sql: Sql) => countTasks(sql, filter, by, snapshot)
-  const counted = snapshot && (await snapshots.read(caller, snapshot, work, most, readsFor))
-  if (!counted) throw notFound('Project')
-  const { version } = snapshot
-  return respondByDigest(request, { body: bodyOf({ ...counted, version }, by, true), link: null }, version)
-}
+const openCount =
+  (services: Services) =>
+  async (reading: Reading, filter: TaskFilter, project: SeenProject | undefined, isCurrent: boolean) => {
+    const { charge, database, snapshots } = services
+    const { request, caller, query, by = '' } = reading
+    const snapshot = query.asOf === undefined ? undefined : await snapshots.find(project!, query.asOf)
+    if (query.asOf !== undefined && !snapshot) throw notFound('Project')
+    let { version } = snapshot ?? project!
+    const build = async (etag = '') => {
+      const most = await mostReads(database.reads, project!.projectId)
+      const work = (sql: Sql) => countTasks(sql, filter, by, snapshot)
+      const counted = await (snapshot
+        ? snapshots.read(caller, snapshot, work, most, readsFor)
+        : charge(caller, most, work, readsFor))
+      if (!counted) throw notFound('Project')
+      // A search finds its tasks before they are counted, so later changes may be missing.
+      const at = filter.q ? project! : counted
+      version = snapshot?.version ?? at.version
+      const body = bodyOf({ ...counted, version }, by, isCurrent)
+      return { body, etag: etag && etagAt({ ...project!, ...at }, suffixFor(reading)), link: null }
+    }
+    if (snapshot) return respondByDigest(request, await build(), version)
+    const response = await respondNow(services, reading, [filter, project, isCurrent], build)
+    // The tasks may have been counted at a later version than the version of the look-up.
+    response.headers.set(versionHeader, String(version))
+    return response
+  }
 
 /** Returns the reads that are charged if all tasks of the project match. */
 async function mostReads(sql: Sql, projectId: string): Promise<number> {
@@ -180,14 +165,10 @@ function matchingTasks(
   const first = joinedByAnd(sql, [sql`t.project_id = ${filter.projectId!}`, ...indexed])
   // `offset 0` makes Postgres use the index of a condition that few tasks match.
   const narrow = indexed.length > 0 ? sql`offset 0` : sql``
-  return unionOf(
-    sql,
-    rowSources(sql, 'task', snapshot).map(
-      (from): SqlPart => sql`
-        select ${value} as value from (select t.* from ${from} t where ${first} ${narrow}) t
-        where ${joinedByAnd(sql, [sql`true`, ...others])}`,
-    ),
-  )
+  const matching = (from: SqlPart) => sql`
+    select ${value} as value from (select t.* from ${from} t where ${first} ${narrow}) t
+    where ${joinedByAnd(sql, [sql`true`, ...others])}`
+  return unionOf(sql, rowSources(sql, 'task', snapshot), matching)
 }
 
 function bodyOf({ version, found, values }: Counted, by: string, isComplete: boolean): string {

@@ -56,10 +56,9 @@ export async function fieldConditions(
   snapshot?: Snapshot,
 ): Promise<SqlPart[]> {
   if (!parameters) return []
-  const rows = rowSources(sql, 'field', snapshot).map(
-    (source): SqlPart => sql`select key, type, options from ${source} f where project_id = ${projectId!}`,
-  )
-  const fields = await sql<Field[]>`${unionOf(sql, rows)}`
+  const fieldsIn = (source: SqlPart) =>
+    sql`select key, type, options from ${source} f where project_id = ${projectId!}`
+  const fields = await sql<Field[]>`${unionOf(sql, rowSources(sql, 'field', snapshot), fieldsIn)}`
   return parameters.map((parameter) => {
     const field = fields.find(({ key }) => key === parameter.key)
     return condition(sql, parameter, fieldValue(parameter, field), field?.type === 'date')

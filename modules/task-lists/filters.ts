@@ -2,7 +2,7 @@ import { getTableName } from 'drizzle-orm'
 import { type TSchema, Type } from '@sinclair/typebox'
 import { canonicalId, isId } from '../../src/id-format.ts'
 import type { Snapshot } from '../../src/log/as-of.ts'
-import { rowSources } from '../../src/log/rows-at.ts'
+import { rowSources, unionOf } from '../../src/log/rows-at.ts'
 import { definitionOf } from '../../src/model/model.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { badRequest } from '../../src/responses/errors.ts'
@@ -26,13 +26,9 @@ function existing(sql: Sql, entity: 'task' | 'label', ids: string[] | SqlPart, s
   }
   // The array does not depend on `t`, so that the events after the snapshot are read once and not for each task.
   const one = areFixed && entity === 'task' ? ids[0] : undefined
-  const rows = rowSources(sql, entity, snapshot, one)
-    .map(
-      (source) => sql`select r.id from ${source} r
-        where r.project_id = ${snapshot.projectId} ${areFixed ? sql`and ${isWanted}` : sql``}`,
-    )
-    .reduce((all, one): SqlPart => sql`${all} union all ${one}`)
-  return sql`array(${rows})`
+  const idsIn = (source: SqlPart) => sql`select r.id from ${source} r
+    where r.project_id = ${snapshot.projectId} ${areFixed ? sql`and ${isWanted}` : sql``}`
+  return sql`array(${unionOf(sql, rowSources(sql, entity, snapshot, one), idsIn)})`
 }
 
 interface Scope {

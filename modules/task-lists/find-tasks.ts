@@ -14,15 +14,16 @@ export type SeenProject = Omit<VisibleProject, 'role'>
 export type Reading = Pick<ReadRequest, 'request' | 'caller' | 'query'> & { by?: string }
 type Reply = Response | Promise<Response>
 
-/** The functions that respond with tasks of a filter: now, and at an earlier version. */
-interface Responders {
-  /** @param isCurrent true if the response for one project changes only with the project's version */
-  now(reading: Reading, filter: TaskFilter, project: SeenProject | undefined, isCurrent: boolean): Reply
-  asOf(reading: Reading, filter: TaskFilter, project: SeenProject): Reply
-}
+/** With `asOf`, there is a project. @param isCurrent true if the response for one project changes only with its version */
+type Respond = (
+  reading: Reading,
+  filter: TaskFilter,
+  project: SeenProject | undefined,
+  isCurrent: boolean,
+) => Reply
 
 /** Returns a function that reads the query of a list of tasks, and finds its project and the tasks of a search. */
-export function openFindTasks(services: Services, { now, asOf }: Responders) {
+export function openFindTasks(services: Services, respond: Respond) {
   const { findRole } = services
   const search = openTaskSearch(services)
   /** @param seen the project, if the caller of this function has checked that it is visible */
@@ -32,15 +33,12 @@ export function openFindTasks(services: Services, { now, asOf }: Responders) {
     const { projectId } = filter
     const project =
       seen ?? (projectId === undefined ? undefined : await requireVisible(findRole, caller, projectId))
-    if (query.asOf !== undefined) {
-      if (!project) throw asOfNeedsProject()
-      return asOf(reading, filter, project)
-    }
-    if (!filter.q) return now(reading, filter, project, true)
+    if (query.asOf !== undefined && !project) throw asOfNeedsProject()
+    if (!filter.q) return respond(reading, filter, project, true)
     const { q, others } = filter
     return search(caller, q, project?.projectId, async (found, isCurrent) => {
       const matching = Object.entries(found).map(([name, value]) => ({ name, value: value as unknown }))
-      return now(reading, { ...filter, others: [...others, ...matching] }, project, isCurrent)
+      return respond(reading, { ...filter, others: [...others, ...matching] }, project, isCurrent)
     })
   }
 }

@@ -33,16 +33,13 @@ const viewWith =
     taskView.of(row, holderOf?.(row))
 
 /** Returns a function that responds with a list of tasks. */
-export const openReadTasks = (services: Services) =>
-  openFindTasks(services, {
-    now: openListNow(services),
-    asOf: (reading, filter, project) => listAsOf(services, reading, filter, project),
-  })
+export const openReadTasks = (services: Services) => openFindTasks(services, openList(services))
 
-/** Returns a function that reads the current list. With `isCurrent`, one project's list changes only with its version. */
-const openListNow =
+/** Returns a function that reads the list, now or as of a version. With `isCurrent`, one project's list changes only with its version. */
+const openList =
   (services: Services) =>
-  (reading: Reading, filter: TaskFilter, project: SeenProject | undefined, isCurrent = true) => {
+  (reading: Reading, filter: TaskFilter, project: SeenProject | undefined, isCurrent: boolean) => {
+    if (reading.query.asOf !== undefined) return listAsOf(services, reading, filter, project!)
     const { charge, database, findPerson } = services
     const { request, caller } = reading
     const { others, sort } = filter

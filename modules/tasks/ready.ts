@@ -1,5 +1,5 @@
 import type { Snapshot } from '../../src/log/as-of.ts'
-import { type At, rowSources } from '../../src/log/rows-at.ts'
+import { type At, rowSources, unionOf } from '../../src/log/rows-at.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 
 interface ReadyOptions {
@@ -26,9 +26,9 @@ interface BlockerOptions {
 /** SQL that is true if no blocker is left to do. Blockers that are deleted, or in another project, block nothing. */
 export function isUnblocked(sql: Sql, alias: string, { snapshot, except }: BlockerOptions = {}): SqlPart {
   // `offset 0` keeps Postgres from reading all tasks of the project.
-  const blocker = rowSources(sql, 'task', snapshot, sql`x.id`)
-    .map((source): SqlPart => sql`(select project_id, status from ${source} s where s.id = x.id offset 0)`)
-    .reduce((all, one): SqlPart => sql`${all} union all ${one}`)
+  const blockerIn = (source: SqlPart) =>
+    sql`(select project_id, status from ${source} s where s.id = x.id offset 0)`
+  const blocker = unionOf(sql, rowSources(sql, 'task', snapshot, sql`x.id`), blockerIn)
   const ids = sql(`${alias}.blocked_by_ids`)
   return sql`(${ids} is null or not exists (
     select from unnest(${ids}) x(id) cross join lateral (${blocker}) b

@@ -45,18 +45,18 @@ export function rowSources(sql: Sql, entity: Entity, snapshot?: At, taskId?: str
   ]
 }
 
-export const unionOf = (sql: Sql, parts: SqlPart[]): SqlPart =>
-  parts.reduce((all, one): SqlPart => sql`${all} union all ${one}`)
+/** SQL for the rows of all parts. @param select returns the SQL for one part, by default the part itself */
+export const unionOf = (sql: Sql, parts: SqlPart[], select = (part: SqlPart): SqlPart => part): SqlPart =>
+  parts.map(select).reduce((all, one): SqlPart => sql`${all} union all ${one}`)
 
 export function firstRows(
   sql: Sql,
   sources: SqlPart[],
   { where, by, limit }: { where: SqlPart; by: SqlPart; limit: number },
 ): SqlPart {
-  const parts = sources.map(
-    (rows): SqlPart => sql`(select t.* from ${rows} t where ${where} order by ${by} limit ${limit})`,
-  )
-  return sql`(${unionOf(sql, parts)})`
+  const firstOf = (rows: SqlPart) =>
+    sql`(select t.* from ${rows} t where ${where} order by ${by} limit ${limit})`
+  return sql`(${unionOf(sql, sources, firstOf)})`
 }
 
 export function recordColumns(sql: Sql, entity: Entity) {
@@ -140,11 +140,13 @@ function referencedIds(
 function rowExists(sql: Sql, entity: Entity, to: Entity, alias: string, snapshot?: Snapshot): SqlPart {
   if (snapshot) {
     const isTask = to === 'task'
-    const parts = rowSources(sql, to, snapshot, isTask ? sql`x.id` : undefined).map(
-      (source): SqlPart =>
-        sql`select id from ${source} r where project_id = ${snapshot.projectId} ${isTask ? sql`and id = x.id` : sql``}`,
+    const sources = rowSources(sql, to, snapshot, isTask ? sql`x.id` : undefined)
+    const isOne = isTask ? sql`and id = x.id` : sql``
+    const rows = unionOf(
+      sql,
+      sources,
+      (source) => sql`select id from ${source} r where project_id = ${snapshot.projectId} ${isOne}`,
     )
-    const rows = unionOf(sql, parts)
     return isTask ? sql`exists (${rows})` : sql`x.id = any(array(${rows}))`
   }
   const project =
@@ -194,10 +196,12 @@ function rowsByKey(
   keyName: string,
   { projectId, sources }: { projectId: string; sources: SqlPart[] },
 ): SqlPart {
-  const rows = sources.map(
-    (source): SqlPart => sql`select * from ${source} o where project_id = ${projectId}`,
+  const rows = unionOf(
+    sql,
+    sources,
+    (source) => sql`select * from ${source} o where project_id = ${projectId}`,
   )
-  return sql`(select jsonb_object_agg(${sql(`o.${keyName}`)}, to_jsonb(o)) from (${unionOf(sql, rows)}) o)`
+  return sql`(select jsonb_object_agg(${sql(`o.${keyName}`)}, to_jsonb(o)) from (${rows}) o)`
 }
 
 /** SQL for the object of the shown values; null if there are none. */

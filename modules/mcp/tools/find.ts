@@ -91,13 +91,9 @@ export const find = tool({
   },
 })
 
-interface Counts {
-  counts: { value: string | null; count: number }[]
-}
-
 /** Returns the counts with the names of people and labels. */
 async function countTasks(call: Call, query: { projectId: string | undefined; by: string; limit?: number }) {
-  const { body } = await call.get<Counts>(withQuery('/tasks/counts', query))
+  const { body } = await call.get<{ counts: { value: string | null }[] }>(withQuery('/tasks/counts', query))
   const names = await namesOf(call, query.projectId!)
   const counts = body.counts.map((one) => ({
     ...one,
