@@ -148,10 +148,8 @@ function withoutUser(state: ProjectState, context: RuleContext, task: TaskRow, u
     changes.push(updated(state, context, 'task.unassigned', task, { ...fields, updatedAt }))
   }
   if (task.claimedBy === userId) {
-    const [type, ended] = isLive(task, updatedAt)
-      ? (['task.released', noClaim] as const)
-      : (['task.claim_expired', failedClaim(task)] as const)
-    changes.push(updated(state, context, type, changes[0]?.after ?? task, { ...ended, updatedAt }))
+    const type = isLive(task, updatedAt) ? 'task.released' : 'task.claim_expired'
+    changes.push(updated(state, context, type, changes[0]?.after ?? task, { ...noClaim, updatedAt }))
   }
   return changes
 }

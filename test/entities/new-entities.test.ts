@@ -59,7 +59,7 @@ test('a child of tasks stores and shows each field that its commands set', () =>
 
 test('each column of tasks is a field that clients can set, or one of these', () => {
   const others =
-    'id projectId number title createdAt updatedAt eventId fields position claimedBy claimedUntil claimSeq importedAuthor dueAfter'
+    'id projectId number title createdAt updatedAt eventId fields position claimedBy claimedUntil claimSeq importedAuthor attempts dueAfter'
   const known = [...others.split(' '), ...taskFields.map(([name]) => name)]
   expect(Object.keys(getTableColumns(tasks)).filter((name) => !known.includes(name))).toEqual([])
 })

@@ -24,10 +24,10 @@ describe('task.claim', () => {
 
   test('records the end of a claim that has ended, before it begins another', () => {
     const ended = heldBy(admin, now)
-    const free = { ...ended, ...noClaim, ...stamp('new-1') }
+    const free = { ...ended, ...noClaim, attempts: 1, ...stamp('new-1') }
     const claimed = { ...free, ...fields, claimSeq: busy.length + 3, ...stamp('new-2') }
     when(editor, ruleOf(claimTask, lease), given(ended)).then(
-      eventOf('task.claim_expired', 'task', ended, free),
+      eventOf('task.claim_expired', 'task', { ...ended, attempts: null }, free),
       eventOf('task.claimed', 'task', free, claimed),
     )
   })

@@ -32,7 +32,12 @@ describe('task.record_times', () => {
     when(worker, record(task.id), [...staffed, taskCreated(before)]).then(
       eventOf('task.reminded', 'task', before, reminded),
       eventOf('task.due', 'task', { ...reminded, dueAfter: null }, due),
-      eventOf('task.claim_expired', 'task', due, { ...due, ...noClaim, ...changed('new-3') }),
+      eventOf(
+        'task.claim_expired',
+        'task',
+        { ...due, attempts: null },
+        { ...due, ...noClaim, attempts: 1, ...changed('new-3') },
+      ),
     )
   })
 

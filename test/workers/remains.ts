@@ -37,10 +37,10 @@ export async function rowsWith(sql: Sql, ids: string[]): Promise<Record<string, 
   return found
 }
 
-/** As `rowsWith`, without the tables of the search index, which a worker changes later. */
+/** As `rowsWith`, without the search index and the cursors of ready tasks, which workers change later. */
 export async function rowsBesideSearch(sql: Sql, ids: string[]): Promise<Record<string, number>> {
   const rows = Object.entries(await rowsWith(sql, ids))
-  return Object.fromEntries(rows.filter(([table]) => !isDerived(table)))
+  return Object.fromEntries(rows.filter(([table]) => !isDerived(table) && table !== 'ready_cursors'))
 }
 
 export const outboxSize = async (sql: Sql): Promise<number> => (await sql`select 1 from outbox`).length
