@@ -6,7 +6,6 @@ import { columns, drafts, ignore, isReadOnly, messageOf, ordered, say, setDraft,
 import { events, remember, write } from './sync.js'
 import { describe, shortName, statusNames, timeOf } from './words.js'
 
-const lastKey = '~' // Sorts after every stored key.
 let placed = 0
 /** Changes a task, and shows the change at once. @type {(task: Task, body: object, patch: Partial<Task>, what: string, more?: Partial<Change>) => Promise<unknown>} */
 export function change(task, body, patch, what, more) {
@@ -59,7 +58,7 @@ export function carry(id, key) {
 
 /** @type {(title: string, status: Status) => void} */ export function create(title, status) {
   const [id, projectId] = [newId(), ui.projectId.peek() ?? '']
-  const position = lastKey + String(++placed).padStart(9, '0')
+  const position = `~${String(++placed).padStart(9, '0')}` // Sorts after every stored key.
   /** @type {Partial<Task>} */ const patch = {
     ...{ id, projectId, title, status, position, number: 0, priority: 'MEDIUM', description: null },
     ...{ dueDate: null, assigneeId: null, claim: null, labelIds: [], blockedByIds: [] },
@@ -107,7 +106,7 @@ export async function saveText(task, field) {
     return null
   }
   const recover = (/** @type {{ status: number }} */ { status }) => (status === 412 ? isUnchanged() : undefined)
-  const first = tag ? { ifMatch: tag } : await isUnchanged()
+  const first = tag ? { ifMatch: tag } : await isUnchanged().catch(() => ({ ifMatch: '"unknown"' }))
   if (!first) return
   const fields = { [field]: wanted || null }
   await change(task, fields, { [field]: wanted }, `the ${field}`, { ...first, recover })
@@ -120,14 +119,14 @@ export async function saveText(task, field) {
   const text = drafts.get(name)?.text ?? ''
   ui.conflict.value = null
   setDraft(name, '')
-  if (!isMine) return
-  setDraft(name, text, { base: theirs, tag })
-  await saveText(task, field)
+  if (isMine) setDraft(name, text, { base: theirs, tag })
+  if (isMine) await saveText(task, field)
 }
 
 /** Undoes the last own change of this window. */
 export async function undo() {
   if (isReadOnly.peek()) return
+  if (!ui.isOnline.peek()) say('The undo waits for the connection.')
   await until(() => ui.writes.value.every(({ isUndo }) => isUndo))
   const entry = ui.undos.peek().at(-1)
   if (!entry) return say('There is nothing to undo in this window.')

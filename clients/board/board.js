@@ -54,12 +54,11 @@ function header() {
 function filters() {
   const { text, label, assignee, ready } = ui.filter.value
   const set = (/** @type {Partial<Filter>} */ change) => void (ui.filter.value = { ...ui.filter.peek(), ...change })
-  const labels = [...(shown.value?.labels.values() ?? [])]
   const option = (/** @type {string} */ id, /** @type {string} */ name) => dom`<option key=${id} value=${id}>${name}</option>`
   return dom`<search class="filters">
     <input id="filter" type="search" placeholder="Filter cards" aria-label="Filter cards" value=${text} onInput=${(event) => set({ text: event.currentTarget.value })} />
     <select aria-label="Label" value=${label} onChange=${(event) => set({ label: event.currentTarget.value })}>
-      ${option('', 'All labels')}${labels.map(({ id, name }) => option(id, name))}
+      ${option('', 'All labels')}${[...(shown.value?.labels.values() ?? [])].map(({ id, name }) => option(id, name))}
     </select>
     <select aria-label="Assignee" value=${assignee} onChange=${(event) => set({ assignee: event.currentTarget.value })}>
       ${option('', 'Everybody')}${option('none', 'Nobody')}${[...people.value].map(([id, name]) => option(id, name))}
@@ -82,7 +81,6 @@ function column(/** @type {Status} */ status) {
       ${!isReadOnly.value && dom`<button class="quiet square" aria-label=${`New card in ${name}`} title="New card" onClick=${() => (editing.value = status)}>${icon('plus')}</button>`}
     </header>
     <div class="cards">
-      ${editing.value === status && !isReadOnly.value && newCard(status)}
       ${rows.slice(0, limit).map(
         (task) => dom`<${BoardCard} key=${task.id} task=${task} tasks=${task.blockedByIds.length > 0 ? tasks.value : null}
           labels=${shown.value?.labels} person=${people.value.get(task.assigneeId ?? '')} now=${past.value ? 0 : now.value}
@@ -91,6 +89,7 @@ function column(/** @type {Status} */ status) {
       )}
       ${rows.length === 0 && total > 0 && dom`<p class="none">No card matches the filter.</p>`}
       ${rows.length > limit && dom`<button onClick=${() => (limits.value = { ...limits.value, [status]: limit + step })}>Show ${Math.min(step, rows.length - limit)} more of ${rows.length - limit}</button>`}
+      ${editing.value === status && !isReadOnly.value && newCard(status)}
     </div>
   </section>`
 }
@@ -123,7 +122,7 @@ function slider() {
     <div class="slider">
       <span class="name">${icon('clock')}<span>History</span></span>
       <input id="past" type="range" aria-label="Version of the project" min=${Math.max(1, version - actions.maxLaterEvents)} max=${version} value=${value} aria-valuetext=${text} onInput=${(event) => actions.showVersion(event.currentTarget.valueAsNumber)} />
-      <output for="past"><b>${value}</b><span>${past ? past.at : 'Now'}</span></output>
+      <span class="moment"><b>${value}</b><span>${past ? past.at : 'Now'}</span></span>
     </div>
   </footer>`
 }

@@ -1,5 +1,5 @@
 // The opened card.
-/** @import { Card, Task } from './types.js' */
+/** @import { Card, ProjectEvent, Task } from './types.js' */
 import { change, editText, remove, resolveConflict, saveText } from './actions.js'
 import { avatar, chip, dom, focusOnce, icon, labelled, textForm } from './dom.js'
 import { effect } from './lib/signals.js'
@@ -11,14 +11,30 @@ import { dateOf, describe, numberOf, priorityNames, shortName, statusNames, time
 
 const colours = ['#d73a4a', '#1d76db', '#0e8a16', '#8250df', '#b35900', '#0d7d7d']
 let loads = 0
-/** Reads the rows of the opened card, and reads them again after events of its task. */
+/** Reads the rows of the opened card, and applies the events of its task to them. */
 export function watchCard() {
   effect(() => {
     const { opened, past, session } = ui
     if (ui.card.peek()?.id !== opened.value) ui.card.value = null
     if (opened.value && session.value) void load(opened.value, past.value?.version)
   })
-  listeners.add(({ taskId }) => void (taskId && taskId === ui.opened.peek() && !ui.past.peek() && load(taskId)))
+  listeners.add((event) => {
+    const { opened, card, past } = ui
+    if (event.taskId === null || event.taskId !== opened.peek() || past.peek()) return
+    if (card.peek()?.id === event.taskId) card.value = withEvent(/** @type {Card} */ (card.peek()), event)
+    else void load(event.taskId)
+  })
+}
+
+/** @type {(card: Card, event: ProjectEvent) => Card} */ function withEvent(card, event) {
+  const { id, entity, entityId, after } = event
+  const history = [event, ...card.history.filter((one) => one.id !== id)]
+  if (entity === 'task') return { ...card, history, tag: `"${id}"` }
+  const list = entity === 'subtask' ? 'subtasks' : 'comments'
+  const rows = new Map(card[list].map((row) => [row.id, /** @type {object} */ (row)]))
+  if (after) rows.set(entityId, { ...rows.get(entityId), ...after })
+  else rows.delete(entityId)
+  return { ...card, history, [list]: [...rows.values()] }
 }
 
 /** @type {(id: string, version?: number) => Promise<void>} */ async function load(id, version) {
@@ -135,18 +151,13 @@ function blockers(/** @type {Task} */ task) {
     if (!blocker) return Promise.reject(say(`There is no task ${text} in this project.`, true))
     return edit({ addBlockedByIds: [blocker.id] }, [...task.blockedByIds, blocker.id])
   }
-  const rows = task.blockedByIds
-    .flatMap((id) => tasks.value.get(id) ?? [])
-    .map((blocker) => {
-      const { id } = blocker
-      const drop = () =>
-        edit(
-          { removeBlockedByIds: [id] },
-          task.blockedByIds.filter((one) => one !== id),
-        ).catch(ignore)
-      const text = dom`<button class="link grow" onClick=${() => (ui.opened.value = id)}>${shortName(blocker)}</button>`
-      return row(id, !open.includes(blocker), text, `Remove the blocker ${numberOf(blocker.number)}`, drop)
-    })
+  const rows = task.blockedByIds.map((id) => {
+    const blocker = tasks.value.get(id)
+    const others = task.blockedByIds.filter((one) => one !== id)
+    const drop = () => edit({ removeBlockedByIds: [id] }, others).catch(ignore)
+    const text = blocker && dom`<button class="link grow" onClick=${() => (ui.opened.value = id)}>${shortName(blocker)}</button>`
+    return text && row(id, !open.includes(blocker), text, `Remove the blocker ${numberOf(blocker.number)}`, drop)
+  })
   return dom`<section><h2>Blocked by</h2><ul class="rows">${rows}</ul>${adder(`${task.id}:blocker`, 'Number of a task that must be done first', 12, add)}</section>`
 }
 /** @type {(key: string, isDone: boolean, text: object, label: string, drop: () => void) => object} */
@@ -156,10 +167,12 @@ const row = (key, isDone, text, label, drop) =>
   const add = (/** @type {string} */ title) => write({ method: 'POST', path: `tasks/${task.id}/subtasks`, body: { title }, about: `the subtask ${title}` })
   const rows = all.map(({ id, title, completed }) => {
     const [path, about] = [`subtasks/${id}`, `the subtask ${title}`]
-    const tick = () => write({ method: 'PATCH', path, body: { completed: !completed }, about }).catch(ignore)
+    const waiting = ui.writes.value.findLast((one) => one.path === path && one.method === 'PATCH')
+    const isDone = waiting ? /** @type {{ completed: boolean }} */ (waiting.body).completed : completed
+    const tick = () => write({ method: 'PATCH', path, body: { completed: !isDone }, about }).catch(ignore)
     const drop = () => write({ method: 'DELETE', path, removes: id, about: `the deletion of ${about}` }).catch(ignore)
-    const text = dom`<label class="grow"><input type="checkbox" checked=${completed} disabled=${isReadOnly.value} onChange=${tick} /><span dir="auto">${title}</span></label>`
-    return row(id, completed, text, `Delete ${about}`, drop)
+    const text = dom`<label class="grow"><input type="checkbox" checked=${isDone} disabled=${isReadOnly.value} onChange=${tick} /><span dir="auto">${title}</span></label>`
+    return row(id, isDone, text, `Delete ${about}`, drop)
   })
   const count = all.length > 0 && dom`<span class="count">${all.filter(({ completed }) => completed).length} of ${all.length}</span>`
   return dom`<section><h2>Subtasks ${count}</h2><ul class="rows">${rows}</ul>${adder(`${task.id}:subtask`, 'New subtask', 500, add)}</section>`

@@ -7,8 +7,7 @@ export const dom = htm.bind(h)
 export const icon = (/** @type {string} */ name) => dom`<svg class="icon" aria-hidden="true"><use href=${`#icon-${name}`} /></svg>` // A symbol of index.html.
 /** The initials of a person in a circle of one of six colours. @type {(name: string, label: string) => VNode} */
 export function avatar(name, label) {
-  const initials = name.split(/\s+/, 2).map((word) => [...word][0])
-  const colour = [...name].reduce((sum, letter) => sum + letter.charCodeAt(0), 0) % 6
+  const [initials, colour] = [name.split(/\s+/, 2).map((word) => [...word][0]), [...name].length % 6]
   return dom`<span class=${`avatar c${colour}`} role="img" aria-label=${label} title=${label}>${initials}</span>`
 }
 export const chip = (/** @type {{ color: string | null, name: string }} */ { color, name }) =>

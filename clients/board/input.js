@@ -7,14 +7,13 @@ import { shortName } from './words.js'
 
 const [startPx, holdMs, edgePx, scrollPx] = [4, 400, 48, 12]
 const slopPx = 10 // A finger that moves farther before the hold scrolls.
-const controls = 'button, textarea, input, select, a'
 const arrows = ['ArrowUp', 'ArrowDown', 'ArrowLeft', 'ArrowRight']
 /** @type {Drag | null} */ let drag = null
 
 /** @type {(event: PointerEvent & { currentTarget: HTMLElement }, id: string) => void} */ export function startPress(event, id) {
   const { target, pointerType, pointerId, clientX: x, clientY: y } = event
   const pressed = /** @type {HTMLElement} */ (target)
-  if (drag || event.button !== 0 || isReadOnly.peek() || pressed.closest(controls)) return
+  if (drag || event.button !== 0 || isReadOnly.peek() || pressed.closest('button, textarea, input, select, a')) return
   const isTouch = pointerType === 'touch'
   const listening = new AbortController()
   const { signal } = listening

@@ -1,6 +1,5 @@
 // The page: the form to sign in, the list of projects, and when it draws.
 /** @import { UiEvent } from './lib/htm.js' */
-/** @import { RequestError } from './net.js' */
 /** @import { SignedIn } from './types.js' */
 import { Board, Menu } from './board.js'
 import { OpenedCard, watchCard } from './card.js'
@@ -9,7 +8,7 @@ import { keepPage, onKey } from './input.js'
 import { render } from './lib/preact.js'
 import { effect } from './lib/signals.js'
 import { all, request } from './net.js'
-import { messageOf, restoreSession, say, shown, signIn, signOut, ui } from './store.js'
+import { messageOf, say, shown, signIn, signOut, storedAs, ui } from './store.js'
 import { leave, leaveProject, openProject, retryNow } from './sync.js'
 
 const [clockMs, noticeMs, errorMs] = [30_000, 6_000, 20_000]
@@ -46,11 +45,13 @@ function route() {
   const [, id] = /^#\/projects\/([\w-]+)$/.exec(location.hash) ?? []
   if (id) return openProject(id)
   leaveProject(ui.reason.peek())
-  const failed = (/** @type {RequestError} */ { status, message }) => (status === 401 ? signOut() : say(`The projects cannot be read. ${message}`, true))
+  const failed = (/** @type {{ status: number, message: string }} */ { status, message }) =>
+    status === 401 ? signOut() : say(`The projects cannot be read. ${message}`, true)
   all('projects').then((rows) => void (ui.projects.value = rows), failed)
 }
 
-restoreSession()
+const stored = sessionStorage.getItem(storedAs)
+if (stored) signIn(JSON.parse(stored))
 watchCard()
 effect(() => {
   for (const one of Object.values(ui)) void one.value

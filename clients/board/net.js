@@ -2,8 +2,7 @@
 /** @import { Answer, Call } from './types.js' */
 
 const api = new URL('../api/v1/', import.meta.url)
-const silentMs = 45_000 // Three heartbeats of the service.
-const requestMs = 30_000
+const [silentMs, requestMs] = [45_000, 30_000] // Three heartbeats of the service, and the time for a response.
 export const credentials = { token: '' }
 /** An error response; `status` is 0 if there was none. A temporary error may not happen again. */
 export class RequestError extends Error {

@@ -4,7 +4,7 @@ import { computed, effect, signal } from './lib/signals.js'
 import { credentials } from './net.js'
 import { columnsOf, inOrder, matches, withWrites } from './rules.js'
 
-const storedAs = 'docket-session'
+export const storedAs = 'docket-session'
 const noFilter = { text: '', label: '', assignee: '', ready: false }
 const newId = () => signal(/** @type {string | null} */ (null)) // Ids of tasks or of the project, or null.
 export const ui = {
@@ -30,6 +30,7 @@ export const ui = {
   menu: signal(/** @type {{ id: string, x: number, y: number, isMove?: boolean } | null} */ (null)),
   notice: signal({ text: '', isError: false }),
   now: signal(Date.now()),
+  draftChanges: signal(0),
   form: signal({ isNew: false, isNaming: false, isBusy: false, error: '' }),
 }
 
@@ -61,7 +62,7 @@ export const drafts = new Map()
 export function setDraft(name, text, from) {
   if (text || from) drafts.set(name, { ...(drafts.get(name) ?? from ?? { base: '', tag: '' }), text })
   else drafts.delete(name)
-  ui.now.value = Date.now()
+  ui.draftChanges.value++
 }
 
 export const say = (/** @type {string} */ text, isError = false) => void (ui.notice.value = { text, isError }) // Shows a message, which screen readers announce.
@@ -100,9 +101,4 @@ export function closeProject() {
   for (const one of [live, past, opened, card, conflict, editing, menu, focused]) one.value = null
   ui.writes.value = ui.undos.value = []
   ui.filter.value = noFilter
-}
-/** Uses the session of an earlier load of this tab. */
-export function restoreSession() {
-  const stored = sessionStorage.getItem(storedAs)
-  if (stored) signIn(JSON.parse(stored))
 }

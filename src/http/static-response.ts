@@ -50,7 +50,7 @@ export function staticResponse(
     const { plain, etag } = copy
     const known = findTag(request.headers.get('if-none-match') ?? '', (tag) => tag === etag)
     if (known) return new Response(null, { status: 304, headers: { ...headers, etag: known } })
-    const body = acceptsGzip(request) ? await (copy.gzipped ??= compressed(plain)) : plain
+    const body = acceptsGzip(request) ? await (copy.gzipped ??= compressed(plain, 9)) : plain
     if (body.length >= plain.length) return new Response(plain, { headers: { ...headers, etag } })
     return new Response(body, {
       headers: { ...headers, etag: gzipTag(etag), 'content-encoding': 'gzip' },

@@ -64,8 +64,8 @@ const gzipCharacters = 8_192
 const varyByEncoding = `${privateHeaders.vary}, Accept-Encoding`
 const compress = promisify(gzip)
 /** Level 3 reduces the size to a sixth. The default level saves 2 % more and takes 50 % longer. */
-export const compressed = (body: string | Uint8Array): Promise<Uint8Array<ArrayBuffer>> =>
-  compress(body, { level: 3 })
+export const compressed = (body: string | Uint8Array, level = 3): Promise<Uint8Array<ArrayBuffer>> =>
+  compress(body, { level })
 
 /**
  * The response to HEAD for a body that is produced while it is sent. For a response without a body, Bun would send
