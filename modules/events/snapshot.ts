@@ -36,17 +36,12 @@ const maxRows = 200
 /** Yields the messages with the rows of a project at one version, and returns this version. */
 export type StreamedSnapshot = AsyncGenerator<Uint8Array<ArrayBuffer>, VersionRef, void>
 
-/** While other accounts wait, an account reads at most this many snapshots at the same time. */
-const maxReadsOfAccount = 2
+/** An account reads at most this many snapshots at the same time, so that other accounts need not wait for them. */
+const slotsOfKey = 2
 
 export function openSnapshots(services: Services) {
   const { acquire } = openConcurrencyLimit({ what, ofAll: 64, ofAccount: 8 })
-  const places = new FairQueue({
-    what,
-    whose: 'of this account',
-    slots: maxSnapshots,
-    slotsOfKey: maxReadsOfAccount,
-  })
+  const places = new FairQueue({ what, whose: 'of this account', slots: maxSnapshots, slotsOfKey })
 
   /** @throws HttpError 429 and 503 for too many snapshots */
   return (
@@ -92,8 +87,9 @@ function chunksOf(spool: Spool, release: () => void, signal: AbortSignal): Chunk
   let isClosed = false
   const close = () => {
     clearTimeout(stall)
-    if (!isClosed) void spool.close().finally(release)
+    if (!isClosed) release()
     isClosed = true
+    void spool.close()
   }
   let stall = setTimeout(close, maxStallMs)
   async function* read(): Chunks {
@@ -144,12 +140,13 @@ async function* messagesOf(
 /** Yields pages of tasks in the order of their ids, as lists without `sort` do. */
 async function* taskPages({ findPerson }: Services, exported: ExportedProject, parts: ProjectParts) {
   const { sql, projectId } = exported
-  for (let after = nilId; ;) {
+  let after = nilId
+  for (let isFull = true; isFull;) {
     const rows = await unprepared(sql<TaskRow[]>`
       select ${columnList(sql, tasks, 't')} from tasks t
       where t.project_id = ${projectId} and t.id > ${after} order by t.id limit ${maxRows}`)
-    if (rows.length === 0) return
-    after = rows.at(-1)!.id
+    isFull = rows.length === maxRows
+    after = rows.at(-1)?.id ?? nilId
     const shown = await shownTasks(exported, parts, rows, false, findPerson)
     yield shown.map((one) => one.shown)
   }
