@@ -238,9 +238,23 @@ test('an undo also removes the description, the labels and the order of an impor
   await eventually('the end of the undo', async () => (await undo()).undo.state === 'done')
   expect(await undo()).toMatchObject({ undo: { undone: 9, kept: 0 } })
   const [head, ...lines] = linesOf(await exported(dee, projectId))
-  expect(head).toMatchObject({ project: { description: null } })
+  expect(head).toMatchObject({ project: { description: null, textEdits: 'last-write-wins' } })
   expect(lines).toEqual([{ kind: 'end', lines: 2 }])
 }, 60_000)
+
+test('an import sets textEdits of the file, and never takes the setting back', async () => {
+  const file = await exported(ada, await makeEverything(ada, bea))
+  const open = file.replace('"textEdits":"if-match"', '"textEdits":"last-write-wins"')
+  const projectId = await newProject()
+  const settings: unknown[] = []
+  for (const one of [open, file, open]) {
+    await importInto(ada, projectId, one)
+    settings.push((await ada.get(`/projects/${projectId}`)).body)
+  }
+  expect(settings).toMatchObject(
+    ['last-write-wins', 'if-match', 'if-match'].map((textEdits) => ({ textEdits })),
+  )
+})
 
 test('an EDITOR imports tasks, and the report lists the parts that only an ADMIN can import', async () => {
   const file = await exported(ada, await makeEverything(ada, bea))

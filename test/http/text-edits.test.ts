@@ -8,10 +8,12 @@ import {
   makeToken,
   newId,
   openPair,
+  register,
   runBatch,
   statuses,
   type OpenApi,
   upTo,
+  withOneDatabase,
 } from '../kit.ts'
 import { openProject, registerTeam } from './scene.ts'
 
@@ -121,6 +123,20 @@ test('without the setting, and after it is taken back, the last write wins', asy
   expect((await editor.patch(`/tasks/${id}`, { title: 'A' })).status).toBe(200)
 })
 
+test('the setting is read from the database after a restart', async () => {
+  const withService = await withOneDatabase()
+  let [token, path] = ['', '']
+  await withService({}, async ({ client }) => {
+    const ada = await register(client)
+    const { id } = await make(ada, '/projects', { name: 'Strict', textEdits: 'if-match' })
+    const task = await make(ada, '/tasks', { projectId: id, title: 'Frame' })
+    ;[token, path] = [ada.token!, `/tasks/${task.id}`]
+  })
+  await withService({}, async ({ client }) =>
+    expectError(await client.as(token).patch(path, { title: 'Wheel' }), 428),
+  )
+})
+
 test('a move with a new text follows the setting of the project that the task leaves', async () => {
   const leaving = await newTask()
   const move = { projectId: elsewhere, title: 'Wheel' }
@@ -187,6 +203,10 @@ test('in a batch, rows of the batch and texts that were empty before it are free
   ])
   expect(free.status).toBe(200)
   const { id } = await newTask()
+  await runBatch(editor, projectId, [
+    { op: 'task.update', id, description: null, ifMatch: await etagOf(id) },
+    { op: 'task.update', id, description: 'In iron' },
+  ])
   const ifMatch = await etagOf(id)
   const first = { op: 'task.update', id, title: 'Wheel', ifMatch }
   const unmatched = await batch([first, { op: 'task.update', id, title: 'Gear' }])
