@@ -16,10 +16,9 @@ import { openTurn } from './search-index.ts'
 import { forEachPage } from './throttle.ts'
 
 const searchEveryMs = 500
-/** The number of projects whose cursors one search compares with their versions, because a notification may be lost. */
-const sweepRows = 2_000
-/** The maximum numbers of projects of one search, of events of a project, of running commands, and of projects in memory. */
-const max = { projects: 100, events: 10_000, commands: 100, changed: 100_000 }
+/** The maximum numbers of projects whose cursors one search compares with their versions, because a notification may be lost;
+ * of projects of a step; of events of a project; of projects in which commands run; and of projects in memory. */
+const max = { swept: 2_000, projects: 100, events: 10_000, recording: 100, changed: 100_000 }
 
 /**
  * Follows the logs of all projects, and records which tasks became ready. The cursor of a project moves after the commands for
@@ -27,6 +26,7 @@ const max = { projects: 100, events: 10_000, commands: 100, changed: 100_000 }
  */
 export function startReadyEvents(services: Services): () => Promise<void> {
   const { config, database, notifications, log } = services
+  const { jobBatchRows: batchRows, jobPauseMs: pauseMs } = config
   const sql = database.background
   const hasTurn = openTurn(services, 'ready-events')
   const [changed, recording] = [new Set<string>(), new Map<string, Promise<unknown>>()]
@@ -34,39 +34,40 @@ export function startReadyEvents(services: Services): () => Promise<void> {
   const warn = throttle(60_000, (error: unknown) =>
     log.warn({ reason: reasonOf(error) }, 'ready tasks are not recorded yet; retrying'),
   )
-  const record = openRecord(services, () => isStopping)
-  const start = (range: Range) => {
-    const { projectId } = range
-    const done = record(range).then(
-      () => changed.add(projectId),
-      (error) => isStopping || warn(error),
-    )
-    recording.set(
-      projectId,
-      done.finally(() => recording.delete(projectId)),
-    )
+  const record = async (range: Range) => {
+    // Also reads later events: they show a task that lost its blocker in the range and is not linked to the blocker any more.
+    const read = { ...range, upTo: range.after + max.events }
+    await forEachPage({ batchRows, pauseMs, isOver: () => isStopping }, nilId, async (afterId) => {
+      const found = await findUnblocked(sql, read, { afterId, rows: batchRows })
+      await runRecordReady(services, range.projectId, found)
+      return found.length < batchRows ? undefined : found.at(-1)!.id
+    })
+    await moveCursors(sql, [range])
+    changed.add(range.projectId)
   }
   const step = async (projectIds: string[]) => {
-    const ranges = await findRanges(
-      sql,
-      projectIds.filter((id) => !recording.has(id)),
-    )
+    const ranges = await findRanges(sql, projectIds)
     const quiet = ranges.filter(({ mayHaveReady }) => !mayHaveReady)
     await moveCursors(sql, quiet)
     for (const { projectId, isLast } of quiet) if (!isLast) changed.add(projectId)
-    for (const range of ranges) if (range.mayHaveReady) start(range)
-    while (recording.size >= max.commands) await Promise.race(recording.values())
+    for (const range of ranges.filter(({ mayHaveReady }) => mayHaveReady)) {
+      const done = record(range).catch((error) => isStopping || warn(error))
+      recording.set(
+        range.projectId,
+        done.then(() => recording.delete(range.projectId)),
+      )
+    }
+    while (recording.size >= max.recording) await Promise.race(recording.values())
   }
   const search = async () => {
     const isMine = await hasTurn()
-    const swept = isMine ? await sweep(sql, sweptTo) : { behind: [], next: nilId }
-    sweptTo = swept.next
-    const taken = [...new Set([...changed, ...swept.behind])]
+    if (isMine) sweptTo = await sweep(sql, sweptTo, (id) => changed.add(id))
+    const taken = [...changed].filter((id) => isMine && !recording.has(id))
     changed.clear()
-    for (let n = 0; isMine && n < taken.length && !isStopping; n += max.projects) {
+    for (let n = 0; n < taken.length && !isStopping; n += max.projects) {
       const startedAt = performance.now()
       await step(taken.slice(n, n + max.projects))
-      await sleep(Math.max(config.jobPauseMs, performance.now() - startedAt))
+      await sleep(Math.max(pauseMs, performance.now() - startedAt))
     }
   }
   const stops = [
@@ -80,31 +81,24 @@ export function startReadyEvents(services: Services): () => Promise<void> {
   }
 }
 
-/** Returns a function that records the ready tasks of a range in pages, and then moves the cursor of the project. */
-const openRecord =
-  ({ config, database, run }: Services, isOver: () => boolean) =>
-  async (range: Range): Promise<void> => {
-    const [sql, rows] = [database.background, config.jobBatchRows]
-    // Also reads later events: they show a task that lost its blocker in the range and is not linked to the blocker any more.
-    const read = { ...range, upTo: range.after + max.events }
-    await forEachPage({ batchRows: rows, pauseMs: config.jobPauseMs, isOver }, nilId, async (afterId) => {
-      const found = await findUnblocked(sql, read, { afterId, rows })
-      const tasks = found.filter(({ eventId }) => eventId !== null)
-      const [ids, eventIds] = [tasks.map(({ id }) => id), tasks.map(({ eventId }) => eventId)]
-      const input = { projectId: range.projectId, ids, eventIds }
-      if (ids.length > 0) await run({ name: recordReady.name, input, caller: { userId: workerActor } })
-      return found.length < rows ? undefined : found.at(-1)!.id
-    })
-    await moveCursors(sql, [range])
-  }
+async function runRecordReady(
+  { run }: Services,
+  projectId: string,
+  found: Awaited<ReturnType<typeof findUnblocked>>,
+): Promise<void> {
+  const tasks = found.filter(({ eventId }) => eventId !== null)
+  if (tasks.length === 0) return
+  const input = { projectId, ids: tasks.map(({ id }) => id), eventIds: tasks.map(({ eventId }) => eventId) }
+  await run({ name: recordReady.name, input, caller: { userId: workerActor } })
+}
 
-/** Returns the next projects whose logs have further events, and the project after which the next sweep begins. */
-async function sweep(sql: Sql, after: string): Promise<{ behind: string[]; next: string }> {
+/** Adds the next projects whose logs have further events. Returns the project after which the next sweep begins. */
+async function sweep(sql: Sql, after: string, add: (projectId: string) => void): Promise<string> {
   const rows = await sql<{ projectId: string; isBehind: boolean }[]>`
     select s.project_id, c.seq is distinct from s.version as is_behind from streams s
-    left join ready_cursors c on c.project_id = s.project_id where s.project_id > ${after} order by s.project_id limit ${sweepRows}`
-  const behind = rows.flatMap(({ projectId, isBehind }) => (isBehind ? projectId : []))
-  return { behind, next: rows.length === sweepRows ? rows.at(-1)!.projectId : nilId }
+    left join ready_cursors c on c.project_id = s.project_id where s.project_id > ${after} order by s.project_id limit ${max.swept}`
+  for (const { projectId, isBehind } of rows) if (isBehind) add(projectId)
+  return rows.length === max.swept ? rows.at(-1)!.projectId : nilId
 }
 
 interface FoundRange extends Range {

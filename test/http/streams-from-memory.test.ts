@@ -91,7 +91,7 @@ test('events sent from memory have exactly the bytes that the feed returns', asy
   const expected = model.eventTypes.filter(
     (type) =>
       /^(task|subtask|comment|label|field|view)\./.test(type) &&
-      !/moved_in|unassigned|claim_expired|reminded|due/.test(type),
+      !/moved_in|unassigned|claim_expired|reminded|due|ready/.test(type),
   )
   expect([...typesFromMemory].sort()).toEqual(expected.sort())
 })

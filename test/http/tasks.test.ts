@@ -8,7 +8,7 @@ const add = (fields: object = {}) => make(editor, '/tasks', { title: 'Wheels', p
 const optional = { description: null, dueDate: null, assigneeId: null }
 const empty = {
   ...{ labelIds: [], blockedByIds: [], fields: {} },
-  ...{ externalId: null, remindAt: null, claim: null, importedAuthor: null },
+  ...{ externalId: null, remindAt: null, claim: null, attempts: 0, importedAuthor: null },
 }
 const defaults = { ...optional, ...empty, status: 'TODO', priority: 'MEDIUM' }
 const instants = { createdAt: aTimestamp, updatedAt: aTimestamp }
