@@ -62,6 +62,16 @@ describe('the fair queue', () => {
     expect(queue.rejected).toEqual(['c 503 Too many sign-ins wait {"retry-after":"1"}'])
   })
 
+  test('an entry with more slots than an address may have runs alone', async () => {
+    const queue = new FairQueue({ ...bounds, ...limits, slots: 4 })
+    const large = await queue.acquire('a', 3)
+    const small = queue.acquire('a')
+    expect(queue.inProgress).toBe(3)
+    large.release()
+    await small
+    expect(queue.inProgress).toBe(1)
+  })
+
   test('continues after failed work', async () => {
     const queue = new FairQueue({ ...bounds, ...limits })
     const works = upTo(4).map(() => queue.run('a', () => Promise.reject(new Error('no'))))

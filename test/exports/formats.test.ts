@@ -8,7 +8,7 @@ const bug = await make(ada, `/projects/${projectId}/labels`, { name: '=bug, "new
 type Line = Record<'importedAuthor', unknown>
 const size = { key: 'size', name: 'Size', type: 'number' }
 await make(ada, `/projects/${projectId}/fields`, size)
-const oil = await make(ada, '/tasks', { projectId, title: '=Oil', fields: { size: -5 } })
+const oil = await make(ada, '/tasks', { projectId, title: '=Oil', description: 'Black\rred', fields: { size: -5 } })
 const draw = await make(bea, '/tasks', {
   projectId,
   title: 'Draw',
@@ -78,7 +78,7 @@ test('a csv file has a byte order mark, columns for fields, quoted cells and no 
   expect(bytes.text.replace('\ufeff', '').split('\r\n')).toEqual([
     'id,number,title,description,status,priority,dueDate,remindAt,assignee,labels,externalId,blockedBy,createdAt,updatedAt,author,importedAuthor,subtasks,comments,field.size',
     `${draw.id},2,Draw,"In ink,\nwith ""all"" wheels",TODO,MEDIUM,,,${person},"'=bug, ""new""",'@7,${oil.id},${createdAt},${createdAt},${person},,"[ ] Sharpen","${comment}",`,
-    `${oil.id},1,'=Oil,,TODO,MEDIUM,,,,,,,${oil.createdAt},${oil.updatedAt},Ada <${ada.email}>,,"","",-5`,
+    `${oil.id},1,'=Oil,"Black\rred",TODO,MEDIUM,,,,,,,${oil.createdAt},${oil.updatedAt},Ada <${ada.email}>,,"","",-5`,
     '',
   ])
 })

@@ -1,10 +1,12 @@
 import {
   expectError,
   faultsOf,
+  forFile,
   invite,
   isReplay,
   make,
   openScene,
+  openTestService,
   runBatch,
   unknownId,
   upTo,
@@ -186,15 +188,18 @@ test('hands out a task whose claim has ended, before the end is recorded, only i
       caller: { userId: ada.id },
     })
   }
+  // This process has no task in memory, so that its decision depends on what it finds in Postgres.
+  const second = await forFile(openTestService(service.env))
+  const fresh = { ...bea, ...second.client.as(bea.token) }
   const list = async (query: string) =>
-    ((await bea.get(`/tasks?projectId=${projectId}&${query}`)).body as Body[])
+    ((await fresh.get(`/tasks?projectId=${projectId}&${query}`)).body as Body[])
       .map(({ title }) => title)
       .sort()
   const ready = ['Fitting', 'Open', 'Other assignee', 'Other label', 'Other priority']
   expect([await list('ready=true'), await list('claimedBy=none')]).toEqual([ready, ['Blocked', ...ready]])
   expect(await list(`claimedBy=${ada.id}`)).toEqual([])
   const filter = { anyLabel: [label.id], priority: 'HIGH', assigneeId: bea.id }
-  expect([await take(filter), await take(filter)]).toEqual(['Fitting', 204])
+  expect([seen(await next(filter, fresh)), await take(filter)]).toEqual(['Fitting', 204])
   expect((await takeAll()).sort()).toEqual(ready.slice(1))
   expect(await faultsOf(sql)).toEqual([])
 })

@@ -50,6 +50,7 @@ test('rejects an undo of a field that changed later, and lists the later seqs; c
   await patch({ title: 'Third' }) // 5
   await patch({ title: 'Fourth', description: 'D' }) // 6
   expectError(await undo({ seq: 3 }), 409, 'Seq 3 cannot be undone: title changed since by seq 5, 6')
+  expectError(await undo({ seqs: [3, 6] }), 409, 'Seq 3 cannot be undone: title changed since by seq 5')
   expect(await scene.version()).toBe(6)
   const changes = changesOf(expectUndone(await undo({ seqs: [3, 5, 6] })))
   expect(changes).toEqual([6, 5, 3].map((seq) => `task.updated ${seq}`))

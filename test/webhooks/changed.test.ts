@@ -127,6 +127,18 @@ for (const [what, change, sent] of [
     expect(receiver.seqs().slice(4)).toEqual([...sent])
   })
 
+test('a new URL resets the failures, and gets the failed delivery at once', async () => {
+  scene = await openScene(undefined, (response) => response.writeHead(503, { 'retry-after': '3600' }).end())
+  const { id } = await scene.hook({ types: ['task.created'] })
+  await scene.createTasks(1)
+  await eventually('a failed attempt', async () => (await scene.state(id)).failures === 1)
+  const next = await openReceiver()
+  await scene.ada.patch(scene.path(id), { url: next.url })
+  await expectUnharmed(id)
+  await eventually('a delivery', () => next.received.length === 1)
+  await next.close()
+})
+
 test('two concurrent changes of a webhook are both applied', async () => {
   scene = await openScene()
   const { id } = await scene.hook()
