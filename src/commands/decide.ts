@@ -3,7 +3,6 @@ import type { ProjectState } from '../actor/state.ts'
 import {
   type Caller,
   type ProjectRoles,
-  isWithinToken,
   requireRole,
   requireScope,
   requireUnbound,
@@ -117,7 +116,7 @@ export function authorize(
   if (target.kind === 'new') requireUnbound(caller)
   if (target.kind === 'new' || target.kind === 'account' || minimum === null)
     return requireScope(caller, scope)
-  const role = isWithinToken(caller, roles.projectId) ? roles.roleOf(caller.userId) : null
+  const role = roleIn(roles, caller)
   requireRole(role, minimum, targetNoun(target))
   requireScope(caller, scope)
   command.authorize?.({ caller, role, memberId: roles.memberOf?.(caller.userId)?.id }, input)

@@ -41,8 +41,6 @@ export const tokenOrUserId = ({ userId, token }: Caller): string => token?.id ??
 export const scopes = ['read', 'write', 'admin'] as const
 export type Scope = (typeof scopes)[number]
 const scopeRank: Record<Scope, number> = { read: 1, write: 2, admin: 3 }
-/** The highest role that a token with this scope can use. */
-const maxRoles: Record<Scope, Role> = { read: 'VIEWER', write: 'EDITOR', admin: 'OWNER' }
 
 interface TokenRights {
   id: string
@@ -83,9 +81,6 @@ export interface ProjectRoles {
   memberOf?(userId: string): { id: string } | undefined
 }
 
-/** Returns the caller's role in a project, limited by the token's scope; null if the project is not visible. */
-export function roleIn(roles: ProjectRoles, caller: Caller): Role | null {
-  const role = isWithinToken(caller, roles.projectId) ? roles.roleOf(caller.userId) : null
-  const ceiling = caller.token && maxRoles[caller.token.scope]
-  return role && ceiling && isAtLeast(role, ceiling) ? ceiling : role
-}
+/** Returns the caller's role in a project; null if the project is not visible to the caller's token. */
+export const roleIn = (roles: ProjectRoles, caller: Caller): Role | null =>
+  isWithinToken(caller, roles.projectId) ? roles.roleOf(caller.userId) : null

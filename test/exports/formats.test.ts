@@ -8,7 +8,12 @@ const bug = await make(ada, `/projects/${projectId}/labels`, { name: '=bug, "new
 type Line = Record<'importedAuthor', unknown>
 const size = { key: 'size', name: 'Size', type: 'number' }
 await make(ada, `/projects/${projectId}/fields`, size)
-const oil = await make(ada, '/tasks', { projectId, title: '=Oil', description: 'Black\rred', fields: { size: -5 } })
+const oil = await make(ada, '/tasks', {
+  projectId,
+  title: '=Oil',
+  description: 'Black\rred',
+  fields: { size: -5 },
+})
 const draw = await make(bea, '/tasks', {
   projectId,
   title: 'Draw',
