@@ -91,13 +91,14 @@ const createTask = (fields: object = {}): Promise<Body> =>
 const move = (id: string, toProject: unknown, fields: object = {}) =>
   editor.patch(`/tasks/${id}`, { projectId: toProject, ...fields })
 
-test('a moved task gets the next number of its new project, and keeps its other fields', async () => {
+test('a moved task gets the next number and the last place of its new project, and keeps its other fields', async () => {
   const { number } = await make(owner, '/tasks', { title: 'Before', projectId: to })
   const task = await createTask({ description: 'D', dueDate: '2027-01-01', assigneeId: viewer.id })
   const before = [await countEvents(projectId), await countEvents(to)] as const
   expect((await move(task.id, projectId)).body).toEqual(task)
   const answer = await move(task.id, to)
-  expectResponse(answer, 200, { ...task, projectId: to, number: number + 1, updatedAt: aTimestamp })
+  const position = `j${`${number + 1}`.padStart(10, '0')}`
+  expectResponse(answer, 200, { ...task, projectId: to, number: number + 1, position, updatedAt: aTimestamp })
   const after = [await countEvents(projectId), await countEvents(to)] as const
   expect(after).toEqual([before[0] + 1, before[1] + 1])
   expectResponse(await viewer.get(`/tasks/${task.id}`), 200, answer.body)
