@@ -10,7 +10,6 @@ import { maxSnapshots } from '../../src/postgres/database.ts'
 import { unprepared } from '../../src/postgres/timeouts.ts'
 import { jsonTexts } from '../../src/reads/pages.ts'
 import type { VersionRef } from '../../src/reads/versions.ts'
-import { unavailable } from '../../src/responses/errors.ts'
 import { heartbeat, heartbeatMs } from '../../src/responses/server-sent-events.ts'
 import type { Services } from '../../src/services.ts'
 import { within } from '../../src/waits.ts'
@@ -28,8 +27,6 @@ import { shownTasks } from '../exports/write.ts'
 const what = 'snapshots'
 export const snapshotErrors = () => concurrencyErrors(what)
 
-/** A snapshot ends if its client receives nothing for this time. */
-const maxStallMs = 30_000
 /** The maximum number of rows of a message, and the number of rows that count as one read. */
 const maxRows = 200
 
@@ -82,29 +79,20 @@ async function* stream(opening: Promise<VersionRef & { chunks: Chunks }>): Strea
   return { version, lastEventId }
 }
 
-/** Closes the file at the end, when the signal aborts, or when the client is too slow; then the client gets an error. */
+/** Closes the file at the end, or when the signal aborts. */
 function chunksOf(spool: Spool, release: () => void, signal: AbortSignal): Chunks {
   let isClosed = false
   const close = () => {
-    clearTimeout(stall)
     if (!isClosed) release()
     isClosed = true
     void spool.close()
   }
-  let stall = setTimeout(close, maxStallMs)
-  async function* read(): Chunks {
-    clearTimeout(stall)
-    for await (const chunk of unzipped(spool.chunks())) {
-      stall = setTimeout(close, maxStallMs)
-      yield chunk
-      clearTimeout(stall)
-      if (isClosed) break
-    }
-    if (isClosed) throw unavailable('The client received the snapshot too slowly; connect again')
-    close()
-  }
   if (signal.aborted) close()
   else signal.addEventListener('abort', close, { once: true })
+  async function* read(): Chunks {
+    yield* unzipped(spool.chunks())
+    close()
+  }
   return read()
 }
 
