@@ -1,13 +1,5 @@
-import {
-  clients,
-  codeOf,
-  importsOf,
-  product,
-  read,
-  runtimeImportsOf,
-  type Source,
-  sourcesIn,
-} from './source.ts'
+import { clients, codeOf, importsOf, product, read, runtimeImportsOf, sourcesIn } from './source.ts'
+import type { Source } from './source.ts'
 import { words } from '../support/words.ts'
 
 /** Files that may import from every layer. */

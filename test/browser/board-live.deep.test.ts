@@ -1,27 +1,7 @@
-import {
-  eventually,
-  forFile,
-  freshEnv,
-  invite,
-  make,
-  openClient,
-  Random,
-  register,
-  runBatch,
-  spawnService,
-  words,
-} from '../kit.ts'
-import {
-  card,
-  columnsIn,
-  columnsOf,
-  makeBoard,
-  openBoards,
-  slideTo,
-  spoken,
-  untilSays,
-  untilShows,
-} from './board.ts'
+import { eventually, forFile, freshEnv, invite, make, openClient, Random, register } from '../kit.ts'
+import { runBatch, spawnService, words } from '../kit.ts'
+import { card, columnsIn, columnsOf, makeBoard, openBoards, slideTo, spoken, untilSays } from './board.ts'
+import { untilShows } from './board.ts'
 import { openBrowser, seriousFindings } from './browser.ts'
 
 const { env } = await forFile(freshEnv())

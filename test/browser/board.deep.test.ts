@@ -1,27 +1,7 @@
-import {
-  eventually,
-  forFile,
-  freshEnv,
-  freePort,
-  invite,
-  make,
-  openClient,
-  register,
-  spawnService,
-  words,
-} from '../kit.ts'
-import {
-  card,
-  columnsIn,
-  columnsOf,
-  makeBoard,
-  openBoards,
-  pickUp,
-  pointIn,
-  spoken,
-  untilSays,
-  untilShows,
-} from './board.ts'
+import { eventually, forFile, freePort, freshEnv, invite, make, openClient, register } from '../kit.ts'
+import { spawnService, words } from '../kit.ts'
+import { card, columnsIn, columnsOf, makeBoard, openBoards, pickUp, pointIn, spoken } from './board.ts'
+import { untilSays, untilShows } from './board.ts'
 import { openBrowser } from './browser.ts'
 
 const { env } = await forFile(freshEnv())

@@ -4,6 +4,8 @@ import { Docket } from '../../clients/typescript/src/docket.ts'
 import { PreconditionRequiredError } from '../../clients/typescript/src/errors.ts'
 import { expiresAt, register, sourcesIn, unreachableUrl, words } from '../kit.ts'
 import { openClientScene, origin } from './scene.ts'
+import { BadRequestError, PreconditionFailedError } from '../../clients/typescript/src/errors.ts'
+import type { Import } from '../../clients/typescript/src/schemas.ts'
 
 const { docket, send, service } = await openClientScene()
 const project = await docket.projects.create({ name: 'Engine' })
@@ -185,4 +187,112 @@ test('every operation has a method, with the route of the OpenAPI document', asy
   const expected = documented.filter(([name]) => !others.includes(name!))
   expect(expected.length).toBeGreaterThan(50)
   expect(expected.map(([name]) => [name, built.get(name!)])).toEqual(expected)
+})
+
+async function openProject() {
+  const { id } = await docket.projects.create({ name: 'Engine' })
+  return { id, project: docket.project(id) }
+}
+
+test('a batch commits its operations together, and replaces references by new ids', async () => {
+  const { id, project } = await openProject()
+  const { version, results } = await project.batch(async (b) => {
+    const label = b.label.create({ name: 'bug' })
+    const frame = b.task.create({ title: 'Cast', labelIds: [label] })
+    const wheels = b.task.create({ title: 'Mount', blockedByIds: [frame], before: frame })
+    await Promise.resolve()
+    b.subtask.toggle({ id: b.subtask.create({ taskId: frame, title: 'Order brass' }) })
+    b.task.update({ id: wheels, fields: {}, dueDate: null, status: 'IN_PROGRESS' })
+    b.task.claimNext({ leaseSeconds: 60, anyLabel: [label] })
+  })
+  expect([version, results.length]).toEqual([8, 7])
+  const [label, frame, wheels] = results as { id: string }[]
+  expect(await docket.tasks.list({ projectId: id, sort: 'position' })).toMatchObject([
+    { id: wheels!.id, blockedByIds: [frame!.id], status: 'IN_PROGRESS' },
+    { id: frame!.id, labelIds: [label!.id], claim: { seq: 8 } },
+  ])
+})
+
+test('a dry run commits nothing, and ifVersion and rejected operations reject the batch', async () => {
+  const { id, project } = await openProject()
+  const add = (b: Parameters<Parameters<typeof project.batch>[0]>[0]) => b.task.create({ title: 'Cast' })
+  expect(await project.batch(add, { dryRun: true, return: 'full' })).toMatchObject({
+    ...{ version: 1, results: [{ title: 'Cast', projectId: id }] },
+  })
+  await expect(project.batch(add, { ifVersion: 9 })).rejects.toBeInstanceOf(PreconditionFailedError)
+  const invalid = project.batch((b) => {
+    add(b)
+    b.task.create({ title: '' })
+  })
+  await expect(invalid).rejects.toThrow('operations[1]: title')
+  await expect(invalid).rejects.toBeInstanceOf(BadRequestError)
+  expect(await docket.tasks.list({ projectId: id })).toEqual([])
+  const [first, second] = [
+    await project.batch(add, { idempotencyKey: 'cast' }),
+    await project.batch(add, { idempotencyKey: 'cast' }),
+  ]
+  expect(second).toEqual(first)
+})
+
+test('a reference cannot be used in another batch', async () => {
+  const { project } = await openProject()
+  await project.batch(async (b) => {
+    const task = b.task.create({ title: 'Cast' })
+    const other = project.batch((c) => c.subtask.create({ taskId: task, title: 'Order' }))
+    await expect(other).rejects.toBeInstanceOf(TypeError)
+  })
+})
+
+service.startWorkers()
+const file = 'Title,List\nDraw the plate,Doing\nOil the wheels,Workshop\n'
+
+const newProject = async () => (await docket.projects.create({ name: 'Engine' })).id
+
+async function lastOf(progress: AsyncIterable<Import>): Promise<Import> {
+  let last: Import | undefined
+  for await (const one of progress) last = one
+  return last!
+}
+
+test('imports a file, follows the import to its end, and undoes it', async () => {
+  const projectId = await newProject()
+  const dry = await docket.imports.create(file, { projectId, source: 'csv', dryRun: true })
+  const proposed = await lastOf(docket.imports.follow(dry.id))
+  expect(proposed).toMatchObject({ state: 'done', dryRun: true, counts: { created: 2 } })
+  const mapping = { ...proposed.mapping, statuses: { Workshop: 'IN_PROGRESS' as const } }
+  const { id } = await docket.imports.create(new Blob([file]), { projectId, source: 'csv', mapping })
+  expect(await lastOf(docket.imports.follow(id))).toMatchObject({ id, state: 'done', counts: { created: 2 } })
+  const tasks = await docket.tasks.list({ projectId, status: 'IN_PROGRESS' })
+  expect(tasks.map(({ title }) => title)).toEqual(['Draw the plate', 'Oil the wheels'])
+  expect((await docket.imports.list({ projectId })).map((one) => one.id)).toEqual([id, dry.id])
+  expect(await docket.imports.report(id).all()).toBeArray()
+  expect((await docket.imports.undo(id)).undo).toMatchObject({ state: 'done' })
+  expect(await docket.tasks.list({ projectId })).toEqual([])
+  expect((await docket.imports.get(id)).undo).toMatchObject({ kept: 0 })
+  await expect(docket.imports.cancel(id)).rejects.toMatchObject({ name: 'ConflictError' })
+})
+
+test('a rejected file and an unknown import throw errors of the service', async () => {
+  const projectId = await newProject()
+  const wrong = docket.imports.create('', { projectId, source: 'csv' })
+  await expect(wrong).rejects.toMatchObject({ status: 400, message: 'The file is empty' })
+  const unknown = lastOf(docket.imports.follow('019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4a5b'))
+  await expect(unknown).rejects.toMatchObject({ status: 404 })
+})
+
+test('follow yields each change, and ends when its signal aborts', async () => {
+  // Without workers, the import remains queued.
+  const { docket, service } = await openClientScene()
+  const { id: projectId } = await docket.projects.create({ name: 'Engine' })
+  const { id } = await docket.imports.create(file, { projectId, source: 'csv' })
+  const end = new AbortController()
+  const seen: number[] = []
+  const following = (async () => {
+    for await (const { progress } of docket.imports.follow(id, { signal: end.signal })) {
+      if (seen.push(progress) === 2) end.abort(new Error('enough'))
+      await service.services.database.background`update imports set progress = 0.5 where id = ${id}`
+    }
+  })()
+  await expect(following).rejects.toThrow('enough')
+  expect(seen).toEqual([0, 0.5])
 })

@@ -1,17 +1,16 @@
+import { parseArgs } from 'node:util'
 import { until } from '../../src/local/wait.ts'
-import { checkDeliveries } from './check-deliveries.ts'
+import { checkDeliveries } from './deliveries.ts'
 import { checkHistory, type Verdict } from './check-run.ts'
 import { finishDeliveries } from './deliveries.ts'
 import { type Deployment, openDeployment } from './deployment.ts'
 import { type Evidence, readEvidence } from './evidence.ts'
-import { type FaultInjector, openFaultInjector } from './fault-injector.ts'
-import type { FaultName } from './faults.ts'
-import { History, type Violation, violationsOf } from './history.ts'
-import { type LoadSize, startLoad } from './load.ts'
-import { populate } from './populate.ts'
+import { endlessFaults, type FaultInjector, openFaultInjector } from './fault-injector.ts'
+import { type FaultName, faultNames } from './faults.ts'
+import { History, outcomeOf, proofOf, type Violation, violationsOf } from './history.ts'
+import { type LoadSize, populate, RecordingClient, startLoad } from './load.ts'
 import { openProbe } from './probe.ts'
 import { Random } from './random.ts'
-import { RecordingClient } from './recording-client.ts'
 import { startWebhookClient } from './webhooks.ts'
 
 const drainTimeoutMs = 60_000
@@ -111,4 +110,165 @@ async function stopAll({ webs, worker, postgres }: Deployment) {
   await stop(worker)
   const violations: Violation[] = violationsOf('a process stops on SIGTERM', late)
   return { violations, drainedMs }
+}
+
+export const usage =
+  'test:faults [--minutes N | --seconds N] [--webs N] [--per-second N] [--seed S] [--short] [--only FAULT] [--without-comparison]'
+
+/** One fault of each kind. Faults with a long recovery come first. */
+const shortFaults: FaultName[][] = [
+  ['worker killed'],
+  ['leases expired'],
+  ['web frozen'],
+  ['postgres connections terminated'],
+  ['redis frozen'],
+  ['postgres backend crashed', 'receivers away'],
+  ['redis killed, back empty'],
+  ['web killed'],
+  ['postgres torn down'],
+]
+/** Faults after which two processes write one project at the same time. */
+const leaseFaults: FaultName[][] = [
+  ...[['leases stolen'], ['leases expired'], ['web frozen']],
+  ...[['leases stolen'], ['leases expired'], ['leases stolen']],
+] as FaultName[][]
+
+const maxOperations = 400_000
+const repeat = (faults: FaultName[][]) => Array.from({ length: 1_000 }, () => faults).flat()
+
+export interface Options extends Omit<Campaign, 'log'> {}
+
+export function readOptions(args: string[]): Options {
+  const { values } = parseArgs({
+    args,
+    options: {
+      minutes: { type: 'string' },
+      seconds: { type: 'string' },
+      seed: { type: 'string' },
+      webs: { type: 'string', default: '2' },
+      'per-second': { type: 'string' },
+      only: { type: 'string' },
+      short: { type: 'boolean', default: false },
+      'without-comparison': { type: 'boolean', default: false },
+    },
+  })
+  const only = faultNames.find((name) => name === values.only)
+  if (values.only && !only) throw new TypeError(`--only must be one of: ${faultNames.join(', ')}`)
+  const webs = Number(values.webs)
+  if (!(webs >= 2 && webs <= 8)) throw new TypeError('--webs must be a number from 2 to 8')
+  const withComparison = !values['without-comparison']
+  const fallback = withComparison && !values.short ? 120 : 30
+  const seconds = Number(values.seconds ?? Number(values.minutes) * 60) || fallback
+  const most = Number(values['per-second']) || (values.short ? 300 : 600)
+  const perSecond = Math.min(most, maxOperations / seconds)
+  const faults = (random: Random) => {
+    if (only) return repeat([[only]])
+    if (!withComparison) return repeat(leaseFaults)
+    return values.short ? shortFaults : endlessFaults(random)
+  }
+  return {
+    seed: Number(values.seed ?? Math.floor(Math.random() * 1_000_000)),
+    seconds,
+    webs,
+    withComparison,
+    faults,
+    pauseMs: values.short || !withComparison ? [100, 300] : [300, 2_000],
+    users: values.short ? 16 : 32,
+    projects: 6,
+    load: { clients: 40, perSecond, maxOperations },
+  }
+}
+
+const maxDetails = 8
+
+export function report(result: Result): string {
+  const { history, injector, violations, errorLogs, deliveries } = result
+  return [
+    ...totals(result),
+    ...(deliveries ? [deliveryTotals(deliveries)] : []),
+    '',
+    table(
+      ['fault', 'times', 'ms to full recovery, median', 'max', 'failed attempts, median', 'max'],
+      recoveryRows(injector.recoveries, history),
+    ),
+    ...errorLogs
+      .filter(({ errors }) => errors.length > 0)
+      .map(({ name, errors }) => `${name} logged ${errors.length} lines: ${errors.at(-1)}`),
+    ...violationLines(violations),
+    proofLine(history),
+  ].join('\n')
+}
+
+export function proofLine({ operations }: Pick<History, 'operations'>): string {
+  const { known, share, isEnough } = proofOf(operations)
+  const line = `${known} of ${operations.length} operations (${Math.floor(share * 100)} %) have a response that was compared with the log`
+  return isEnough
+    ? line
+    : `${line}: TOO FEW, so this run proves nothing. Repeat it on a less busy machine, or with a lower --per-second`
+}
+
+function totals({ history: { operations, failures }, evidence, resolved, drainedMs }: Result): string[] {
+  const outcomes = Object.groupBy(operations, outcomeOf)
+  const count = (outcome: 'done' | 'rejected' | 'unknown') => outcomes[outcome]?.length ?? 0
+  const retried = operations.filter(({ failures, status }) => failures.length > 0 && status > 0).length
+  const replayed = operations.filter((operation) => operation.replayed).length
+  const projects = new Set(evidence.events.map(({ projectId }) => projectId)).size
+  return [
+    `${operations.length} operations: ${count('done')} done, ${count('rejected')} rejected, ${count('unknown')} unknown`,
+    `${failures.length} failed attempts (without those of clients with a short timeout); ` +
+      `${retried} operations succeeded on a retry, ${replayed} of them by a replayed response`,
+    `unknown writes: ${resolved.applied} took effect, ${resolved.notApplied} did not, ` +
+      `${resolved.late} after a retry was rejected`,
+    `${evidence.events.length} events in ${projects} projects; ` +
+      `${evidence.jobCount} jobs, the last finished ${ms(drainedMs)} after the end`,
+  ]
+}
+
+function deliveryTotals({ sent, deliveredMs }: NonNullable<Result['deliveries']>): string {
+  const { webhooks, deliveries } = sent
+  const accepted = deliveries.filter((one) => one.accepted)
+  const retries = deliveries.length - new Set(deliveries.map(({ path, id }) => `${path} ${id}`)).size
+  const events = deliveries.reduce((sum, { seqs }) => sum + seqs.length, 0)
+  return (
+    `${webhooks.length} webhooks: ${deliveries.length} deliveries of ${events} events, ${accepted.length} accepted, ` +
+    `${retries} retries; the last ${ms(deliveredMs)} after the end`
+  )
+}
+
+type Rows = (string | number)[][]
+
+function recoveryRows(recoveries: Result['injector']['recoveries'], { failures }: History): Rows {
+  return [...Map.groupBy(recoveries, ({ fault }) => fault)].sort().map(([fault, all]) => {
+    const times = medianAndMax(all.map(({ began, recovered }) => recovered - began))
+    const failed = all.map(
+      ({ began, recovered }) =>
+        failures.filter(({ start, end }) => start <= recovered && end >= began).length,
+    )
+    return [fault, all.length, ...times, ...medianAndMax(failed)]
+  })
+}
+
+function violationLines(violations: Violation[]): string[] {
+  const lines = [...Map.groupBy(violations, ({ check }) => check)].flatMap(([check, all]) => {
+    const more = all.length > maxDetails ? [`  … and ${all.length - maxDetails} more`] : []
+    const details = all.slice(0, maxDetails).map(({ detail }) => `  ${detail}`)
+    return ['', `VIOLATED: ${check} (${all.length})`, ...details, ...more]
+  })
+  return [...lines, '', `${violations.length} violations`]
+}
+
+function medianAndMax(values: number[]): (number | string)[] {
+  const sorted = values.toSorted((a, b) => a - b)
+  if (sorted.length === 0) return ['', '']
+  return [Math.round(sorted[Math.floor((sorted.length - 1) / 2)]!), Math.round(sorted.at(-1)!)]
+}
+
+const ms = (value: number | undefined) => (value === undefined ? 'NEVER' : `${Math.round(value)} ms`)
+
+function table(head: string[], rows: Rows): string {
+  const all = [head, ...rows].map((row) => row.map(String))
+  const widths = head.map((_, i) => Math.max(...all.map((row) => row[i]!.length)))
+  const line = (row: string[]) =>
+    row.map((cell, i) => (i ? cell.padStart(widths[i]!) : cell.padEnd(widths[i]!))).join('  ')
+  return [...all.map(line), ''].join('\n')
 }

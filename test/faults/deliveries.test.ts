@@ -1,8 +1,8 @@
 import { Webhook as Signer } from 'standardwebhooks'
-import { checkDeliveries } from './check-deliveries.ts'
+import { checkDeliveries } from './deliveries.ts'
 import { digest } from './check-lists.ts'
 import { eventJson } from './evidence.ts'
-import type { Delivery, SignedRequest } from './receivers.ts'
+import type { Delivery, SignedRequest } from './deliveries.ts'
 import { project, validRun } from './sample-run.ts'
 import { type Webhook, Webhooks } from './webhooks.ts'
 

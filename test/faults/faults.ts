@@ -1,8 +1,8 @@
 import type { Deployment } from './deployment.ts'
 import type { Probe } from './probe.ts'
-import { processFaults } from './process-faults.ts'
+import { processFaults } from './deployment.ts'
 import type { Random } from './random.ts'
-import { postgresFaults, receiverFaults, redisFaults } from './server-faults.ts'
+import { postgresFaults, receiverFaults, redisFaults } from './deployment.ts'
 
 export interface FaultContext {
   deployment: Deployment

@@ -1,7 +1,7 @@
 import { run, type Result } from './campaign.ts'
 import { proofOf } from './history.ts'
-import { type Options, readOptions, usage } from './options.ts'
-import { report } from './report.ts'
+import { type Options, readOptions, usage } from './campaign.ts'
+import { report } from './campaign.ts'
 
 const closers: (() => Promise<unknown>)[] = []
 let closing: Promise<void> | undefined

@@ -1,7 +1,7 @@
 import { outcomeOf } from './history.ts'
 import { aboutNewProject, aboutTask, type Plan, plan } from './plan.ts'
-import type { RecordingClient } from './recording-client.ts'
-import type { ProjectRef, World } from './world.ts'
+import type { RecordingClient } from './load.ts'
+import type { ProjectRef, World } from './load.ts'
 
 const everyMs = 20
 const timeoutMs = 1_000

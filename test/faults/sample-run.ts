@@ -1,7 +1,7 @@
 import { checkHistory } from './check-run.ts'
-import type { Undo } from './check-undos.ts'
+import type { Undo } from './check-writes.ts'
 import { type Evidence, eventJson, type LogEvent, type Row } from './evidence.ts'
-import { viewOf } from './expected-events.ts'
+import { viewOf } from './check-writes.ts'
 import { History, type Operation } from './history.ts'
 
 /** A valid run with one project: a request every ten milliseconds writes the next event. */

@@ -6,7 +6,7 @@ import { terminateConnections, upTo } from '../kit.ts'
 import type { FeedEvent } from '../kit.ts'
 import { openDeployment } from './deployment.ts'
 import { History } from './history.ts'
-import { RecordingClient } from './recording-client.ts'
+import { RecordingClient } from './load.ts'
 import { pollMany, subscribeToAll } from './subscribers.ts'
 
 setDefaultTimeout(300_000)

@@ -1,5 +1,5 @@
 import { eventJson, type LogEvent, type Row } from './evidence.ts'
-import { viewOf } from './expected-events.ts'
+import { viewOf } from './check-writes.ts'
 import { aboutProject, addEvent, addRequest, addUndo, idOf, owner, project } from './sample-run.ts'
 import { readOf, type Run, taskOf, validRun, violationsIn } from './sample-run.ts'
 

@@ -1,8 +1,8 @@
 import { Webhook as Signer } from 'standardwebhooks'
 import type { Random } from './random.ts'
-import type { Receivers, SignedRequest } from './receivers.ts'
-import type { RecordingClient } from './recording-client.ts'
-import type { ProjectRef, World } from './world.ts'
+import type { Receivers, SignedRequest } from './deliveries.ts'
+import type { RecordingClient } from './load.ts'
+import type { ProjectRef, World } from './load.ts'
 
 export interface Webhook {
   path: string

@@ -1,14 +1,17 @@
-import { withOwnAccount } from '../../modules/accounts/own-account.ts'
-import { openTokens } from '../../src/identity/tokens.ts'
-import { expireRevokedTokens } from '../../workers/cleanup.ts'
-import { eventually, expectError, expectResponse, forFile, freshRedis, openPair, openScene } from '../kit.ts'
-import { openTestService, register, statuses, testSecret, unknownId, upTo } from '../kit.ts'
-import type { Client } from '../kit.ts'
+import { openMailScene } from '../mail/scene.ts'
+import { claimsOf, closeAccount, eventually, expectError, expectResponse, expireKeys } from '../kit.ts'
+import { expireRevokedTokens, faultsOf, forFile, freshRedis, holdTransaction, invite, make } from '../kit.ts'
+import { makeToken, nilId, openPair, openScene, openTestService, orphanMembers } from '../kit.ts'
+import { orphanProjects, queueOrphanJobs, register, signToken, statuses, testSecret } from '../kit.ts'
+import { unknownId, untilBlocked, upTo } from '../kit.ts'
+import type { Client, Sql } from '../kit.ts'
+import { rowsWith } from '../workers/remains.ts'
 import { invalidNames, validTexts } from './sample-texts.ts'
+import { untilOutboxEmpty } from '../workers/remains.ts'
 
 const password = 'secret-1'
 const newPassword = 'secret-2'
-const { service, sql } = await openScene()
+const { service, sql, client } = await openScene()
 
 const signIn = (email: string, secret = password, client: Client = service.client) =>
   client.post('/auth/login', { email, password: secret })
@@ -77,16 +80,18 @@ test('exactly one of several concurrent password changes succeeds', async () => 
 })
 
 test('a request whose token is revoked after its check changes nothing', async () => {
-  const { id: userId } = await register(service.client)
-  const request = new Request('http://localhost')
-  const write = (version: number) =>
-    withOwnAccount(
-      service.services,
-      { claims: { userId, tokenId: unknownId, version, expiresAt: 0 }, request },
-      () => Promise.reject(new Error('written')),
-    )
-  await expect(write(1)).rejects.toMatchObject({ status: 401 })
-  await expect(write(0)).rejects.toThrow('written')
+  const ada = await register(service.client)
+  expect(await meStatus(ada)).toBe(200)
+  // The statement of the request waits for the row, whose version changes meanwhile.
+  const revoke = await holdTransaction(
+    sql,
+    (tx) => tx`update users set token_version = token_version + 1 where id = ${ada.id}`,
+  )
+  const changed = ada.patch('/auth/me', { name: 'Changed' })
+  await untilBlocked(service.services.database.reads)
+  await revoke()
+  expectError(await changed, 401)
+  expect(await sql`select from users where name = 'Changed'`).toHaveLength(0)
 })
 
 test("logout revokes the request's token; logout-all revokes every token of the account", async () => {
@@ -123,33 +128,28 @@ test('other processes reject a revoked token, even if Redis loses its data', asy
   await expectInvalid(atA, atB, second)
 })
 
-const tokensSignedWith = (secret: string) => openTokens([secret], 60, async () => Date.now() / 1000)
-
 test('tokens are signed with the first secret of JWT_SECRET and verified with all secrets', async () => {
   const [fresh, foreign] = ['the next secret is long enough too', 'a secret that the service does not know']
   await using rotated = await openTestService({ JWT_SECRET: `${fresh}, ${testSecret}` })
   const ada = await register(rotated.client)
-  const claims = await tokensSignedWith('x'.repeat(32)).issue(ada.id, 0)
   for (const [secret, status] of [
     [testSecret, 200],
     [fresh, 200],
     [foreign, 401],
   ] as const)
-    expect(await meStatus(ada.as(await tokensSignedWith(secret).sign(claims)))).toBe(status)
-  expect(await tokensSignedWith(fresh).verify(ada.token!)).not.toBeNull()
-  expect(await tokensSignedWith(testSecret).verify(ada.token!)).toBeNull()
+    expect(await meStatus(ada.as(signToken(claimsOf(ada.id), secret)))).toBe(status)
+  const claims = JSON.parse(Buffer.from(ada.token!.split('.')[1]!, 'base64url').toString())
+  const signed = (secret: string) => signToken(claims, secret).split('.')[2]
+  expect([fresh, testSecret].map((secret) => ada.token!.endsWith(signed(secret)!))).toEqual([true, false])
 })
 
 test('rejects a token whose version, id or user is wrong or missing with 401', async () => {
   const ada = await register(service.client)
-  const tokens = tokensSignedWith(testSecret)
-  const withClaims = async (claims: object) =>
-    ada.as(await tokens.sign({ ...(await tokens.issue(ada.id, 0)), ...claims }))
-  expect(await meStatus(await withClaims({}))).toBe(200)
-  for (const version of [1, -1, undefined, '0']) await expectInvalid(await withClaims({ version }))
-  for (const tokenId of [undefined, '', 'x', 7, "' or 1=1"])
-    await expectInvalid(await withClaims({ tokenId }))
-  await expectInvalid(await withClaims({ userId: unknownId }))
+  const withClaims = (over: object) => ada.as(signToken(claimsOf(ada.id, over), testSecret))
+  expect(await meStatus(withClaims({}))).toBe(200)
+  for (const ver of [1, -1, undefined, '0']) await expectInvalid(withClaims({ ver }))
+  for (const jti of [undefined, '', 'x', 7, "' or 1=1"]) await expectInvalid(withClaims({ jti }))
+  await expectInvalid(withClaims({ sub: unknownId }))
 })
 
 test('the cleanup deletes revoked tokens only after they expire', async () => {
@@ -162,4 +162,134 @@ test('the cleanup deletes revoked tokens only after they expire', async () => {
   await expireRevokedTokens(sql, { batchRows: 2, pauseMs: 0 })
   expect(await countRevoked()).toBe(before)
   await expectInvalid(ada)
+})
+
+service.startWorkers()
+
+const deleted = { message: 'Account deleted successfully' }
+const batchOptions = { batchRows: 10, pauseMs: 0 }
+
+async function closeOrphanedAccounts(sql: Sql): Promise<number> {
+  const owners = await queueOrphanJobs(sql, orphanProjects, nilId, 1_000)
+  return owners.queued + (await queueOrphanJobs(sql, orphanMembers, nilId, 1_000)).queued
+}
+
+/** Creates a project of Ada, and a project of Grace in which Ada is a member with a task and a comment. */
+async function createAccounts(from = client) {
+  const [ada, grace] = await Promise.all([register(from), register(from)])
+  const own = await make(ada, '/projects', { name: 'Mine' })
+  await invite(ada, own.id, grace, 'EDITOR')
+  const shared = await make(grace, '/projects', { name: 'Ours' })
+  await invite(grace, shared.id, ada, 'EDITOR')
+  const task = await make(ada, '/tasks', { title: 'T', projectId: shared.id, assigneeId: ada.id })
+  const comment = await make(ada, `/tasks/${task.id}/comments`, { text: 'Hm' })
+  return { ada, grace, own, shared, task, comment }
+}
+
+const removals = (projectId: string) => sql<{ actor: string }[]>`
+  select actor_id as actor from events where type = 'member.removed' and project_id = ${projectId}`
+
+test('a deleted account can no longer sign in, and its email address can be registered again', async () => {
+  const { ada, grace, own, shared } = await createAccounts()
+  expectResponse(await ada.delete('/auth/me'), 200, deleted)
+  expectError(await ada.get('/auth/me'), 401)
+  expectError(await ada.delete('/auth/me'), 401)
+  const account = { name: 'Ada', email: ada.email, password: 'secret-1' }
+  expectError(await ada.post('/auth/login', account), 401, 'Wrong email or password')
+  const second = await make(client, '/auth/register', account)
+  expect(second.user.id).not.toBe(ada.id)
+  await untilOutboxEmpty(sql)
+  for (const { id } of [own, shared])
+    expect((await client.as(second.access_token).get(`/projects/${id}`)).status).toBe(404)
+  expect((await grace.get(`/projects/${shared.id}`)).status).toBe(200)
+})
+
+test('deleting an account removes its projects and memberships, and keeps its comments without an author', async () => {
+  const { ada, grace, own, shared, task, comment } = await createAccounts()
+  const path = `/tasks/${task.id}/comments`
+  const before = await grace.get(path)
+  expectResponse(before, 200, [{ ...comment, authorRemoved: false }])
+  await ada.delete('/auth/me')
+  const after = await grace.get(path, { 'if-none-match': before.headers.get('etag')! })
+  expectResponse(after, 200, [{ ...comment, author: null, authorRemoved: true }])
+  await untilOutboxEmpty(sql)
+  expectError(await grace.get(`/projects/${own.id}`), 404)
+  expectResponse(await grace.get(`/projects/${shared.id}/members`), 200, [])
+  expect((await grace.get(`/tasks/${task.id}`)).body.assigneeId).toBeNull()
+  expect(await removals(shared.id)).toEqual([{ actor: ada.id }] as never)
+  expect(await faultsOf(sql)).toEqual([])
+})
+
+test('the deletion job can run several times, and does not affect an existing account', async () => {
+  const { ada, grace, own, shared } = await createAccounts()
+  const close = () => closeAccount(sql, service.services.run, { userId: ada.id }, batchOptions)
+  await close()
+  expect((await ada.get(`/projects/${own.id}`)).status).toBe(200)
+  await sql`delete from users where id = ${ada.id}`
+  await Promise.all([close(), close(), close()])
+  await close()
+  expect(await removals(shared.id)).toHaveLength(1)
+  expectError(await grace.get(`/projects/${own.id}`), 404)
+  expectResponse(await grace.get(`/projects/${shared.id}/members`), 200, [])
+})
+
+test('the recurring cleanup removes rows that a deleted account wrote after its deletion job ran', async () => {
+  await using service = await openTestService()
+  const sql = service.services.database.background
+  const { ada, own } = await createAccounts(service.client)
+  await sql`delete from users where id = ${ada.id}`
+  expect(await closeOrphanedAccounts(sql)).toBe(1)
+  service.startWorkers()
+  await untilOutboxEmpty(sql)
+  expect(await sql`select 1 from projects where id = ${own.id}`).toHaveLength(0)
+  expect(await sql`select 1 from members where user_id = ${ada.id}`).toHaveLength(0)
+  expect(await closeOrphanedAccounts(sql)).toBe(0)
+})
+
+test('one statement deletes the account and inserts its deletion job', async () => {
+  const { ada } = await createAccounts()
+  await sql`alter table outbox add constraint broken check (name <> 'close-account')`
+  try {
+    expectError(await ada.delete('/auth/me'), 500)
+    expect((await ada.get('/auth/me')).status).toBe(200)
+  } finally {
+    await sql`alter table outbox drop constraint broken`
+  }
+  expectResponse(await ada.delete('/auth/me'), 200, deleted)
+  await untilOutboxEmpty(sql)
+})
+
+test('after the deletion of an account, no table has its email address, besides stored replies to other accounts', async () => {
+  await using scene = await openMailScene()
+  const { client, server, sql, service } = scene
+  const email = 'ada.lovelace@example.com'
+  const keyed = (name: string) => ({ 'idempotency-key': name })
+  const account = { name: 'Ada', email, password: 'secret-1' }
+  const { body } = await client.post('/auth/register', account, keyed('register'))
+  const ada = { ...client.as(body.access_token), id: body.user.id, email }
+  await client.post('/auth/login', account, keyed('login'))
+  await client.post('/auth/email/verify', { token: (await server.mail(email)).token }, keyed('verify'))
+  await client.post('/auth/password/forgot', { email }, keyed('forgot'))
+  await server.mail(email, 2)
+  const grace = await register(client)
+  const own = await make(ada, '/projects', { name: 'Mine' })
+  await ada.post('/projects', { name: 'Keyed' }, keyed('project'))
+  const token = client.as((await makeToken(ada)).token)
+  await token.patch(`/projects/${own.id}`, { name: 'Ours' }, keyed('rename'))
+  const shared = await make(grace, '/projects', { name: 'Ours' })
+  await grace.post(`/projects/${shared.id}/members/invite`, { email, role: 'EDITOR' }, keyed('invite'))
+  const task = await make(ada, '/tasks', { projectId: shared.id, title: 'T', assigneeId: ada.id })
+  await make(ada, `/tasks/${task.id}/comments`, { text: 'Hm' })
+  await ada.post(`/tasks/${task.id}/claim`, { leaseSeconds: 60 })
+  await ada.post(`/projects/${shared.id}/imports?source=csv`, 'title\nT\n', { 'content-type': 'text/csv' })
+  await make(ada, `/projects/${own.id}/webhooks`, { url: server.url.replace('smtp', 'http') })
+  await untilOutboxEmpty(sql)
+  const removal = () => ada.call('DELETE', '/auth/me', { password: 'secret-1' }, keyed('delete'))
+  expect((await removal()).status).toBe(200)
+  await untilOutboxEmpty(sql)
+  expect((await removal()).status).toBe(200)
+  expect(await rowsWith(sql, [email])).toEqual({ idempotency_keys: 1 })
+  await sql`update idempotency_keys set created_at = now() - interval '25 hours'`
+  await expireKeys(service.services.database.background, 24, batchOptions)
+  expect(await rowsWith(sql, [email])).toEqual({})
 })

@@ -1,8 +1,6 @@
-import { openRowLocations } from '../../src/commands/row-locations.ts'
-import { expectError, faultsOf, invite, make, newId, openPair, register, rowsRead } from '../kit.ts'
-import { unknownId, upTo } from '../kit.ts'
-import type { Body, Sql } from '../kit.ts'
-import { purgeProject, purgeTask } from '../../workers/cascade.ts'
+import { expectError, faultsOf, invite, make, newId, openPair, purgeProject, purgeTask } from '../kit.ts'
+import { register, unknownId, upTo } from '../kit.ts'
+import type { Body } from '../kit.ts'
 
 const taken = 'This id is already used; send a new UUIDv7'
 let project: Body
@@ -160,19 +158,4 @@ test('if old data contains a comment with the id of its task, both are found', a
   await pair.sql`update comments set id = ${id}, task_id = ${id} where id = ${comment.id}`
   const answer = await ada.patch(`/tasks/comments/${id}`, { text: 'Written' })
   expect([answer.status, answer.body.text, answer.body.taskId]).toEqual([200, 'Written', id])
-})
-
-test('the check of an own id does not scan the jobs', async () => {
-  const jobs = 3_000
-  await pair.sql`insert into outbox (id, name, data, parked_at)
-    select gen_random_uuid(), 'purge-task', jsonb_build_object('taskId', gen_random_uuid()), now() from generate_series(1, ${jobs}::int4)`
-  const taskId = newId()
-  await pair.sql`insert into outbox (id, name, data, parked_at)
-    values (${newId()}, 'purge-task', jsonb_build_object('taskId', ${taskId}::text), now())`
-  await pair.sql.begin(async (tx) => {
-    const { isTaken } = openRowLocations(tx as unknown as Sql)
-    expect(await Promise.all([newId(), taskId].map(isTaken))).toEqual([false, true])
-    expect(await rowsRead(tx, 'outbox')).toBeLessThan(10)
-  })
-  await pair.sql`delete from outbox where name = 'purge-task' and parked_at is not null`
 })

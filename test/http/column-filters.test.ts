@@ -2,17 +2,8 @@ import type { TaskRow } from '../../drizzle/rows.ts'
 import { allPages, cases, expectError, expectResponse, invite, make, malformedIds, newId } from '../kit.ts'
 import { openScene, Random, unknownId, withToken } from '../kit.ts'
 import type { Person } from '../kit.ts'
-import {
-  countedBy,
-  expectedCounts,
-  expectedIds,
-  fields,
-  ofProject,
-  past,
-  randomQuery,
-  soon,
-  storedAs,
-} from './filters-scene.ts'
+import { countedBy, expectedCounts, expectedIds, fields, ofProject, past } from './filters-scene.ts'
+import { randomQuery, soon, storedAs } from './filters-scene.ts'
 import type { Known, Query } from './filters-scene.ts'
 
 const random = new Random(24)

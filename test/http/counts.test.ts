@@ -1,5 +1,5 @@
-import { expectError, invite, make, openScene, unknownId, upTo, versionOf } from '../kit.ts'
-import { type Client, withToken } from '../kit.ts'
+import { expectError, invite, make, openScene, unknownId, upTo, versionOf, withToken } from '../kit.ts'
+import type { Client } from '../kit.ts'
 
 const { ada, bea, cy, sql } = await openScene(['Ada', 'Bea', 'Cy'])
 const { id: projectId } = await make(ada, '/projects', { name: 'Engine' })

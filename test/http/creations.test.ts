@@ -1,16 +1,42 @@
 import { expect, spyOn, test } from 'bun:test'
-import { eventually, expectError, expectResponse, faultsOf, make, makeToken, openScene } from '../kit.ts'
-import { unreachableUrl } from '../kit.ts'
-import type { Body } from '../kit.ts'
-import {
-  createdBy,
-  idsIn,
-  idsOf,
-  type IntegrationEvent,
-  openCreations,
-  type RemovalResponse,
-} from './creations-scene.ts'
+import { eventually, expectError, expectResponse, faultsOf, invite, make, makeToken } from '../kit.ts'
+import { openScene, register, unreachableUrl, upTo } from '../kit.ts'
+import type { Body, Person } from '../kit.ts'
 import { type Account, accountsPath, tokensPath } from './account-scene.ts'
+import { untilOutboxEmpty } from '../workers/remains.ts'
+
+type IntegrationEvent = Body & {
+  type: string
+  entity: string
+  entityId: string
+  actor: { id: string }
+  batch: number | null
+  seq: number
+  after: (Body & { changed?: string[] }) | null
+}
+type Integrations = { webhooks: Body; serviceAccounts: Body; tokens: Body }
+type RemovalResponse = Body & { stillWorking: Integrations; revoked: Integrations }
+
+/** Creates a project with an ADMIN, who creates a webhook, a service account and a token for the service account. */
+async function openCreations(owner: Person) {
+  const admin = await register(owner.as(), 'Admin')
+  const { id: projectId } = await make(owner, '/projects', { name: 'Engine' })
+  const { id: memberId } = await invite(owner, projectId, admin, 'ADMIN')
+  const webhooks = `/projects/${projectId}/webhooks`
+  const webhook = await make(admin, webhooks, { url: `${unreachableUrl}/path-secret?key=query-secret` })
+  const accounts = accountsPath(projectId)
+  const account = (await make(admin, accounts, { name: 'Importer', role: 'ADMIN' })) as Account
+  const token = await makeToken(admin, {}, tokensPath(account))
+  const member = `/projects/${projectId}/members/${memberId}`
+  const events = async (query = '') =>
+    (await owner.get(`/projects/${projectId}/events?after=2${query}`)).body as unknown as IntegrationEvent[]
+  return { projectId, admin, member, memberId, webhooks, webhook, account, token, events }
+}
+
+const createdBy = (body: Body) => (body as Body & { createdBy: string | null }).createdBy
+const idsOf = (rows: { id: string }[]) => rows.map(({ id }) => id)
+const idsIn = ({ webhooks, serviceAccounts, tokens }: Integrations) =>
+  [webhooks, serviceAccounts, tokens].map(idsOf)
 
 const { service, sql, owner } = await openScene(['Owner'])
 const asRequest = ({ token }: { token: string }) =>
@@ -172,4 +198,48 @@ test('a batch can remove a member with revoke=true, and a retry of a removal ret
 
 test('applying the events of all projects in this test gives the stored rows', async () => {
   expect(await faultsOf(sql)).toEqual([])
+})
+
+service.startWorkers()
+
+const isRejected = async (token: { token: string }) =>
+  (await owner.as(token.token).get('/auth/me')).status === 401
+
+test("revoke=true also deletes what a member's service accounts created, even if these accounts were deleted before", async () => {
+  const { admin, projectId, account, token, member, webhooks } = await openCreations(owner)
+  const program = admin.as(token.token)
+  const second = (await make(program, accountsPath(projectId), { name: 'Second', role: 'ADMIN' })) as Account
+  const secondToken = await makeToken(admin, {}, tokensPath(second))
+  const secondProgram = admin.as(secondToken.token)
+  const fields = { name: 'Third', role: 'ADMIN' }
+  const third = (await make(secondProgram, accountsPath(projectId), fields)) as Account
+  const tokenOfThird = await makeToken(owner, {}, tokensPath(third))
+  const hook = await make(program, webhooks, { url: unreachableUrl })
+  for (const { id } of [account, second])
+    expect((await admin.delete(`${accountsPath(projectId)}/${id}`)).status).toBe(200)
+  await untilOutboxEmpty(sql)
+  const operations = [{ op: 'member.remove', memberId: member.split('/').at(-1) }]
+  const { body } = await owner.post(`/projects/${projectId}/batch?dryRun=true&return=full`, { operations })
+  const { results } = body as unknown as { results: RemovalResponse[] }
+  expect(idsIn(results[0]!.stillWorking)[1]).toEqual([third.id])
+  const { revoked } = (await owner.delete(`${member}?revoke=true`)).body as RemovalResponse
+  expect(idsIn(revoked)[0]).toContain(hook.id)
+  expect(idsIn(revoked)[1]).toEqual([third.id])
+  expect((await owner.get(webhooks)).body).toHaveLength(0)
+  await eventually('the rejection of the token', () => isRejected(tokenOfThird))
+  await eventually('the deletion of the accounts', async () => {
+    return (await sql`select from users where project_id = ${projectId}`).length === 0
+  })
+})
+
+test('revoke=true revokes all tokens that a member created, also thousands of tokens of several service accounts', async () => {
+  const { admin, projectId, account, member } = await openCreations(owner)
+  await sql`
+    insert into api_tokens (id, user_id, version, slot, digest, name, scopes, expires_at, created_by, created_at)
+    select lpad(n::text, 32, '0')::uuid, ${account.id}::uuid, 0, n, n || ${account.id}::text, 'T', 'read', now() + interval '1 day', ${admin.id}::uuid, now()
+    from generate_series(1000, 7000) n`
+  const other = (await make(owner, accountsPath(projectId), { name: 'Other' })) as Account
+  const lent = await Promise.all(upTo(5).map(() => makeToken(admin, {}, tokensPath(other))))
+  expect((await owner.delete(`${member}?revoke=true`)).status).toBe(200)
+  for (const token of lent) await eventually('the rejection of the token', () => isRejected(token))
 })

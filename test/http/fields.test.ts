@@ -46,6 +46,31 @@ test.each(typos)('%s %s rejects an unknown field with 400 and suggests the neare
   expect((await ada.get(members)).body[0]!.role).toBe('VIEWER')
 })
 
+const text = (max: number) =>
+  `a text of 1 to ${max} characters, without control or bidirectional-override characters`
+const due = 'an ISO 8601 date-time with offset, or a date (midnight UTC), or null'
+const messages: [body: unknown, message: string][] = [
+  [{ title: '  ' }, `title must be ${text(500)}`],
+  [{ title: null }, `title must be ${text(500)}`],
+  [{ status: 'LATER' }, 'status must be one of TODO, IN_PROGRESS, DONE'],
+  [{ dueDate: 'soon' }, `dueDate must be ${due}`],
+  [[], 'The body must be a JSON object'],
+  [{ due_date: 1 }, 'due_date is not known here; did you mean dueDate?'],
+  [{ desc: 1 }, 'desc is not known here; did you mean description?'],
+  ...['wheels', 'x', 'a/b~c', 'constructor', 'createdAtt', 'x'.repeat(5_000)].map(
+    (name): [object, string] => [{ [name]: { deep: [1] } }, `${name.slice(0, 100)} is not known here`],
+  ),
+  [{ '': 1 }, '"" is not known here'],
+  ['{"__proto__":{"status":"DONE"}}', '__proto__ is not known here'],
+]
+
+test('an error names the field and what it must be, and at most five fields', async () => {
+  for (const [body, message] of messages) expectError(await ada.patch(task, body), 400, message)
+  expectError(await ada.post('/tasks', { projectId }), 400, `title is required: ${text(500)}`)
+  const wrong = { title: 1, status: 1, priority: 1, dueDate: 1, assigneeId: 1, remindAt: 1, externalId: 1 }
+  expect((await ada.patch(task, wrong)).body.message.split('; ')).toHaveLength(5)
+})
+
 const changes: [read: string, write: string, change: object][] = [
   ['/auth/me', '/auth/me', { name: 'Ada K.' }],
   [project, project, { description: 'D' }],

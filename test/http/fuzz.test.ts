@@ -3,14 +3,8 @@ import fc from 'fast-check'
 import { cases, createFullProject, expectError, fillPath, make, openTeam, operationsOf } from '../kit.ts'
 import { registerTeam, resolveSchema, sampleOf, undocumentedParts, unknownId, upTo } from '../kit.ts'
 import type { Answer, OpenApi, Operation, ProjectParts } from '../kit.ts'
-import {
-  arbitraryBody,
-  arbitraryHeaders,
-  arbitraryId,
-  arbitraryQuery,
-  hostileBodies,
-  hostileTexts,
-} from './hostile.ts'
+import { arbitraryBody, arbitraryHeaders, arbitraryId, arbitraryQuery, hostileBodies } from './hostile.ts'
+import { hostileTexts } from './hostile.ts'
 import { createOwnImport } from './own-import.ts'
 
 const seed = 20_270_131

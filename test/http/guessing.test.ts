@@ -1,5 +1,4 @@
 import { describe, expect, spyOn, test } from 'bun:test'
-import { delaySeconds } from '../../src/http/limits/password-checks.ts'
 import { eventually, expectError, freshRedis, openScene, openTestService, register } from '../kit.ts'
 import { statuses, upTo, withService } from '../kit.ts'
 import type { Answer, Client, Person, TestService } from '../kit.ts'
@@ -158,9 +157,4 @@ test('sign-ins beyond the queue limit of their address get 429 with Retry-After'
     expectError(response, 429, 'Too many sign-ins from this address wait')
     expect(response.headers.get('retry-after')).toBe('1')
   }
-})
-
-test('delays grow up to one minute, and the default limit is 2,400 sign-ins per minute', () => {
-  expect([...new Set(delaySeconds)].toSorted((a, b) => a - b)).toEqual(delaySeconds)
-  expect([delaySeconds.at(-1), withDefaults.services.config.signInsPerMinute]).toEqual([60, 2_400])
 })

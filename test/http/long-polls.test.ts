@@ -1,5 +1,3 @@
-import { openFeedLongPoll } from '../../modules/events/long-poll.ts'
-import { Scheduler } from '../../src/admission/scheduler.ts'
 import { expectError, invite, make, openScene, openTestService, register, withToken } from '../kit.ts'
 import type { Answer, Client, TestService } from '../kit.ts'
 import { expectEvents } from './read-events.ts'
@@ -87,28 +85,6 @@ test('a long poll with a type filter does not return for other types', async () 
   await ada.patch(`/tasks/${task.id}`, { status: 'DONE' })
   await make(ada, `/tasks/${task.id}/comments`, { text: 'Oil it' })
   expect(typesIn(await answer)).toEqual(['comment.created'])
-})
-
-test('a long poll with a type filter returns at the first wake-up after a matching event', async () => {
-  const projectId = await openProject()
-  const { services } = service
-  const request = new Request('http://localhost', { headers: { authorization: `Bearer ${ada.token}` } })
-  const caller = await services.authenticate.caller(request)
-  const { id } = await addTask(projectId)
-  let wakeUps = 0
-  const waitForNewer = async () => {
-    if (++wakeUps > 2) throw new Error('The second event has the type of the filter')
-    if (wakeUps === 1) await ada.patch(`/tasks/${id}`, { title: 'Other' })
-    else await make(ada, `/tasks/${id}/comments`, { text: 'Oil it' })
-    return undefined
-  }
-  const subscribe = () => ({ waitForNewer, resetTo() {}, end() {} }) as never
-  const hold = openFeedLongPoll({ ...services, subscriptions: { ...services.subscriptions, subscribe } })
-  const first = (await services.findRole(caller, projectId))!
-  const options = { after: 0, limit: 10, types: ['comment.created'], waitMs: 60_000 }
-  const permit = await new Scheduler().acquire(caller.userId)
-  const reading = { request, caller, params: {}, query: {}, permit }
-  expect(await hold(reading as never, first, options)).toMatchObject({ version: 4 })
 })
 
 test('a long poll ends when the caller is removed or the project is deleted', async () => {

@@ -1,6 +1,5 @@
-import { createApp } from '../../src/app.ts'
-import { expectError, make, openScene, openTestService, register, unknownId, withService } from '../kit.ts'
-import { words } from '../kit.ts'
+import { createApp, expectError, make, openScene, openTestService, register, unknownId } from '../kit.ts'
+import { withService, words } from '../kit.ts'
 
 const { service, client, ada } = await openScene(['Ada'])
 const app = createApp(service.services)

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
-import { workerActor } from '../../workers/cascade.ts'
-import { cases, expectError, expectUndone, faultsOf, invite, make, openScene, type Person } from '../kit.ts'
+import { cases, expectError, expectUndone, faultsOf, invite, make, openScene, workerActor } from '../kit.ts'
+import type { Person } from '../kit.ts'
 import { batchResult } from './batch-scene.ts'
 import { openOrder, type Place } from './order-scene.ts'
 

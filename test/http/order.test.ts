@@ -1,17 +1,6 @@
 import { exported, linesOf } from '../exports/scene.ts'
-import {
-  allPages,
-  applyEvent,
-  cases,
-  emptyReplica,
-  expectError,
-  faultsOf,
-  malformedIds,
-  openScene,
-  Random,
-  readFeed,
-  unknownId,
-} from '../kit.ts'
+import { allPages, applyEvent, cases, emptyReplica, expectError, faultsOf, malformedIds } from '../kit.ts'
+import { openScene, Random, readFeed, unknownId } from '../kit.ts'
 import { batchResult } from './batch-scene.ts'
 import { openOrder, type Place } from './order-scene.ts'
 

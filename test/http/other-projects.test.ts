@@ -1,13 +1,5 @@
-import {
-  createFullProject,
-  deleteAndPurge,
-  faultsOf,
-  invite,
-  make,
-  openTeam,
-  register,
-  runBatch,
-} from '../kit.ts'
+import { createFullProject, deleteAndPurge, faultsOf, invite, make, openTeam, register } from '../kit.ts'
+import { runBatch } from '../kit.ts'
 import type { Client, ProjectParts } from '../kit.ts'
 import { endpoints } from './endpoints.ts'
 

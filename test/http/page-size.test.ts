@@ -1,10 +1,8 @@
-import { readTaskFilter } from '../../modules/task-lists/list-query.ts'
-import { listTasks } from '../../modules/task-lists/list.ts'
-import { projectsOf } from '../../modules/projects/reads.ts'
-import { pageBytes } from '../../src/reads/pages.ts'
 import { type Body, make, nextPath, openScene } from '../kit.ts'
 
 const rows = 60
+/** The documented maximum of a page. */
+const pageBytes = 1_048_576
 /** Texts of the maximum length, made of characters that need 1, 2, 3 or 4 bytes in UTF-8, or 6 characters in JSON. */
 const texts = ['x', 'é', '字', '🪐', '\u0001'].map((unit) => unit.repeat(20_000 / unit.length))
 const maxRowBytes = 6 * 20_000 + 2_000
@@ -75,15 +73,57 @@ test('a page that is cut by size keeps its ETag until one of its rows changes', 
   expect([after.status, after.body.at(-1)!.name]).toEqual([200, 'Renamed'])
 })
 
-test('reads only slightly more than one page', async () => {
-  const sql = service.services.database.reads
-  const bytesOf = (read: { description: string | null }[]) =>
-    read.reduce((sum, { description }) => sum + Buffer.byteLength(description ?? ''), 0)
-  const maxBytes = pageBytes + 3 * 20_000
-  const projects = await projectsOf(sql, { userId: ada.id }, { limit: 1_000, cursor: null })
-  const tasks = await listTasks(sql, readTaskFilter({ limit: '200' }, { userId: ada.id }))
-  for (const shown of [projects.rows, tasks!.rows]) {
-    expect(bytesOf(shown)).toBeGreaterThan(pageBytes)
-    expect(bytesOf(shown)).toBeLessThanOrEqual(maxBytes)
+const separator = '\x1f'
+
+/** Pages of more than 63 tasks are always read by columns. */
+async function expectSameBytes(projectId: string) {
+  for (const sort of ['createdAt', '-createdAt', 'dueDate', '-dueDate', 'createdAt&status=TODO']) {
+    const list = (limit: number) => ada.get(`/tasks?projectId=${projectId}&sort=${sort}&limit=${limit}`)
+    expect((await list(63)).text).toBe((await list(64)).text)
   }
+}
+
+test('a page that is read as one text has the same bytes as a page that is read by columns', async () => {
+  const { id: projectId } = await make(ada, '/projects', { name: 'Texts' })
+  await expectSameBytes(projectId)
+  const controls = Array.from({ length: 30 }, (_, n) => String.fromCharCode(n + 1)).join('')
+  const texts = ['a', '=', '"\\"', '\u2028 ÿ', '工程 🚀', "'$1,(){}"]
+  for (const [n, title] of texts.entries()) {
+    await make(ada, '/tasks', { projectId, title })
+    const description = `${title}${controls}\x7f`
+    await make(ada, '/tasks', { projectId, title, description, externalId: `${n}${title}` })
+  }
+  for (const time of [
+    '2027-01-31T17:00:00.5Z',
+    '2027-01-31',
+    '0050-01-01T00:00:00.12+05:30',
+    '9999-12-31T00:00:00.001Z',
+  ])
+    await make(ada, '/tasks', {
+      projectId,
+      title: 'Time',
+      dueDate: time,
+      remindAt: '2090-01-01',
+      assigneeId: null,
+      place: 'first',
+    })
+  await expectSameBytes(projectId)
+})
+
+test.each([
+  ['a separator in a text', { title: 'a', description: `a${separator}b` }],
+  ['separators for the values of a whole task', { title: 'a', description: `b${separator.repeat(13)}` }],
+  ['a label', { title: 'a', labelIds: [] }],
+])('a page with %s has the same bytes', async (name, input) => {
+  const { id: projectId } = await make(ada, '/projects', { name })
+  const label = await make(ada, `/projects/${projectId}/labels`, { name: 'New', color: '#336699' })
+  await make(ada, '/tasks', { projectId, title: 'Plain' })
+  const { id } = await make(ada, '/tasks', {
+    projectId,
+    ...input,
+    ...('labelIds' in input && { labelIds: [label.id] }),
+  })
+  await expectSameBytes(projectId)
+  const { body } = await ada.get(`/tasks?projectId=${projectId}`)
+  expect(body[1]).toEqual((await ada.get(`/tasks/${id}`)).body)
 })

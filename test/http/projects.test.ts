@@ -1,5 +1,6 @@
 import { anId, aTimestamp, expectError, expectResponse, invite, make, malformedIds } from '../kit.ts'
 import { openProject, openTeam, register, registerTeam, unknownId } from '../kit.ts'
+import type { Person } from '../kit.ts'
 import { invalidTexts } from './sample-texts.ts'
 
 const { client, people, owner, admin, viewer, countEvents } = await openTeam()
@@ -73,6 +74,14 @@ test('an invitation needs an e-mail address and one of three roles', async () =>
   for (const role of ['OWNER', 'viewer', '', null, 1, ['ADMIN'], {}])
     expectError(await sendInvitation({ email, role }), 400, /^role must be one of VIEWER/)
   expectError(await people.stranger.get(`/projects/${projectId}`), 404)
+  // The error must not tell whether an account has the address.
+  for (const address of ['nobody@example.com', email]) {
+    const invite = (by: Person) => by.post(`${path}/invite`, { email: address })
+    expectError(await invite(people.editor), 403, 'This needs the role ADMIN in the project')
+    expectError(await invite(people.stranger), 404, 'Project not found')
+  }
+  expectError(await sendInvitation({ email: owner.email }), 409, 'This user owns the project')
+  expectError(await sendInvitation({ email: viewer.email }), 409, 'This user is a member already')
 })
 
 test('the list contains all members in the order of their invitations, without the owner', async () => {
@@ -127,4 +136,13 @@ test('an unknown or malformed member id, or a member id of another project, gets
     expectError(await owner.delete(`${path}/${id}`), 404, 'Member not found')
   }
   expectError(await viewer.delete(`${path}/${unknownId}`), 403)
+})
+
+test('every member may leave', async () => {
+  for (const role of ['VIEWER', 'EDITOR', 'ADMIN']) {
+    const member = await register(client)
+    const { id } = await invite(owner, projectId, member, role)
+    expect((await member.delete(`${path}/${id}`)).status).toBe(200)
+    expectError(await member.get(`/projects/${projectId}`), 404)
+  }
 })

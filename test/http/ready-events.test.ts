@@ -1,5 +1,4 @@
-import { eventually, expectError, faultsOf, invite, make, openScene, runBatch } from '../kit.ts'
-import type { Body } from '../kit.ts'
+import { type Body, eventually, expectError, faultsOf, invite, make, openScene, runBatch } from '../kit.ts'
 
 const { service, ada, bea, sql } = await openScene(['Ada', 'Bea'])
 service.startWorkers()

@@ -1,6 +1,5 @@
-import { openTokens } from '../../src/identity/tokens.ts'
-import { expectError, expiresAt, isReplay, make, openScene, openTestService, register } from '../kit.ts'
-import { statuses, testSecret, upTo } from '../kit.ts'
+import { claimsOf, expectError, expiresAt, isReplay, make, openScene, openTestService } from '../kit.ts'
+import { register, signToken, statuses, testSecret, upTo } from '../kit.ts'
 import type { Answer, Client, Person } from '../kit.ts'
 
 const { client } = await openScene([], { TRUST_PROXY: 'on', SIGN_IN_FAILURES: '3' })
@@ -8,11 +7,8 @@ const { client } = await openScene([], { TRUST_PROXY: 'on', SIGN_IN_FAILURES: '3
 const needed = 'The sign-in is older than 5 minutes: send password in the body, or sign in again first'
 const wrong = 'The password is wrong'
 const token = { name: 'Importer', scopes: ['read'], expiresAt }
-const asMinutesAgo = async (minutes: number, { id, as }: Person): Promise<Client> => {
-  const now = async () => Date.now() / 1000 - minutes * 60
-  const tokens = openTokens([testSecret], 86_400, now)
-  return as(await tokens.sign(await tokens.issue(id, 0)))
-}
+const asMinutesAgo = async (minutes: number, { id, as }: Person): Promise<Client> =>
+  as(signToken(claimsOf(id, { auth_time: Math.floor(Date.now() / 1000 - minutes * 60) }), testSecret))
 const from = (n: number) => ({ 'x-forwarded-for': `10.4.0.${n}` })
 
 type Write = (client: Client, body?: object, headers?: Record<string, string>) => Promise<Answer>
@@ -33,9 +29,8 @@ for (const [operation, status, write] of writes) {
 
     test('needs the password after five minutes, or if the token has no issue time', async () => {
       const ada = await register(client)
-      const tokens = openTokens([testSecret], 86_400, async () => Date.now() / 1000)
-      const { issuedAt: _, ...before } = await tokens.issue(ada.id, 0)
-      expectError(await write(ada.as(await tokens.sign(before))), 403, needed)
+      const before = signToken(claimsOf(ada.id, { auth_time: undefined }), testSecret)
+      expectError(await write(ada.as(before)), 403, needed)
       const later = await asMinutesAgo(5.5, ada)
       expectError(await write(later), 403, needed)
       expectError(await write(later, { password: 'secret-2' }), 403, wrong)

@@ -1,4 +1,3 @@
-import { readEventPage } from '../../modules/events/rows.ts'
 import { expectError, make, openScene, readFeed, streamBodyIn, upTo } from '../kit.ts'
 
 const [json, stream] = ['application/json', 'text/event-stream']
@@ -83,15 +82,6 @@ test('a client whose position is the last deleted event gets every stored event'
   for (const query of ['after=9', 'after=4&types=comment.created'])
     expect((await ada.get(feedOf(projectId, query))).text).toBe('[]')
 })
-
-for (const types of [null, ['task.created'], ['comment.created']])
-  test(`if events are deleted during a read, the read is rejected with 410, with types ${types}`, async () => {
-    const projectId = await openProject(9, 5)
-    const found = (await service.services.findRole({ userId: ada.id }, projectId))!
-    const { database, oldestSeq } = service.services
-    const reading = readEventPage(database.reads, oldestSeq, { ...found, after: 2, limit: 100, types })
-    await expect(reading).rejects.toMatchObject({ status: 410, message: goneBefore(5) })
-  })
 
 test('a stream ends with 410 when events that its client has not yet received are deleted', async () => {
   const projectId = await openProject(300)

@@ -1,5 +1,4 @@
-import { model } from '../../modules/modules.ts'
-import { invite, make, openScene, openTestService, Random, register, streamBodyIn } from '../kit.ts'
+import { invite, make, model, openScene, openTestService, Random, register, streamBodyIn } from '../kit.ts'
 import { versionOf } from '../kit.ts'
 import type { Person } from '../kit.ts'
 import { startRandomWrites, writeRandomly } from '../past/random-writes.ts'

@@ -1,21 +1,6 @@
-import {
-  type Answer,
-  at,
-  type Body,
-  expectError,
-  isReplay,
-  make,
-  makeToken,
-  newId,
-  openPair,
-  register,
-  runBatch,
-  statuses,
-  type OpenApi,
-  upTo,
-  withOneDatabase,
-} from '../kit.ts'
-import { openProject, registerTeam } from './scene.ts'
+import { at, expectError, isReplay, make, makeToken, newId, openPair, openProject, register } from '../kit.ts'
+import { registerTeam, runBatch, statuses, upTo, withOneDatabase } from '../kit.ts'
+import type { Answer, Body, OpenApi } from '../kit.ts'
 
 const pair = await openPair()
 const people = { ...(await registerTeam(pair.atA.as())), owner: pair.atA }

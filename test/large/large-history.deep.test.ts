@@ -1,8 +1,5 @@
 import { maxScannedEvents } from '../../modules/events/rows.ts'
-import { writeCursor } from '../../src/reads/pages.ts'
-import { expireEvents } from '../../workers/cleanup.ts'
-import { SliceEnded } from '../../workers/throttle.ts'
-import { type Body, make } from '../kit.ts'
+import { type Body, expireEvents, make, SliceEnded, writeCursor } from '../kit.ts'
 import { costOf, openExplained } from './plans.ts'
 
 const tasks = 1_000_000

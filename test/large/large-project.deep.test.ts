@@ -1,8 +1,6 @@
-import { writeCursor } from '../../src/reads/pages.ts'
-import { type Body, make, nextPath, register } from '../kit.ts'
+import { type Body, make, nextPath, register, workerActor, writeCursor } from '../kit.ts'
 import { impliedKey } from '../../modules/order/keys.ts'
 import { maxScannedTasks } from '../../modules/task-lists/list-rows.ts'
-import { workerActor } from '../../workers/cascade.ts'
 import { changeOften, openLarge } from './fill.ts'
 import { type Cost, costOf, costOfGet } from './plans.ts'
 

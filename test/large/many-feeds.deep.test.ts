@@ -1,5 +1,4 @@
-import { createApp } from '../../src/app.ts'
-import { type Body, make } from '../kit.ts'
+import { type Body, createApp, make } from '../kit.ts'
 import { costOf, openExplained } from './plans.ts'
 
 const projects = 1_000

@@ -1,11 +1,9 @@
 import { readFile } from 'node:fs/promises'
-import { model } from '../../modules/modules.ts'
+import { type Body, invite, make, model, openScene, register, type Sql, writeCursor } from '../kit.ts'
 import { sorts } from '../../modules/task-lists/sorts.ts'
 import { priorities, statuses } from '../../modules/tasks/schema.ts'
 import { openChooseStatement } from '../../src/commit/commit.ts'
 import { parametersOf } from '../../src/commit/statement.ts'
-import { type Body, invite, make, openScene, register, type Sql } from '../kit.ts'
-import { writeCursor } from '../../src/reads/pages.ts'
 
 const maxMiB = 50
 // One connection in each pool, so that this connection prepares all statements.

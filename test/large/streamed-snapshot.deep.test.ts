@@ -1,15 +1,7 @@
 import { rowSources } from '../../src/log/rows-at.ts'
 import { expectTransactions } from '../exports/scene.ts'
-import {
-  forFile,
-  make,
-  openDatabase,
-  openStream,
-  openWebProcess,
-  readConfig,
-  runBatch,
-  upTo,
-} from '../kit.ts'
+import { forFile, make, openDatabase, openStream, openWebProcess, readConfig, runBatch } from '../kit.ts'
+import { upTo } from '../kit.ts'
 import type { Message } from '../kit.ts'
 import { peakMib } from '../support/peak-memory.ts'
 import { fill } from './fill.ts'

@@ -1,6 +1,5 @@
 import { unassignTasks } from '../../modules/tasks/commands.ts'
-import { workerActor } from '../../workers/cascade.ts'
-import { type Body, invite, make, register, versionOf } from '../kit.ts'
+import { type Body, invite, make, register, versionOf, workerActor } from '../kit.ts'
 import { openLarge } from './fill.ts'
 import { type Cost, costOf } from './plans.ts'
 

@@ -1,5 +1,4 @@
-import { purgeProject } from '../../workers/cascade.ts'
-import { make, runBatch, versionOf } from '../kit.ts'
+import { make, purgeProject, runBatch, versionOf } from '../kit.ts'
 import { fill } from './fill.ts'
 import { costOf, costOfGet, openExplained } from './plans.ts'
 

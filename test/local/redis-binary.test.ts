@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { redisBinary } from '../../src/local/redis.ts'
 import { startLocal } from '../../src/local/start.ts'
 import { spawn } from 'node:child_process'
-import { newFolder, openForEach, openLog } from '../kit.ts'
-import { disconnect, openBlocking } from '../../src/redis/connections.ts'
+import { disconnect, newFolder, openForEach, openLog } from '../kit.ts'
+import { openBlocking } from '../../src/redis/connections.ts'
 
 const path = process.env.PATH
 const missing = 'There is neither redis-server nor valkey-server on the PATH.'

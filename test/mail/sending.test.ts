@@ -1,5 +1,5 @@
-import { eventually, forFile, make, openScene, openTestService, readConfig, register } from '../kit.ts'
-import { expireMailTokens } from '../../workers/cleanup.ts'
+import { eventually, expireMailTokens, forFile, make, openScene, openTestService } from '../kit.ts'
+import { readConfig, register } from '../kit.ts'
 import { openSilentServer } from '../support/mail.ts'
 import { untilOutboxEmpty } from '../workers/remains.ts'
 import { forgetting, openMailScene, resetting, verified, verifying } from './scene.ts'
@@ -33,6 +33,12 @@ test('a mail links to PUBLIC_URL with the token in the fragment, which servers d
   await forgetting(client, ada.email)
   const reset = await server.mail(ada.email, 2)
   expect(reset.text.split('\n')).toContain(`${PUBLIC_URL}reset-password#token=${reset.token}`)
+})
+
+test('without PUBLIC_URL, a mail names the path of the API below BASE_PATH', async () => {
+  await using scene = await openMailScene({ BASE_PATH: '/docket' })
+  const { text } = await scene.server.mail((await register(scene.client)).email)
+  expect(text).toContain('to POST /docket/api/v1/auth/email/verify within')
 })
 
 test('delivers to addresses with every allowed character, and rejects malformed addresses with 400', async () => {

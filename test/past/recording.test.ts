@@ -1,5 +1,5 @@
-import { workerActor } from '../../workers/cascade.ts'
 import { cases, eventually, faultsOf, make, nextPath, openScene, Random, versionOf } from '../kit.ts'
+import { workerActor } from '../kit.ts'
 import type { Person } from '../kit.ts'
 import { startRandomWrites, type RandomWrites, writeRandomly } from './random-writes.ts'
 

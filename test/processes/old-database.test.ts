@@ -1,13 +1,5 @@
-import {
-  expectError,
-  expectUndone,
-  faultsOf,
-  forFile,
-  freshDatabase,
-  isReplay,
-  make,
-  openTestService,
-} from '../kit.ts'
+import { expectError, expectUndone, faultsOf, forFile, freshDatabase, isReplay, make } from '../kit.ts'
+import { openTestService } from '../kit.ts'
 import postgres from 'postgres'
 import { applyMissing } from '../../drizzle/apply.ts'
 import { isReplaced } from '../../drizzle/baseline.ts'

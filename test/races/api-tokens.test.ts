@@ -1,5 +1,4 @@
-import { expireApiTokens } from '../../workers/cleanup.ts'
-import { at, eventually, expectError, make, openPair, register, upTo } from '../kit.ts'
+import { at, eventually, expectError, expireApiTokens, make, openPair, register, upTo } from '../kit.ts'
 import type { Body, Person } from '../kit.ts'
 import { expectTokensToEnd, revocationMs } from './ending-tokens.ts'
 

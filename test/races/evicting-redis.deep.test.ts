@@ -1,16 +1,6 @@
 import { Redis } from 'ioredis'
-import {
-  eventually,
-  faultsOf,
-  forFile,
-  freshEnv,
-  freshRedis,
-  isReplay,
-  make,
-  openTestService,
-  register,
-  upTo,
-} from '../kit.ts'
+import { eventually, faultsOf, forFile, freshEnv, freshRedis, isReplay, make } from '../kit.ts'
+import { openTestService, register, upTo } from '../kit.ts'
 import { untilOutboxEmpty } from '../workers/remains.ts'
 
 const server = await forFile(freshRedis())

@@ -1,7 +1,6 @@
 import { migrate } from '../../drizzle/migrate.ts'
-import { primaryServer } from '../../src/postgres/primary.ts'
 import { deleteAndPurge, eventually, faultsOf, forFile, make, makeProjects, newFolder } from '../kit.ts'
-import { openPair, spawnService } from '../kit.ts'
+import { openPair, primaryServer, spawnService } from '../kit.ts'
 
 import { openPostgres } from '../faults/postgres-server.ts'
 import { misnumbered, expectAllStored, startLoad } from './load.ts'

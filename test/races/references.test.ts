@@ -1,4 +1,3 @@
-import type { LabelledTask } from '../http/label-scene.ts'
 import { type Body, faultsOf, make, openPair, statuses, upTo } from '../kit.ts'
 
 const { atA, atB, sql } = await openPair()
@@ -13,7 +12,8 @@ async function createProject(labels: number) {
 }
 const createTask = async (projectId: string, labelIds: string[] = []) =>
   (await make(atA, '/tasks', { title: 'T', projectId, labelIds })).id
-const labelsOf = async (id: string) => ((await atB.get(`/tasks/${id}`)).body as LabelledTask).labelIds
+const labelsOf = async (id: string) =>
+  ((await atB.get(`/tasks/${id}`)).body as Body & { labelIds: string[] }).labelIds
 const namesIn = async (projectId: string) =>
   (await atB.get(`/projects/${projectId}/labels`)).body.map(({ name }: Body) => name)
 

@@ -1,5 +1,5 @@
-import { purgeProject } from '../../workers/cascade.ts'
-import { at, type Body, faultsOf, invite, make, openPair, type Person, register, upTo } from '../kit.ts'
+import { at, faultsOf, invite, make, openPair, purgeProject, register, upTo } from '../kit.ts'
+import type { Body, Person } from '../kit.ts'
 
 let projectId: string
 let task: Body

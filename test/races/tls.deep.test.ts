@@ -1,5 +1,4 @@
-import { forFile, freshDatabase, openDatabase, readConfig } from '../kit.ts'
-import { isTransient } from '../../src/postgres/errors.ts'
+import { forFile, freshDatabase, isTransient, openDatabase, readConfig } from '../kit.ts'
 import { openTlsProxy } from '../support/tls-proxy.ts'
 
 const plain = await forFile(freshDatabase())

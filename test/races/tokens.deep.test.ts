@@ -1,8 +1,7 @@
-import { createHmac } from 'node:crypto'
-import { at, clockShiftedBy, expiresAt, faultsOf, forFile, invite, make, newId, openClient } from '../kit.ts'
-import { openPair, register, spawnService, testSecret, unreachableUrl, upTo } from '../kit.ts'
+import { at, claimsOf, clockShiftedBy, expireRevokedTokens, expiresAt, faultsOf, forFile } from '../kit.ts'
+import { invite, make, newId, openClient, openPair, register, signToken, spawnService } from '../kit.ts'
+import { testSecret, unreachableUrl, upTo } from '../kit.ts'
 import type { Person, ServiceProcess } from '../kit.ts'
-import { expireRevokedTokens } from '../../workers/cleanup.ts'
 import { expectTokensToEnd } from './ending-tokens.ts'
 import { accountsPath, type Account, tokensPath } from '../http/account-scene.ts'
 
@@ -18,12 +17,7 @@ const answers = (person: Person) =>
   Promise.all([pair.a, ...others].map(async (process) => (await at(person, process).get('/auth/me')).status))
 const atAll = (status: number) => [pair.a, ...others].map(() => status)
 
-const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
-function tokenUntil(exp: number, { id }: Person): string {
-  const claims = { sub: id, jti: newId(), ver: 0, iss: 'docket', aud: 'docket-api', exp }
-  const signed = `${part({ alg: 'HS256', typ: 'JWT' })}.${part(claims)}`
-  return `${signed}.${createHmac('sha256', testSecret).update(signed).digest('base64url')}`
-}
+const tokenUntil = (exp: number, { id }: Person) => signToken(claimsOf(id, { exp }), testSecret)
 const withToken = (person: Person, token: string): Person => ({ ...person, ...person.as(token) })
 const now = () => Math.floor(Date.now() / 1000)
 

@@ -1,6 +1,6 @@
 import { isAhead } from '../../src/ids.ts'
-import { writeCursor } from '../../src/reads/pages.ts'
 import { at, clockShiftedBy, invite, make, openPair, register, spawnService, upTo } from '../kit.ts'
+import { writeCursor } from '../kit.ts'
 import type { Body, Person } from '../kit.ts'
 
 const hour = 3_600_000

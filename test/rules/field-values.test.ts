@@ -1,5 +1,5 @@
 import type { FieldRow } from '../../drizzle/rows.ts'
-import { changedValues, fitsField, maxValues, shownFields } from '../../modules/fields/values.ts'
+import { changedValues, maxValues } from '../../modules/fields/values.ts'
 
 const fieldOf = (key: string, type: FieldRow['type'], options: string[] | null = null): FieldRow => ({
   ...{ id: key, projectId: 'p', key, name: key, type, options, createdAt: 'now', eventId: 'e' },
@@ -9,19 +9,6 @@ const all = stateOf(
   ...[fieldOf('t', 'text'), fieldOf('num', 'number'), fieldOf('on', 'boolean'), fieldOf('at', 'date')],
   ...[fieldOf('size', 'choice', ['small', 'large']), fieldOf('constructor', 'text')],
 )
-
-test('values are merged by key, null and an empty text remove a value, and a task without values stores null', () => {
-  const values = changedValues(all, null, { t: ' a ', num: -0, on: false, at: '2028-02-29', size: 'large' })
-  expect(shownFields(values!)).toStrictEqual({ t: 'a', at: '2028-02-29', on: false, num: 0, size: 'large' })
-  expect(Object.keys(values!)).toEqual(['t', 'at', 'on', 'num', 'size'])
-  expect(changedValues(all, values, { t: null, num: 1.5 })).toEqual({
-    ...values!,
-    num: 1.5,
-    t: undefined,
-  } as never)
-  expect(changedValues(all, { t: 'a' }, { t: ' ' })).toBeNull()
-  expect(changedValues(all, undefined, { t: null })).toBeNull()
-})
 
 const wrong: [key: string, value: unknown, expected: string][] = [
   ['t', 1, 'a text of at most 2000 characters'],
@@ -62,15 +49,4 @@ test('all values together have at most 20,000 characters', () => {
   const texts = Array.from({ length: 11 }, (_, n) => fieldOf(`k${n}`, 'text'))
   const long = Object.fromEntries(texts.map(({ key }) => [key, 'x'.repeat(2_000)]))
   expect(() => changedValues(stateOf(...texts), null, long)).toThrow('at most 20000 characters')
-})
-
-test('a value is shown only by a field of its own type', () => {
-  const given = { t: '2027-01-01', num: 1, on: true, at: '2027-01-01', size: 'small' }
-  const values = changedValues(all, null, given)!
-  const fields = all.all().slice(0, 5)
-  for (const field of fields) {
-    const shown = fields.filter(({ key }) => fitsField(field, values[key])).map(({ key }) => key)
-    expect([field.key, ...shown]).toEqual([field.key, field.key])
-  }
-  expect(fitsField(fieldOf('size', 'choice', ['large']), values.size)).toBe(false)
 })

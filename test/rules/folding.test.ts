@@ -1,14 +1,10 @@
 import fc from 'fast-check'
 import type { StoredEvent } from '../../src/model/events.ts'
 import type { EventType } from '../../src/model/entities.ts'
-import { createApp } from '../../src/app.ts'
-import { cases, faultsByProject, faultsIn, forFile, openClient, openTestService, register } from '../kit.ts'
-import { until, upTo } from '../kit.ts'
+import { cases, faultsByProject, faultsIn, forFile, openTestService, register, until, upTo } from '../kit.ts'
 import type { Person } from '../kit.ts'
-import { openServices } from '../../src/services.ts'
-import { commands } from '../../modules/commands.ts'
 import { react } from '../../workers/reactions.ts'
-import { checkRows } from '../faults/check-rows.ts'
+import { checkRows } from '../faults/check-lists.ts'
 import type { LogEvent, Row } from '../faults/evidence.ts'
 import { readEvents, readStreams } from './history.ts'
 import { assertInTime } from './time-limit.ts'
@@ -36,11 +32,8 @@ const everyEventType: Record<Exclude<EventType, OfWorkers | `${Integration}.${st
 const seenTypes = new Set<string>()
 
 const service = await forFile(openTestService({ LEASE_SLICE_MS: '0' }))
-const { config, log } = service.services
 // The second service uses only the generic form of the commit statement.
-const second = await forFile(openServices({ ...config, commitShapes: 0 }, log, { commands, react }))
-const app = createApp(second)
-const there = openClient('http://localhost', undefined, (request) => app.fetch(request))
+const { client: there } = await forFile(openTestService({ ...service.env, COMMIT_SHAPES: '0' }))
 const here = await Promise.all(['Ada', 'Bea', 'Cyd', 'Dan'].map((name) => register(service.client, name)))
 const people: Person[][] = [here, here.map(({ id, email, token }) => ({ ...there.as(token), id, email }))]
 

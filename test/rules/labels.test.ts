@@ -1,14 +1,11 @@
 import fc from 'fast-check'
 import type { LabelRow } from '../../drizzle/rows.ts'
-import { createLabel, updateLabel } from '../../modules/labels/commands.ts'
-import { label, labelNameTaken } from '../../modules/labels/entity.ts'
 import { updateTask } from '../../modules/tasks/commands.ts'
 import type { TaskChange } from '../../modules/tasks/schema.ts'
 import type { EventDraft } from '../../src/model/events.ts'
-import { tooManyRows } from '../../src/commands/decide.ts'
 import { cases } from '../kit.ts'
 import { busy, editor, eventOf, projectId, task } from './events.ts'
-import { contextOf, errorOf, folded, ruleOf } from './given.ts'
+import { contextOf, folded, ruleOf } from './given.ts'
 
 const labelOf = (n: number): LabelRow => ({
   ...{ id: `label ${n}`, projectId, name: `L${n}`, color: null },
@@ -17,29 +14,6 @@ const labelOf = (n: number): LabelRow => ({
 const created = (n: number) => eventOf('label.created', 'label', null, labelOf(n))
 const deleted = (n: number) => eventOf('label.deleted', 'label', labelOf(n), null)
 const upTo = (count: number) => Array.from({ length: count }, (_, n) => n)
-
-describe('the name of a label', () => {
-  const state = folded([...busy, created(0), created(1)])
-  const create = (name: string) => ruleOf(createLabel, { projectId, name })(state, contextOf(editor))
-  const rename = (name: string) => ruleOf(updateLabel, { id: 'label 0', name })(state, contextOf(editor))
-
-  test('may differ from its earlier name only by case', () => {
-    expect(rename('l0').answer).toMatchObject({ name: 'l0' })
-  })
-
-  test('is rejected if another label has it, without regard to case', () => {
-    const { status, message } = labelNameTaken('L1')
-    for (const decide of [() => create(' l1 '), () => rename('l1')])
-      expect(errorOf(decide)).toEqual({ status, message })
-  })
-})
-
-test('a project has at most 500 labels', () => {
-  const state = folded([...busy, ...upTo(500).map(created)])
-  const { status, message } = tooManyRows(label)
-  const create = () => ruleOf(createLabel, { projectId, name: 'New' })(state, contextOf(editor))
-  expect(errorOf(create)).toEqual({ status, message })
-})
 
 const count = 8
 const ids = fc.uniqueArray(

@@ -3,8 +3,8 @@ import type { TaskChange } from '../../modules/tasks/schema.ts'
 import { updateTask } from '../../modules/tasks/commands.ts'
 import { maxMoved } from '../../src/log/children.ts'
 import type { EventDraft } from '../../src/model/events.ts'
-import { admin, busy, comment, commentCreated, editor, elsewhereCreated } from './events.ts'
-import { elsewhereId, eventOf, invitedElsewhere, owner, staffed, stranger, subtask } from './events.ts'
+import { busy, comment, commentCreated, editor, elsewhereCreated } from './events.ts'
+import { elsewhereId, eventOf, invitedElsewhere, staffed, subtask } from './events.ts'
 import { subtaskCreated, task, taskCreated, taskOf, viewer } from './events.ts'
 import { ruleOf, contextOf, folded, when, now, withLoadedChildren } from './given.ts'
 
@@ -19,10 +19,6 @@ const arriving = (after: TaskRow, along: object = { subtasks: [subtask], comment
 const alone = { subtasks: [], comments: [] }
 
 describe('moving a task', () => {
-  test('commits one event in each project and keeps the task id', () => {
-    when(editor, move(), busy, there).then(leaving(), arriving(arrived())).answering(arrived())
-  })
-
   test('moves subtasks and comments, in several events if one event cannot contain all', () => {
     const note = (n: number, text = 'Oil it') => ({ ...comment, id: `c${n}`, text })
     const notes = Array.from({ length: 150 }, (_, n) => note(n))
@@ -82,38 +78,5 @@ describe('moving a task', () => {
     moving(notes(rows + 1, 'x')).thenRejected(409, refusal)
     moving([subtaskCreated(), ...notes(rows, 'x')]).thenRejected(409, refusal)
     moving(notes(2, 'x'.repeat(characters / 2 + 1))).thenRejected(409, refusal)
-  })
-
-  test('also applies the other fields of the request', () => {
-    const wanted = { title: 'Redraw', description: null, status: undefined }
-    when(owner, move(wanted), busy, there).then(
-      leaving(),
-      arriving(arrived({ title: 'Redraw', description: null })),
-    )
-  })
-
-  test('unassigns an assignee who is not a member of the target project', () => {
-    const mine = taskOf({ assigneeId: admin })
-    when(editor, move(), [...staffed, taskCreated(mine)], there).then(
-      leaving(mine),
-      arriving(arrived(), alone),
-    )
-  })
-
-  test('accepts a new assignee only if the user is a member of the target project', () => {
-    const others = [...there, invitedElsewhere(stranger, 'VIEWER')]
-    when(editor, move({ assigneeId: stranger }), busy, others).then(
-      leaving(),
-      arriving(arrived({ assigneeId: stranger })),
-    )
-    when(editor, move({ assigneeId: admin }), busy, there).thenRejected(
-      400,
-      'assigneeId must be the owner or a member of the project',
-    )
-  })
-
-  test('is rejected with 404 for a missing or moved task', () => {
-    when(editor, move({}, 'nothing'), busy, there).thenRejected(404, 'Task not found')
-    when(editor, move(), [...busy, leaving()], there).thenRejected(404, 'Task not found')
   })
 })

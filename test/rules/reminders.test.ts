@@ -1,15 +1,6 @@
 import { recordTimes, createTask, updateTask } from '../../modules/tasks/commands.ts'
-import {
-  editor,
-  elsewhereId,
-  eventOf,
-  projectDeleted,
-  projectId,
-  staffed,
-  task,
-  taskCreated,
-  taskOf,
-} from './events.ts'
+import { editor, elsewhereId, eventOf, projectDeleted, projectId, staffed, task } from './events.ts'
+import { taskCreated, taskOf } from './events.ts'
 import { contextOf, folded, now, ruleOf, testRejections, when } from './given.ts'
 
 const [past, earlier, future] = [

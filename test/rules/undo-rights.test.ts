@@ -1,4 +1,4 @@
-import { model } from '../../modules/modules.ts'
+import { model } from '../kit.ts'
 import type { StoredEvent } from '../../src/model/events.ts'
 import type { EventType } from '../../src/model/entities.ts'
 import { undoRuleOf } from '../../src/model/model.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
-import { purgeTask } from '../../workers/cascade.ts'
-import { type Answer, type Body, cases, faultsOf, openUndoScene, type UndoResponse } from '../kit.ts'
+import { cases, faultsOf, openUndoScene, purgeTask } from '../kit.ts'
+import type { Answer, Body, UndoResponse } from '../kit.ts'
 import { assertInTime } from './time-limit.ts'
 import { forgetAll } from './states.ts'
 

@@ -5,17 +5,9 @@ import { readEvents, readStreams } from './history.ts'
 import { assertInTime } from './time-limit.ts'
 import { batchOf } from './random-batch.ts'
 import { openWorld, assigneeHasLeft, requestWaves, step } from './random-requests.ts'
-import {
-  difference,
-  fieldsOf,
-  assigneeHadLeft,
-  unassignedOnRestore,
-  reversed,
-  takenPositions,
-  type State,
-  stateOf,
-  forgetAll,
-} from './states.ts'
+import { difference, fieldsOf, assigneeHadLeft, unassignedOnRestore, reversed } from './states.ts'
+import { takenPositions, stateOf, forgetAll } from './states.ts'
+import type { State } from './states.ts'
 import type { Step } from './verbs.ts'
 
 const { service, ada, bea, cyd, dan } = await openScene(['Ada', 'Bea', 'Cyd', 'Dan'])

@@ -1,18 +1,6 @@
 import type { Answer, Body, Client } from '../kit.ts'
-import {
-  roles,
-  at,
-  fieldsOf,
-  labelName,
-  colors,
-  labelIdsIn,
-  fieldOf,
-  optionsOf,
-  valuesIn,
-  statuses,
-  blockersIn,
-  viewOf,
-} from './verb-values.ts'
+import { roles, at, fieldsOf, labelName, colors, labelIdsIn, fieldOf, optionsOf } from './verb-values.ts'
+import { valuesIn, statuses, blockersIn, viewOf } from './verb-values.ts'
 import type { World } from './world.ts'
 
 /** One request of a user to one of the processes. `pick`, `other` and `value` choose rows and values. */

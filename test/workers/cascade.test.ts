@@ -1,6 +1,5 @@
-import { purgeProject, purgeTask } from '../../workers/cascade.ts'
-import { faultsOf, forFile, holdTransaction, make, newId, openTestService, register } from '../kit.ts'
-import { untilBlocked } from '../kit.ts'
+import { faultsOf, forFile, holdTransaction, make, newId, openTestService, purgeProject } from '../kit.ts'
+import { purgeTask, register, untilBlocked } from '../kit.ts'
 import { createFullProject, rowsBesideSearch, rowsWith, untilOutboxEmpty } from './remains.ts'
 
 const sql = () => service.services.database.reads

@@ -1,16 +1,8 @@
-import { eventually, forFile, freshRedis, newId, openTestService, register } from '../kit.ts'
+import { eventually, forFile, freshRedis, newId, nilId, openSweep, openTestService } from '../kit.ts'
+import { orphanStreams, queueOrphanJobs, register } from '../kit.ts'
 import type { Person, TestService } from '../kit.ts'
-import { nilId } from '../../src/id-format.ts'
-import { orphanStreams, queueOrphanJobs } from '../../workers/cleanup.ts'
-import { openSweep } from '../../workers/recurring.ts'
-import {
-  flushRedis,
-  type FullProject,
-  createFullProject,
-  outboxSize,
-  rowsWith,
-  untilOutboxEmpty,
-} from './remains.ts'
+import { flushRedis, createFullProject, outboxSize, rowsWith, untilOutboxEmpty } from './remains.ts'
+import type { FullProject } from './remains.ts'
 import { runAdmin } from './run-admin.ts'
 
 const attempts = 3

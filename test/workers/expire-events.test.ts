@@ -1,7 +1,5 @@
-import { expireEvents } from '../../workers/cleanup.ts'
-import { SliceEnded } from '../../workers/throttle.ts'
-import { eventually, forFile, make, nextPath, openScene, openTestService, readFeed } from '../kit.ts'
-import { register, spawnService, upTo } from '../kit.ts'
+import { eventually, expireEvents, forFile, make, nextPath, openScene, openTestService } from '../kit.ts'
+import { readFeed, register, SliceEnded, spawnService, upTo } from '../kit.ts'
 import type { FeedEvent } from '../kit.ts'
 import { countDeletes } from './remains.ts'
 

@@ -1,5 +1,4 @@
-import { unassignMember } from '../../workers/cascade.ts'
-import { forFile, invite, make, openTestService, type Person, register } from '../kit.ts'
+import { forFile, invite, make, openTestService, type Person, register, unassignMember } from '../kit.ts'
 
 type Scene = Awaited<ReturnType<typeof openScene>>
 export type FullProject = Awaited<ReturnType<Scene['createFullProject']>>

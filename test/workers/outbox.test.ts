@@ -1,19 +1,10 @@
 import { Redis } from 'ioredis'
-import { eventually, forFile, freshRedis, newId, openTestService, register, spawnService } from '../kit.ts'
-import { upTo } from '../kit.ts'
+import { eventually, forFile, freshRedis, newId, nilId, openSweep, openTestService } from '../kit.ts'
+import { orphanStreams, queueOrphanJobs, register, spawnService, upTo } from '../kit.ts'
 import type { Person, TestService } from '../kit.ts'
-import { nilId } from '../../src/id-format.ts'
-import { orphanStreams, queueOrphanJobs } from '../../workers/cleanup.ts'
-import { openSweep } from '../../workers/recurring.ts'
-import {
-  flushRedis,
-  type FullProject,
-  createFullProject,
-  outboxSize,
-  rowsBesideSearch,
-  rowsWith,
-  untilOutboxEmpty,
-} from './remains.ts'
+import { flushRedis, createFullProject, outboxSize, rowsBesideSearch, rowsWith } from './remains.ts'
+import { untilOutboxEmpty } from './remains.ts'
+import type { FullProject } from './remains.ts'
 
 let service: TestService
 let ada: Person
@@ -53,15 +44,6 @@ test('runs the job of the outbox row even if the job in Redis was changed', asyn
   expect((await ada.get(`/projects/${projectId}/events`)).body).not.toEqual([])
   expect((await ada.get(`/tasks/${doomed.taskIds[1]}`)).status).toBe(200)
   expect(await rowsWith(sql(), [task])).toEqual({ events: 5 })
-})
-
-test('the queue holds only the id of a job', async () => {
-  const { queue } = service.services.jobs
-  await ada.delete(`/projects/${doomed.id}`)
-  await queued()
-  const [job] = await queue.getJobs('wait')
-  const [row] = await sql()<{ id: string }[]>`select id from outbox`
-  expect([job!.id, job!.name, job!.data]).toEqual([row!.id, 'job', {} as never])
 })
 
 test('ignores a queued job without an outbox row', async () => {

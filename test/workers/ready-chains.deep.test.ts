@@ -1,14 +1,5 @@
-import {
-  at,
-  eventually,
-  faultsOf,
-  make,
-  openForEach,
-  openWebs,
-  runBatch,
-  spawnService,
-  upTo,
-} from '../kit.ts'
+import { at, eventually, faultsOf, make, openForEach, openWebs, runBatch, spawnService } from '../kit.ts'
+import { upTo } from '../kit.ts'
 import type { Answer, Person } from '../kit.ts'
 
 const forEach = openForEach()

@@ -1,15 +1,6 @@
-import {
-  deleteAndPurge,
-  eventually,
-  faultsOf,
-  freshRedis,
-  holdTransaction,
-  make,
-  openForEach,
-} from '../kit.ts'
-import { openTestService, register, runBatch, spawnService, upTo } from '../kit.ts'
+import { deleteAndPurge, eventually, faultsOf, freshRedis, holdTransaction, make, nilId } from '../kit.ts'
+import { openForEach, openTestService, register, runBatch, spawnService, upTo } from '../kit.ts'
 import { recordReady } from '../../modules/work-queue/ready-events.ts'
-import { nilId } from '../../src/id-format.ts'
 import { serviceActor } from '../../src/model/events.ts'
 
 const forEach = openForEach()

@@ -1,6 +1,5 @@
 import { unassignTasks } from '../../modules/tasks/commands.ts'
-import { workerActor } from '../../workers/cascade.ts'
-import { expectError, expectUndone, faultsOf, invite, make, register } from '../kit.ts'
+import { expectError, expectUndone, faultsOf, invite, make, register, workerActor } from '../kit.ts'
 import { type FullProject, openScene } from './member-scene.ts'
 import { untilOutboxEmpty } from './remains.ts'
 

@@ -1,5 +1,4 @@
 import { Redis } from 'ioredis'
-import { isDerived } from '../../workers/one-off/backup-format.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { eventually } from '../races/pair.ts'
 import { make, type Person } from '../support/client.ts'
@@ -40,7 +39,7 @@ export async function rowsWith(sql: Sql, ids: string[]): Promise<Record<string, 
 /** As `rowsWith`, without the search index and the cursors of ready tasks, which workers change later. */
 export async function rowsBesideSearch(sql: Sql, ids: string[]): Promise<Record<string, number>> {
   const rows = Object.entries(await rowsWith(sql, ids))
-  return Object.fromEntries(rows.filter(([table]) => !isDerived(table) && table !== 'ready_cursors'))
+  return Object.fromEntries(rows.filter(([table]) => !/^(search(_|$)|ready_cursors$)/.test(table)))
 }
 
 export const outboxSize = async (sql: Sql): Promise<number> => (await sql`select 1 from outbox`).length

@@ -1,5 +1,4 @@
-import { purgeTask } from '../../workers/cascade.ts'
-import { type Body, faultsOf, holdTransaction, make, openScene, untilBlocked } from '../kit.ts'
+import { type Body, faultsOf, holdTransaction, make, openScene, purgeTask, untilBlocked } from '../kit.ts'
 
 const throttle = { batchRows: 3, pauseMs: 0 }
 const { service, ada } = await openScene(['Ada'], { LOCK_TIMEOUT_MS: '30000' })

@@ -1,5 +1,4 @@
-import { workerActor } from '../../workers/cascade.ts'
-import { type Answer, type Client, faultsOf, invite, make, register } from '../kit.ts'
+import { type Answer, type Client, faultsOf, invite, make, register, workerActor } from '../kit.ts'
 import { type FullProject, openScene } from './member-scene.ts'
 import { untilOutboxEmpty } from './remains.ts'
 

@@ -1,12 +1,8 @@
 import '../../../modules/modules.ts'
 import { NamesInFile, People } from '../../../modules/imports/convert/names.ts'
 import { Notes } from '../../../modules/imports/convert/notes.ts'
-import {
-  convertChild,
-  type ConvertContext,
-  convertTask,
-  subtaskOf,
-} from '../../../modules/imports/convert/record.ts'
+import { convertChild, convertTask, subtaskOf } from '../../../modules/imports/convert/record.ts'
+import type { ConvertContext } from '../../../modules/imports/convert/record.ts'
 import { storable } from '../../../modules/imports/convert/texts.ts'
 import { ImportError, type ImportedItem } from '../../../modules/imports/items.ts'
 import { readers, type Source, sources } from '../../../modules/imports/sources.ts'

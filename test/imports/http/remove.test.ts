@@ -1,7 +1,5 @@
 import { firstIdAt } from '../../../src/ids.ts'
-import { type Person, rowsRead } from '../../kit.ts'
-import { purgeProject } from '../../../workers/cascade.ts'
-import { expireImports } from '../../../workers/imports/remove.ts'
+import { expireImports, type Person, purgeProject, rowsRead } from '../../kit.ts'
 import { rowsWith } from '../../workers/remains.ts'
 import { openImportScene, start } from './scene.ts'
 

@@ -1,8 +1,7 @@
 import postgres from 'postgres'
-import { openLog } from '../../kit.ts'
+import { openLog, SliceEnded } from '../../kit.ts'
 import { unavailable } from '../../../src/responses/errors.ts'
 import { openFailures } from '../../../workers/imports/failures.ts'
-import { SliceEnded } from '../../../workers/throttle.ts'
 
 const minuteMs = 60_000
 

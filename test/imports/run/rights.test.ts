@@ -1,5 +1,4 @@
-import { endLostImports } from '../../../workers/imports/remove.ts'
-import { invite, make, makeToken, type Person, upTo } from '../../kit.ts'
+import { endLostImports, invite, make, makeToken, type Person, upTo } from '../../kit.ts'
 import { comment, subtask, task } from './items.ts'
 import { fast, fileOf, openRunScene, perBatch, tasksOf } from './scene.ts'
 

@@ -1,6 +1,5 @@
-import { expireEvents } from '../../../workers/cleanup.ts'
+import { expireEvents, upTo } from '../../kit.ts'
 import { openUndoImport } from '../../../workers/imports/undo-import.ts'
-import { upTo } from '../../kit.ts'
 import { task } from '../run/items.ts'
 import { fast, openRunScene, tasksOf } from '../run/scene.ts'
 

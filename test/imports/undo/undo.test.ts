@@ -1,5 +1,4 @@
-import { eventually, make } from '../../kit.ts'
-import { nilId } from '../../../src/id-format.ts'
+import { eventually, make, nilId } from '../../kit.ts'
 import { openRunScene, tasksOf } from '../run/scene.ts'
 import { comment, subtask, task } from '../run/items.ts'
 

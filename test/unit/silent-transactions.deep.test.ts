@@ -1,0 +1,127 @@
+import { finished } from 'node:stream/promises'
+import { errorCode, eventually, forFile, freshEnv, isTransient, openDatabase, readConfig } from '../kit.ts'
+import type { Sql } from '../kit.ts'
+import { openSilentLine } from '../races/silent-line.ts'
+
+// A connection that is silent for about a second counts as broken.
+const { env } = await forFile(freshEnv({ BACKGROUND_TIMEOUT_MS: '500', BACKGROUND_CONNECTIONS: '1' }))
+const line = await forFile(openSilentLine(env.DATABASE_URL!))
+const database = await forFile(openDatabase(readConfig({ ...env, DATABASE_URL: line.url })))
+const sql = database.background
+
+type Transaction = Parameters<Parameters<Sql['begin']>[1]>[0]
+
+/** The connection goes silent, and accepts data. */
+const work: Record<string, (tx: Transaction) => Promise<unknown>> = {
+  'before a statement': async (tx) => {
+    await tx`select 1`
+    line.silenceOpen()
+    await tx`select 2`
+  },
+  'after the first reply to several statements': async (tx) => {
+    const [first, second] = [tx`select 1`, tx`select pg_sleep(0.1)`].map((one) => one.execute())
+    await first
+    line.silenceOpen()
+    await second
+  },
+  'before COPY ends': async (tx) => {
+    const copy = await tx`copy import_chunks (import_id, n, bytes) from stdin`.writable()
+    line.silenceOpen()
+    copy.end()
+    await finished(copy)
+  },
+  'before COMMIT': async (tx) => {
+    await tx`select 1`
+    line.silenceOpen()
+  },
+  'before ROLLBACK': async (tx) => {
+    await tx`select 1`
+    line.silenceOpen()
+    throw new Error('failed')
+  },
+}
+
+test.each(Object.keys(work))('a transaction whose connection goes silent %s fails', async (name) => {
+  const error = await sql.begin(work[name]!).catch((error: unknown) => error)
+  expect(isTransient(error)).toBe(true)
+  await worksAgain()
+})
+
+/** A slow machine may need more than a second for a new connection. */
+const worksAgain = () =>
+  eventually('a working connection', () =>
+    sql
+      .begin((tx) => tx`select 1`)
+      .then(
+        () => true,
+        () => false,
+      ),
+  )
+
+test('a transaction whose connection is silent before BEGIN fails, and runs no work', async () => {
+  await sql`select 1`
+  line.silenceOpen()
+  let calls = 0
+  const error = await sql
+    .begin(async () => {
+      calls++
+    })
+    .catch((error: unknown) => error)
+  expect(isTransient(error)).toBe(true)
+  await worksAgain()
+  expect(calls).toBe(0)
+})
+
+test('a transaction that waits too long for a connection fails, and runs no work', async () => {
+  const [begun, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const first = sql
+    .begin(async () => {
+      begun.resolve()
+      await released.promise
+    })
+    .catch(() => {})
+  await begun.promise
+  let calls = 0
+  const second = sql.begin(async () => {
+    calls++
+  })
+  const error = await second.catch((error: unknown) => error)
+  expect(isTransient(error)).toBe(true)
+  released.resolve()
+  await first
+  await worksAgain()
+  expect(calls).toBe(0)
+})
+
+test.each([true, false])(
+  'sends nothing after the connection of a transaction was closed, with a later statement: %p',
+  async (hasStatement) => {
+    const [begun, closed, ended] = [0, 1, 2].map(() => Promise.withResolvers<void>())
+    const codes: string[] = []
+    const failed = (error: unknown) => void codes.push(errorCode(error))
+    const done = sql.begin(async (tx) => {
+      begun!.resolve()
+      await closed!.promise
+      if (hasStatement) await tx`select 1`.catch(failed)
+      ended!.resolve()
+    })
+    await begun!.promise
+    line.cut()
+    await done.catch(failed)
+    closed!.resolve()
+    await ended!.promise
+    await worksAgain()
+    expect(codes).toEqual(Array.from({ length: hasStatement ? 2 : 1 }, () => 'CONNECTION_CLOSED'))
+  },
+)
+
+test('only an error of the connection is temporary, not an error of the work', async () => {
+  const { background } = await forFile(openDatabase(readConfig({ ...env, BACKGROUND_TIMEOUT_MS: '60000' })))
+  const failed = (thrown: unknown) =>
+    background.begin(() => Promise.reject(thrown)).catch((error: unknown) => error)
+  const own = new Error('failed')
+  expect(await failed(own)).toBe(own)
+  expect(isTransient(own)).toBe(false)
+  const error = await background.begin((tx) => tx`select * from missing`).catch((error: unknown) => error)
+  expect(isTransient(error)).toBe(false)
+})
