@@ -126,7 +126,7 @@ test('names the candidates for an unknown or ambiguous name', async () => {
   expect((await run(['add', 'Draw'])).err).toContain('--project is required')
 })
 
-test('append adds to a description, and an edit of a text in a strict project names the ETag for --if-match', async () => {
+test('append adds to a description, and an edit of a text in a strict project names the ETag', async () => {
   const { id: strict } = await docket.projects.create({ name: 'Strict', textEdits: 'if-match' })
   const inStrict = { env: { ...inEngine.env, DOCKET_PROJECT: strict } }
   await json(['add', 'Hand over'], inStrict)
@@ -137,7 +137,7 @@ test('append adds to a description, and an edit of a text in a strict project na
       (await json(['append', '1', '-', ...key], { ...inStrict, input: 'Wheels next.\n' })).description,
     ).toBe('The frame is cast.\n\nWheels next.')
   const { code, err } = await run(['edit', '1', '--description', 'Done'], inStrict)
-  const etag = /--if-match '([^']+)'\n$/.exec(err)?.[1]
+  const etag = /The ETag is now (.+)\n$/.exec(err)?.[1]
   expect([code, err]).toEqual([5, expect.stringMatching(/only with If-Match/)])
   const edited = await json(['edit', '1', '--description', 'Done', '--if-match', etag!], inStrict)
   expect(edited.description).toBe('Done')

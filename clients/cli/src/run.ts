@@ -25,7 +25,7 @@ export async function run(cli: Cli, given: string[]): Promise<number> {
 /** Adds the ETag that a repeat needs, or the code of a lost connection, such as ECONNREFUSED, which only a cause contains. */
 function messageOf(error: Error): string {
   const { message, cause } = error
-  if (error instanceof PreconditionRequiredError) return `${message}: --if-match '${error.etag}'`
+  if (error instanceof PreconditionRequiredError) return `${message}. The ETag is now ${error.etag}`
   for (let one = cause; one instanceof Error; one = one.cause)
     if ('code' in one) return `${message} (${one.code})`
   return message
