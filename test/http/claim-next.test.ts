@@ -5,6 +5,11 @@ import type { Answer, Body, Person } from '../kit.ts'
 const { ada, bea, service, sql } = await openScene(['Ada', 'Bea'])
 let projectId = ''
 
+beforeEach(async () => {
+  projectId = (await make(ada, '/projects', { name: 'Queue' })).id
+  await invite(ada, projectId, bea, 'EDITOR')
+})
+
 const add = (title: string, fields: object = {}) => make(ada, '/tasks', { projectId, title, ...fields })
 const next = (body: object = {}, by: Person = ada, headers = {}) =>
   by.post(`/projects/${projectId}/claim-next`, { leaseSeconds: 60, ...body }, headers)
@@ -22,11 +27,6 @@ async function takeAll(body: object = {}): Promise<unknown[]> {
 const version = async () => Number((await ada.get(`/projects/${projectId}`)).headers.get('docket-version'))
 
 describe('claim next', () => {
-  beforeEach(async () => {
-    projectId = (await make(ada, '/projects', { name: 'Queue' })).id
-    await invite(ada, projectId, bea, 'EDITOR')
-  })
-
   test('claims ready tasks in the order of priority and position, and returns 204 if no task is ready', async () => {
     await add('Low', { priority: 'LOW' })
     const one = await add('One')
@@ -166,11 +166,6 @@ async function unloadRows(): Promise<void> {
 }
 
 describe('claim next batches', () => {
-  beforeEach(async () => {
-    projectId = (await make(ada, '/projects', { name: 'Queue' })).id
-    await invite(ada, projectId, bea, 'EDITOR')
-  })
-
   test('a batch can claim tasks that the same batch creates, and is rejected if no task is ready', async () => {
     const run = (operations: object[]) => ada.post(`/projects/${projectId}/batch?return=full`, { operations })
     const claimNext = (as: string) => ({ op: 'task.claim_next', as, leaseSeconds: 60 })
