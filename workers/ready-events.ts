@@ -16,16 +16,24 @@ import { openTurn } from './search-index.ts'
 import { forEachPage } from './throttle.ts'
 
 const searchEveryMs = 500
-/** The maximum numbers of projects whose cursors one search compares with their versions, because a notification may be lost;
- * of projects of a step; of events of a project; of projects in which commands run; and of projects in memory. */
-const max = { swept: 2_000, projects: 100, events: 10_000, recording: 100, changed: 100_000 }
+const max = {
+  /** Projects whose cursors one search compares with their versions, because a notification may be lost. */
+  swept: 2_000,
+  /** Projects of one query, and events of each. */
+  projects: 100,
+  events: 10_000,
+  /** Projects in which commands run. */
+  recording: 100,
+  /** Projects in memory. The sweep finds the projects that are left out. */
+  changed: 100_000,
+}
 
 /**
  * Follows the logs of all projects, and records which tasks became ready. The cursor of a project moves after the commands for
  * all tasks. A repeated command checks the log, so each event is recorded once, even if several processes search.
  */
 export function startReadyEvents(services: Services): () => Promise<void> {
-  const { config, database, notifications, log } = services
+  const { config, database, notifications, log, run } = services
   const { jobBatchRows: batchRows, jobPauseMs: pauseMs } = config
   const sql = database.background
   const hasTurn = openTurn(services, 'ready-events')
@@ -39,7 +47,9 @@ export function startReadyEvents(services: Services): () => Promise<void> {
     const read = { ...range, upTo: range.after + max.events }
     await forEachPage({ batchRows, pauseMs, isOver: () => isStopping }, nilId, async (afterId) => {
       const found = await findUnblocked(sql, read, { afterId, rows: batchRows })
-      await runRecordReady(services, range.projectId, found)
+      const tasks = found.filter(({ eventId }) => eventId !== null)
+      const input = { projectId: range.projectId, tasks }
+      if (tasks.length > 0) await run({ name: recordReady.name, input, caller: { userId: workerActor } })
       return found.length < batchRows ? undefined : found.at(-1)!.id
     })
     await moveCursors(sql, [range])
@@ -79,17 +89,6 @@ export function startReadyEvents(services: Services): () => Promise<void> {
     await Promise.all(stops.map((stop) => stop()))
     await Promise.all(recording.values())
   }
-}
-
-async function runRecordReady(
-  { run }: Services,
-  projectId: string,
-  found: Awaited<ReturnType<typeof findUnblocked>>,
-): Promise<void> {
-  const tasks = found.filter(({ eventId }) => eventId !== null)
-  if (tasks.length === 0) return
-  const input = { projectId, ids: tasks.map(({ id }) => id), eventIds: tasks.map(({ eventId }) => eventId) }
-  await run({ name: recordReady.name, input, caller: { userId: workerActor } })
 }
 
 /** Adds the next projects whose logs have further events. Returns the project after which the next sweep begins. */

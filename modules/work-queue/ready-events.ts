@@ -1,3 +1,4 @@
+import type { Static } from '@sinclair/typebox'
 import { command, inProject } from '../../src/commands/command.ts'
 import { rowSources } from '../../src/log/rows-at.ts'
 import { type EventDraft, observed } from '../../src/model/events.ts'
@@ -6,11 +7,6 @@ import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { isReady, isUnblocked } from '../tasks/ready.ts'
 import { isFree } from './commands.ts'
 import { RecordReady } from './schema.ts'
-
-interface Candidates {
-  ids: string[]
-  eventIds: string[]
-}
 
 /** The tasks without an open blocker that have had no event `task.ready` since an event ended their last blocker. */
 class Unrecorded implements Fact {
@@ -28,12 +24,13 @@ class Unrecorded implements Fact {
   }
 }
 
-const unrecorded: FactKind<Unrecorded, Candidates> = {
+const unrecorded: FactKind<Unrecorded, Static<typeof RecordReady>['tasks']> = {
   create: (projectId) => new Unrecorded(projectId),
   async load(sql, fact, wanted) {
-    const [ids, eventIds] = [wanted.flatMap(({ ids }) => ids), wanted.flatMap(({ eventIds }) => eventIds)]
+    const all = wanted.flat()
     const rows = await sql<{ id: string }[]>`
-      select t.id from unnest(${ids}::uuid[], ${eventIds}::uuid[]) q(id, event_id) join tasks t on t.id = q.id
+      select t.id from unnest(${all.map(({ id }) => id)}::uuid[], ${all.map(({ eventId }) => eventId)}::uuid[]) q(id, event_id)
+      join tasks t on t.id = q.id
       where t.project_id = ${fact.projectId} and t.status <> 'DONE' and ${isUnblocked(sql, 't')} and not exists (
         select from events e where e.task_id = q.id and e.id > q.event_id and e.type = 'task.ready'
           and e.project_id = ${fact.projectId})`
@@ -47,12 +44,12 @@ export const recordReady = command('task.record_ready', {
   input: RecordReady,
   target: inProject(),
   role: null,
-  preload: (candidates) => ({ facts: [factQuery(unrecorded, candidates)] }),
-  weight: ({ ids }) => ids.length,
-  decide(state, context, { ids }) {
-    const { ids: found } = state.fact(unrecorded)
-    const tasks = ids.flatMap((id) => (found.has(id) && state.project && state.row('task', id)) || [])
-    const ready = tasks.filter((task) => isFree(state, task, context.now))
+  preload: ({ tasks }) => ({ facts: [factQuery(unrecorded, tasks)] }),
+  weight: ({ tasks }) => tasks.length,
+  decide(state, context, { tasks }) {
+    const { ids } = state.fact(unrecorded)
+    const found = tasks.flatMap(({ id }) => (ids.has(id) && state.project && state.row('task', id)) || [])
+    const ready = found.filter((task) => isFree(state, task, context.now))
     return { changes: ready.map((task) => observed(state, context, 'task.ready', task)), answer: undefined }
   },
   message: 'Ready tasks recorded',

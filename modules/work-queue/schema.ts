@@ -54,12 +54,9 @@ export const ClaimNextBody = named(
   }),
 )
 
-/** `eventIds` has one id for each task: the event after which the task had no open blocker. */
-export const RecordReady = Input({
-  projectId: IdOf('project'),
-  ids: Type.Array(IdOf('task')),
-  eventIds: Type.Array(IdOf('event')),
-})
+/** `eventId` is the event after which the task had no open blocker. */
+const Unblocked = Type.Object({ id: IdOf('task'), eventId: IdOf('event') })
+export const RecordReady = Input({ projectId: IdOf('project'), tasks: Type.Array(Unblocked) })
 
 const outcome = {
   failed: Type.Optional(

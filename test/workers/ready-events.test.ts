@@ -132,7 +132,7 @@ test('the command checks each task again when it commits', async () => {
   const { id } = await make(ada, '/tasks', { projectId, title: 'Another blocker' })
   await ada.patch(`/tasks/${blocked}`, { addBlockedByIds: [id] })
   await ada.delete(`/tasks/${deleted}`)
-  const input = { projectId, ids, eventIds: ids.map(() => nilId) }
+  const input = { projectId, tasks: ids.map((id) => ({ id, eventId: nilId })) }
   const record = () =>
     service.services.run({ name: recordReady.name, input, caller: { userId: serviceActor } })
   await Promise.all(upTo(3).map(record))

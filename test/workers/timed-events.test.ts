@@ -16,6 +16,7 @@ test('a worker that starts later records the missed events, even if no web proce
   await scene.untilRecorded(projects)
   expect(await scene.timedEvents()).toEqual(scene.expected(projects))
   expect(await oldestAge(sql)).toBe(0)
+  expect(await sql`select from tasks where attempts = 1 and claimed_by is null`).toHaveLength(40)
 })
 
 test('a project whose commits wait for a lock delays no other project', async () => {
