@@ -30,8 +30,8 @@ export function change(task, body, patch, what, more) {
     say(gone)
     return placeIn(status, rest)
   }
-  void change(task, body, patch, 'the move', { recover }).catch(ignore)
   say(isGone ? gone : `${shortName(task)} moved to ${statusNames[status]}, ${at + 1} of ${others.length + 1}.`)
+  void change(task, body, patch, 'the move', { recover }).catch(ignore)
 }
 
 /** Returns the index in the column, the request, and the sort key until the feed delivers the stored key; without a place for the end. @type {(status: Status, others: Task[], place?: Omit<Place, 'status'>) => { at: number, body: object, patch: Partial<Task> }} */

@@ -166,7 +166,7 @@ const row = (key, isDone, text, label, drop) =>
 /** @type {(task: Task, all: Card['subtasks']) => object} */ function subtasks(task, all) {
   const add = (/** @type {string} */ title) => write({ method: 'POST', path: `tasks/${task.id}/subtasks`, body: { title }, about: `the subtask ${title}` })
   const rows = all.map(({ id, title, completed }) => {
-    const [path, about] = [`subtasks/${id}`, `the subtask ${title}`]
+    const [path, about] = [`tasks/subtasks/${id}`, `the subtask ${title}`]
     const waiting = ui.writes.value.findLast((one) => one.path === path && one.method === 'PATCH')
     const isDone = waiting ? /** @type {{ completed: boolean }} */ (waiting.body).completed : completed
     const tick = () => write({ method: 'PATCH', path, body: { completed: !isDone }, about }).catch(ignore)

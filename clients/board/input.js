@@ -7,7 +7,6 @@ import { shortName } from './words.js'
 
 const [startPx, holdMs, edgePx, scrollPx] = [4, 400, 48, 12]
 const slopPx = 10 // A finger that moves farther before the hold scrolls.
-const arrows = ['ArrowUp', 'ArrowDown', 'ArrowLeft', 'ArrowRight']
 /** @type {Drag | null} */ let drag = null
 
 /** @type {(event: PointerEvent & { currentTarget: HTMLElement }, id: string) => void} */ export function startPress(event, id) {
@@ -130,9 +129,9 @@ export const showHelp = () => /** @type {HTMLDialogElement} */ (document.getElem
 /** @type {(event: KeyboardEvent, card: string | undefined, target: HTMLElement) => (() => unknown) | undefined} */
 function actionOf({ key, altKey, ctrlKey, metaKey, shiftKey }, card, target) {
   if (ctrlKey || metaKey) return key.toLowerCase() === 'z' && !shiftKey ? undo : undefined
-  if (arrows.includes(key) && altKey) return card && !isReadOnly.peek() ? () => carry(card, key) : undefined
+  if (key.startsWith('Arrow') && altKey) return card && !isReadOnly.peek() ? () => carry(card, key) : undefined
   if (altKey) return undefined
-  if (arrows.includes(key)) return card || target === document.body ? () => walk(card, key) : undefined
+  if (key.startsWith('Arrow')) return card || target === document.body ? () => walk(card, key) : undefined
   if (key === '?') return showHelp
   if (key === '/') return () => document.getElementById('filter')?.focus()
   if (key === 'Enter' && card) return () => (ui.opened.value = card)

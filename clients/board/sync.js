@@ -86,7 +86,7 @@ async function rejected(one, error, settle) {
 
 /** The first 36 characters inside the ETag of a task are the id of its last event. @type {(one: Write, answer: Answer) => void} */
 function accepted(one, { etag, body }) {
-  const { number } = /** @type {{ number?: number }} */ (body)
+  const { number = 0 } = /** @type {{ number?: number }} */ (body)
   one.isAnswered = true
   if (etag) one.eventId = etag.slice(1, 37)
   if (one.patch && number) one.patch = { ...one.patch, number }
@@ -101,9 +101,11 @@ function accepted(one, { etag, body }) {
 /** @type {(event: ProjectEvent, write: Write) => boolean} */
 const isResult = ({ seq, id, entityId, after }, { since, eventId, removes, isAnswered }) =>
   isAnswered === true && seq > since && (id === eventId || (entityId === removes && after === null))
-/** @type {(event: ProjectEvent, write: Write) => void} */ function confirm({ seq }, one) {
+/** @type {(event: ProjectEvent, write: Write) => void} */ function confirm({ seq, actor }, one) {
   drop(one)
-  if (!one.isUndo) ui.undos.value = [...ui.undos.peek(), { about: one.about, body: { seq } }]
+  // A write that changed nothing has the ETag of an earlier event.
+  const isKnown = ui.undos.peek().some(({ body }) => 'seq' in body && body.seq === seq)
+  if (!one.isUndo && !isKnown && actor.id === ui.session.peek()?.user.id) ui.undos.value = [...ui.undos.peek(), { about: one.about, body: { seq } }]
 }
 export function remember(/** @type {ProjectEvent[]} */ some) {
   for (const event of some) events.set(event.seq, event)

@@ -28,7 +28,6 @@ export function describe({ type, entity, entityId, taskId, actor, undoes, before
   const who = isSystem(actor) ? 'Docket' : isolated(actor.name ?? 'A deleted account')
   return `${who} ${verb} ${entity === 'task' ? task : row}${before && after ? changesOf(after) : ''}${undoes ? ', as an undo' : ''}`
 }
-
 function changesOf(/** @type {Record<string, unknown>} */ { status, completed, ...after }) {
   if (status) return ` to ${statusNames[String(status)]}`
   if (completed !== undefined) return completed ? ': done' : ': not done'

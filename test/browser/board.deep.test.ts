@@ -4,6 +4,10 @@ import { card, columnsIn, columnsOf, makeBoard, openBoards, pickUp, pointIn, spo
 import { untilSays, untilShows } from './board.ts'
 import { openBrowser } from './browser.ts'
 
+interface Field {
+  select(value: string): Promise<unknown>
+}
+
 const { env } = await forFile(freshEnv())
 const port = await freePort()
 let web = await spawnService('web', { ...env, PORT: String(port) })
@@ -223,4 +227,76 @@ test('an undo names later changes that are in its way, and by whom', async () =>
   await untilSays(page, 'Undone: the move of #1')
   await untilShows(page, { TODO: [ids[0]!], IN_PROGRESS: [], DONE: [ids[1]!] })
   expect(faults.filter((fault) => !fault.includes('409'))).toEqual([])
+})
+
+test('an opened card changes every part of its task, and each change can be undone', async () => {
+  const { projectId, ids } = await makeBoard(ada, words('a b'))
+  const [first, second] = ids as [string, string]
+  const { page, faults } = await openBoard(ada, projectId)
+  const before = (await ada.get(`/tasks/${first}`)).body
+  await page.click(card(first))
+  await page.waitForSelector('.history li')
+  const add = async (label: string, text: string, shown: string) => {
+    await page.type(`[aria-label="${label}"]`, text)
+    await page.keyboard.press('Enter')
+    await page.waitForSelector(shown)
+  }
+  await add('New subtask', 'Sharpen the pencil', '.rows input')
+  await page.click('.rows input')
+  await page.waitForSelector('.rows .done')
+  await add('New comment', 'In brass', '.comments li')
+  await add('New label', 'bug', '.labels [aria-pressed="true"]')
+  await add('Number of a task that must be done first', '#2', '.rows .link')
+  await page.$eval('.fields select:last-child', (one) => one.scrollIntoView())
+  const [status, priority, assignee] = (await page.$$('.fields select')) as Field[] as [Field, Field, Field]
+  await status.select('IN_PROGRESS')
+  await priority.select('HIGH')
+  await assignee.select(ada.id)
+  await page.$eval('.fields input', (one) => {
+    ;(one as HTMLInputElement).value = '2031-05-01'
+    one.dispatchEvent(new Event('change', { bubbles: true }))
+  })
+  const read = async () => (await ada.get(`/tasks/${first}`)).body
+  await eventually('the due date', async () => (await read()).dueDate === '2031-05-01T00:00:00.000Z')
+  const task = await read()
+  expect(task).toMatchObject({
+    status: 'IN_PROGRESS',
+    priority: 'HIGH',
+    assigneeId: ada.id,
+    blockedByIds: [second],
+  })
+  expect((await ada.get(`/tasks/${first}/subtasks`)).body).toMatchObject([{ completed: true }])
+  const { length } = (await ada.get(`/projects/${projectId}/events?after=3`)).body
+  expect(length).toBe(10)
+  for (let undone = 1; undone <= length; undone++) {
+    await page.click('#undo')
+    await eventually(
+      'an undo',
+      async () => (await ada.get(`/projects/${projectId}/events?after=${3 + length}`)).body.length === undone,
+    )
+  }
+  expect(await read()).toEqual({ ...before, updatedAt: expect.any(String) })
+  await page.waitForFunction(() => document.querySelectorAll('.rows li, .comments li').length === 0)
+  expect(faults).toEqual([])
+})
+
+test('without a connection 50 changes wait, and the next one is refused', async () => {
+  const { projectId, ids } = await makeBoard(ada, words('a b'))
+  const { page } = await openBoard(ada, projectId)
+  const before = Number((await ada.get(`/projects/${projectId}`)).headers.get('docket-version'))
+  await page.setOfflineMode(true)
+  await page.waitForSelector('#offline-band')
+  await page.focus(card(ids[0]!))
+  await page.keyboard.down('Alt')
+  for (let n = 0; n < 51; n++) await page.keyboard.press(n % 2 ? 'ArrowLeft' : 'ArrowRight')
+  await page.keyboard.up('Alt')
+  await untilSays(page, '50 changes wait for the connection already')
+  expect(await page.$eval('#offline-band', (one) => one.textContent)).toContain('50 of your changes wait')
+  await page.setOfflineMode(false)
+  await page.waitForFunction(() => !document.querySelector('#offline-band'))
+  await eventually(
+    'all moves',
+    async () => (await ada.get(`/projects/${projectId}/events?after=${before}`)).body.length === 50,
+  )
+  await untilShows(page, { TODO: ids, IN_PROGRESS: [], DONE: [] })
 })

@@ -102,6 +102,23 @@ test(`events lead forward and back to every version that the service returns, al
   }
 })
 
+test(`an undo of the events that splitLater chooses restores every version, in ${cases(3)} random projects`, async () => {
+  for (let n = 0; n < cases(3); n++) {
+    const random = new Random(n + 50)
+    const { id } = await make(ada, '/projects', { name: 'Engine' })
+    await invite(ada, id, bob, 'EDITOR')
+    await changeAtRandom(random, id, 30)
+    const events = await eventsOf(id)
+    const version = 3 + random.below(events.length - 3)
+    const seqs = rules.splitLater(events.slice(version)).undone.map(({ seq }) => seq)
+    if (seqs.length > 0) expect((await ada.post(`/projects/${id}/undo`, { seqs })).status).toBe(200)
+    const last = (await eventsOf(id)).length
+    const [now, goal] = [shown(await stateAt(ada, id, last)), shown(await stateAt(ada, id, version))]
+    const plain = ({ cards }: typeof now) => cards.map(({ claim: _, position: __, ...card }) => card)
+    expect([version, now.name, plain(now)]).toEqual([version, goal.name, plain(goal)])
+  }
+})
+
 const task = (id: string, over: object = {}) =>
   ({
     id,
