@@ -1,100 +1,139 @@
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import type { Flood } from './floods.ts'
-import { storePlan } from './http-load.ts'
-import { type Neighbours, seedNeighbours } from './neighbours.ts'
-import type { ClientLatencies } from './normal-client.ts'
-import { residentMiB, watchMemory } from './process-usage.ts'
-import { singleKind } from './requests.ts'
+import { type Client, openClient } from '../test/support/client.ts'
+import { fresh, type PlannedRequest, runLoad, send, singleKind, storePlan } from './load.ts'
+import { eachOf, numbers, type Probe, tenths, whole } from './probe.ts'
+import { createOf, getTask, make, newProject, newUser, renameOf, type ResourceRef } from './seed.ts'
 import { type Closers, type Servers, startServers } from './servers.ts'
-import { runTool } from './tool.ts'
+import { repeatUntil } from './usage.ts'
 
-/** Latencies of a normal client: alone, during a flood of the same service, and during a flood of another service. */
-export interface Fair {
-  title: string
-  connections: number
-  alone: ClientLatencies
-  beside: ClientLatencies
-  /** During the same flood of a service with its own Postgres and Redis: the share of processor and disk. */
-  elsewhere: ClientLatencies
-  floodPerSecond: number
-  answers: Record<string, number>
-  /** Peak resident memory of the web process during the flood, minus its memory before all floods. */
-  memoryMiB: number
+/** An account that floods a service, and a normal account. */
+interface Neighbours {
+  url: string
+  token: string
+  projects: ResourceRef[]
+  /** A project of the flooding account with more than 5,000 events. */
+  large: { id: string; version: number }
+  /** A task of the normal account. */
+  polite: ResourceRef
 }
 
-export type FairBench = Awaited<ReturnType<typeof openFair>>
+const of500 = { operations: numbers(500).map((n) => ({ op: 'task.create', title: `Task ${n}` })) }
+const get = (path: string, token: string): PlannedRequest => ({ method: 'GET', path, token })
+const post = (path: string, token: string, body: Record<string, unknown>): PlannedRequest => ({
+  ...{ method: 'POST', path, token, body },
+})
 
-const connectionCounts = [16, 100, 300]
-const warmUpSeconds = 0.5
-const restMs = 1_000
-
-export async function openFair(servers: Servers, closers: Closers) {
-  const others = await startServers(closers)
-  const [near, far] = [await open(servers), await open(others)]
-  await measureClient(servers.folder, near.neighbours, 2)
-  return { folder: servers.folder, near, far, idleMiB: residentMiB(near.pid) ?? 0 }
+/** Each connection repeats these requests. */
+const floods: Record<string, (of: Neighbours) => PlannedRequest[]> = {
+  'rejected creates': ({ projects }) => [{ ...createOf(projects[0]!), body: { title: 7 } }],
+  'reads of another account’s task': ({ polite, token }) => [getTask({ ...polite, token })],
+  'undos by a non-member': ({ polite, token }) => [
+    post(`/projects/${polite.projectId}/undo`, token, { seqs: [1] }),
+  ],
+  'sign-ins with bodies of 1 MB': () => [
+    post('/auth/login', '', { email: numbers(320_000).map(() => []), password: 'x' }),
+  ],
+  'sign-ins with invented addresses': () => [
+    post('/auth/login', '', { email: `nobody-${fresh}@example.com`, password: 'secret-1' }),
+  ],
+  'lists of 200 tasks': ({ large, token }) => [
+    get(`/tasks?projectId=${large.id}&status=TODO&sort=-dueDate&limit=200`, token),
+  ],
+  'lists with `asOf` 4,750 events ago': ({ large: { id, version }, token }) => [
+    get(`/tasks?projectId=${id}&asOf=${version - 4_750}`, token),
+  ],
+  '`POST /events/read` of 1,000 projects': ({ projects, token }) => [
+    post('/events/read', token, { after: Object.fromEntries(projects.map(({ id }) => [id, 0])), limit: 500 }),
+  ],
+  'dry runs of undos of 250 events': ({ large: { id, version }, token }) => [
+    post(`/projects/${id}/undo?dryRun=true`, token, { seqs: numbers(250).map((n) => version - n) }),
+  ],
+  creates: ({ projects }) => projects.slice(0, 20).map(createOf),
+  'batches of 500 creates': ({ projects }) =>
+    projects.slice(0, 20).map(({ id, token }) => post(`/projects/${id}/batch`, token, of500)),
 }
 
-async function open(servers: Servers) {
-  const web = await servers.beside(1, { RATE_LIMIT: 'on', INVITATIONS_PER_HOUR: '100' })
-  return { neighbours: await seedNeighbours(web.url), pid: web.pids[0]! }
-}
+const connections = 300
+const everyMs = 20
+const head = [
+  'flood',
+  'read, p95 ms: alone → during',
+  'elsewhere',
+  'patch: alone → during',
+  'elsewhere',
+  'req/s',
+]
 
-export async function measureFair(bench: FairBench, flood: Flood, seconds: number): Promise<Fair[]> {
-  const { folder, near, far, idleMiB } = bench
-  const measured: Fair[] = []
-  for (const connections of connectionCounts) {
-    const under = async (target: Neighbours) => {
-      const [answers, waited] = await Promise.all([
-        run(folder, flood, target, connections, seconds + 2 * warmUpSeconds),
-        Bun.sleep(warmUpSeconds * 1_000).then(() => measureClient(folder, near.neighbours, seconds)),
-      ])
-      return { answers, waited }
+/**
+ * The p95 of an account with 50 reads and 50 patches a second: alone, during a flood from another account, and during the
+ * same flood of a service with its own Postgres and Redis, which only takes its share of the machine.
+ */
+export const fair: Probe = {
+  name: 'fair',
+  async measure({ servers, seconds }) {
+    const closers: Closers = []
+    const [near, far] = [await open(servers), await open(await startServers(closers))]
+    const figures: Record<string, unknown>[] = []
+    const rows: string[][] = []
+    for (const [title, requests] of Object.entries(floods)) {
+      const during = async (target: Neighbours) => {
+        const plan = await storePlan(servers.folder, 'flood', singleKind(200, requests(target)))
+        const load = runLoad({ url: target.url, plan, connections, seconds, mayFail: true })
+        return { client: await measureClient(near, load), perSecond: (await load).perSecond }
+      }
+      const alone = await measureClient(near, Bun.sleep(seconds * 1_000))
+      const [beside, elsewhere] = [await during(near), await during(far)]
+      figures.push({ title, alone, beside, elsewhere })
+      const cells = (of: 'readP95Ms' | 'patchP95Ms') => [
+        `${tenths(alone[of])} → ${tenths(beside.client[of])}`,
+        tenths(elsewhere.client[of]),
+      ]
+      rows.push([title, ...cells('readP95Ms'), ...cells('patchP95Ms'), whole(beside.perSecond)])
     }
-    await Bun.sleep(restMs)
-    const alone = await measureClient(folder, near.neighbours, seconds)
-    const peakMiB = watchMemory([near.pid])
-    const { answers, waited: beside } = await under(near.neighbours)
-    const memoryMiB = (peakMiB() ?? 0) - idleMiB
-    const { waited: elsewhere } = await under(far.neighbours)
-    const total = Object.values(answers).reduce((sum, count) => sum + count, 0)
-    const floodPerSecond = total / (seconds + 2 * warmUpSeconds)
-    measured.push({
-      title: flood.title,
-      connections,
-      alone,
-      beside,
-      elsewhere,
-      floodPerSecond,
-      answers,
-      memoryMiB,
-    })
+    for (const closer of closers) await closer()
+    return { table: { head, rows }, figures }
+  },
+}
+
+async function measureClient({ url, polite }: Neighbours, load: Promise<unknown>) {
+  const request = (of: (n: number) => PlannedRequest) => async (n: number) => {
+    const { status } = await send(url, of(n))
+    if (status !== 200) throw new Error(`The normal client was answered ${status}`)
   }
-  return measured
-}
-
-async function run(folder: string, flood: Flood, of: Neighbours, connections: number, seconds: number) {
-  const plan = await storePlan(folder, `flood-${flood.name}`, singleKind(200, flood.requests(of)))
-  const { output } = await runTool([
-    ...script('flood.ts'),
-    of.url,
-    plan,
-    String(connections),
-    String(seconds),
+  const [reads, patches] = await Promise.all([
+    repeatUntil(
+      load,
+      everyMs,
+      request(() => getTask(polite)),
+    ),
+    repeatUntil(
+      load,
+      everyMs,
+      request((n) => ({ ...renameOf(polite), body: { title: `Patched ${n}` } })),
+    ),
   ])
-  return JSON.parse(output) as Fair['answers']
+  return { readP95Ms: reads.ms(95), patchP95Ms: patches.ms(95) }
 }
 
-async function measureClient(
-  folder: string,
-  { url, politeTasks }: Neighbours,
-  seconds: number,
-): Promise<ClientLatencies> {
-  const file = join(folder, 'polite.json')
-  await writeFile(file, JSON.stringify(politeTasks))
-  const { output } = await runTool([...script('normal-client.ts'), url, file, String(seconds)])
-  return JSON.parse(output) as ClientLatencies
+async function open(servers: Servers): Promise<Neighbours> {
+  const { url } = await servers.beside(1, { RATE_LIMIT: 'on' })
+  const [flooder, other] = [await newUser(url), await newUser(url)]
+  const projects = await eachOf(numbers(1_000), () => newProject(url, flooder))
+  const own = await newProject(url, other)
+  const { id } = await make(url, own.token, '/tasks', { title: 'Task', projectId: own.id })
+  const large = await makeLarge(openClient(url, flooder.token), projects[999]!.id)
+  return { url, token: flooder.token, projects, large, polite: { ...own, id } }
 }
 
-const script = (name: string) => [process.execPath, join(import.meta.dirname, name)]
+async function makeLarge(owner: Client, id: string): Promise<Neighbours['large']> {
+  const batch = async (operations: object[]) => {
+    const { status, text } = await owner.post(`/projects/${id}/batch`, { operations })
+    if (status > 201) throw new Error(`A batch was answered ${status} ${text}`)
+    return (JSON.parse(text) as { results: { id: string }[] }).results
+  }
+  for (let n = 0; n < 10; n++) {
+    const tasks = await batch(of500.operations.slice(0, 250))
+    await batch(tasks.map((task) => ({ op: 'task.update', id: task.id, title: 'Renamed' })))
+  }
+  const { headers } = await owner.get(`/projects/${id}`)
+  return { id, version: Number(headers.get('docket-version')) }
+}

@@ -1,165 +1,125 @@
-import { build } from 'hdr-histogram-js'
-import { type Batches, measureBatches } from './batches.ts'
-import { storePlan } from './http-load.ts'
-import { type StreamReader, openStreams, type Stream } from './streams.ts'
-import type { Bench } from './measure.ts'
-import { residentMiB } from './process-usage.ts'
-import { createOf, singleKind } from './requests.ts'
-import { sum } from './scaling.ts'
-import type { ResourceRef } from './seed.ts'
-import { createAtRate } from './steady-load.ts'
-import { type MeasuredRun, ratio, measureRun } from './measured-run.ts'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Received } from './listener.ts'
+import { fresh, type PlannedRequest, runLoad, singleKind, storePlan } from './load.ts'
+import { type Bench, numbers, percent, type Probe, tenths, whole } from './probe.ts'
+import { createOf, newProject, type ResourceRef } from './seed.ts'
+import { measureRun, type MeasuredRun } from './throughput.ts'
+import { startScript } from './tools.ts'
+import { median, residentMiB, sum } from './usage.ts'
 
-/** Throughput and processor time of creates with subscribers, compared with the same round without: medians. */
-export interface WithSubscribers {
-  throughput: number
-  cpu: number
-  errors: string[]
-}
-
-interface Case {
-  creates: ResourceRef[]
-  streams: Stream[]
-  rounds: number
-  meanwhile?: () => void
-}
-
-export interface Feed {
-  writesPerSecond: number
-  /** From the response of a create until a subscriber at another process receives the event; at least 0. */
-  latencyP50Ms: number
-  latencyP99Ms: number
-  /** All creates are in one project, which has all subscribers. */
-  hot: WithSubscribers
-  /** Creates in all projects: one project has subscribers, or each project has one. */
-  one: WithSubscribers
-  each: WithSubscribers
-  idleStreams: number
-  idleMiB: number
-  idle: WithSubscribers
-  listeners: number
-  deliveriesPerSecond: number
-  batches: Batches
-  failures: string[]
-}
-
-const writesPerSecond = 1_000
-const idleStreams = 10_000
-const listeners = 500
-const connections = 256
+const perSecond = 1_000
+const [idleStreams, listeners] = [10_000, 500]
 const settleMs = 2_000
-const warmUpSeconds = 2
 
-export async function measureFeed(bench: Bench): Promise<Feed> {
-  await bench.servers.web(1)
-  const latency = await measureLatency(bench)
-  const followed = await measureStreams(bench)
-  const idle = await measureIdle(bench)
-  const deliveriesPerSecond = await measureSaturation(bench)
-  const batches = await measureBatches(bench)
-  const compareWithSubscribers = [...Object.values(followed), idle.idle]
-  return {
-    ...{ writesPerSecond, ...latency, ...followed, idleStreams, ...idle, listeners },
-    ...{ deliveriesPerSecond, batches, failures: compareWithSubscribers.flatMap(({ errors }) => errors) },
-  }
+/** Streams of projects during creates, and batches. */
+export const feed: Probe = {
+  name: 'feed',
+  async measure(bench) {
+    const { servers, world, seconds } = bench
+    const { projects } = world
+    await servers.web(1)
+    const late = await measureLatency(bench)
+    const each = await measureBeside(bench, projects)
+    await servers.web(0)
+    await servers.web(1) // a new process, whose memory has not grown yet
+    const quiet = await newProject(servers.url, projects[0]!)
+    const idle = await measureBeside(
+      bench,
+      numbers(idleStreams).map(() => quiet),
+    )
+    const busy = await listen(
+      servers.folder,
+      servers.url,
+      numbers(listeners).map(() => projects[0]!),
+    )
+    await loadOf(bench, [createOf(projects[0]!)], 64)(seconds)
+    const { events } = await busy.received()
+    await busy.stop()
+    const batch = await loadOf(bench, projects.map(batchOf100), 64, 200)(seconds)
+    const single = await loadOf(bench, projects.map(createOf), 64)(seconds)
+    const times = (batch.perSecond * 100) / single.perSecond
+    return {
+      headline:
+        `An event reaches a stream of another process ${late.p50Ms} ms (p50) or ${late.p99Ms} ms (p99) after its write, at ` +
+        `${whole(perSecond)} creates a second.`,
+      sentences: [
+        `With a stream of each project, creates keep ${percent(each.rate)} of their rate; the subscribers share the machine.`,
+        `${whole(idleStreams)} idle streams take ${whole(idle.growthMiB)} MiB, and creates keep ${percent(idle.rate)} of their rate.`,
+        `${listeners} streams of one project receive ${whole(events / seconds)} events a second.`,
+        `Batches of 100 create ${whole(batch.perSecond * 100)} tasks a second, ${tenths(times)} times as many as single creates.`,
+      ],
+      figures: { late, each, idle, eventsPerSecond: events / seconds, batch, single },
+      failures: [...each.errors, ...idle.errors, ...batch.errors, ...single.errors],
+    }
+  },
 }
 
-const streamOf = ({ id, token }: ResourceRef): Stream => ({ path: `/projects/${id}/events`, token })
+async function listen(folder: string, url: string, projects: ResourceRef[]) {
+  const file = join(folder, `streams-${projects.length}.json`)
+  await writeFile(
+    file,
+    JSON.stringify(projects.map(({ id, token }) => ({ path: `/projects/${id}/events`, token }))),
+  )
+  const { ask, stop } = await startScript('listener.ts', [url, file])
+  return { stop, received: async () => JSON.parse(await ask('received')) as Received }
+}
 
-/** Measures the delay between a write at one process and its event at another. */
-async function measureLatency({ servers, world, options }: Bench) {
-  const shared = { DATABASE_URL: servers.databaseUrl, REDIS_PREFIX: 'docket' }
-  const other = await servers.beside(1, shared)
-  const listening = await openStreams(servers.folder, other.url, world.projects.map(streamOf))
-  const madeAt = new Map<string, number>()
-  const onMade = ({ headers }: Response) => {
-    const id = headers.get('location')?.split('/').at(-1) ?? ''
-    madeAt.set(id, performance.timeOrigin + performance.now())
-  }
-  const load = { url: servers.url, requests: world.projects.map(createOf), perSecond: writesPerSecond }
-  await createAtRate({ ...load, seconds: 1 })
+/** Measures the time from a write at one process until its event at another. */
+async function measureLatency({ servers, world, seconds }: Bench) {
+  const other = await servers.beside(1, { DATABASE_URL: servers.databaseUrl, REDIS_PREFIX: 'docket' })
+  const streams = await listen(servers.folder, other.url, world.projects)
+  const plan = await storePlan(servers.folder, 'latency', singleKind(201, world.projects.map(createOf)))
+  const load = (seconds: number) => runLoad({ url: servers.url, plan, connections: 64, seconds, perSecond })
+  await load(1)
   await Bun.sleep(settleMs)
-  await listening.heard()
-  await createAtRate({ ...load, seconds: options.seconds, onCreated: onMade })
+  await streams.received()
+  const { requests } = await load(seconds)
   await Bun.sleep(settleMs)
-  const { heardAt } = await listening.heard()
-  await listening.stop()
+  const late = await streams.received()
+  await streams.stop()
   await other.end()
-  const late = build()
-  for (const [id, ms] of heardAt)
-    if (madeAt.has(id)) late.recordValue(Math.round(Math.max(0, ms - madeAt.get(id)!) * 1_000))
-  if (late.totalCount < madeAt.size)
-    throw new Error(`${madeAt.size - late.totalCount} creates were not heard of`)
-  const at = (percentile: number) => late.getValueAtPercentile(percentile) / 1_000
-  return { latencyP50Ms: at(50), latencyP99Ms: at(99) }
+  if (late.events < requests)
+    throw new Error(`${requests - late.events} events of ${requests} did not arrive`)
+  return late
 }
 
-/** Measures the cost of subscriptions under full write load. The subscribers' own processor time is not counted. */
-async function measureStreams(bench: Bench): Promise<Pick<Feed, 'hot' | 'one' | 'each'>> {
-  const { projects } = bench.world
-  const first = projects.slice(0, 1)
-  const { rounds } = bench.options
-  return {
-    hot: await besides(bench, { creates: first, streams: first.map(streamOf), rounds }),
-    one: await besides(bench, { creates: projects, streams: first.map(streamOf), rounds }),
-    each: await besides(bench, { creates: projects, streams: projects.map(streamOf), rounds }),
-  }
-}
-
-async function besides({ servers, loader, options }: Bench, one: Case): Promise<WithSubscribers> {
-  const plan = await storePlan(servers.folder, 'feed-creates', singleKind(201, one.creates.map(createOf)))
-  const run = (seconds: number) => loader.run({ url: servers.url, plan, connections, seconds })
-  await run(warmUpSeconds)
-  const [alone, during]: [MeasuredRun[], MeasuredRun[]] = [[], []]
-  for (let round = 0; round < one.rounds; round++) {
-    await run(1)
-    alone.push(await measureRun(servers, () => run(options.seconds)))
-    const listening = await openStreams(servers.folder, servers.url, one.streams)
-    one.meanwhile?.()
-    await run(1)
-    during.push(await measureRun(servers, () => run(options.seconds)))
+/** Measures creates with and without streams. `growthMiB`: of the web process when all streams are open. */
+async function measureBeside(bench: Bench, streams: ResourceRef[]) {
+  const { servers, world, rounds, seconds } = bench
+  const load = loadOf(bench, world.projects.map(createOf), 256)
+  await load(2)
+  let growthMiB = 0
+  const runs: [MeasuredRun, MeasuredRun][] = []
+  for (let round = 0; round < rounds; round++) {
+    const alone = await measureRun(servers, () => load(seconds))
+    const before = residentMiB(servers.pids.web()[0]!)
+    const listening = await listen(servers.folder, servers.url, streams)
+    growthMiB ||= residentMiB(servers.pids.web()[0]!) - before
+    await load(1)
+    runs.push([alone, await measureRun(servers, () => load(seconds))])
     await listening.stop()
   }
-  const errors = [...alone, ...during].flatMap(({ errors }) => errors)
-  const throughput = ratio(during, alone)
-  const cpu = ratio(during, alone, (run) => sum(run.cpu))
-  if (throughput === undefined || cpu === undefined)
-    throw new Error(`No round without errors: ${errors.join()}`)
-  return { throughput, cpu, errors }
+  const rate = median(runs.map(([alone, beside]) => beside.perSecond / alone.perSecond))
+  const cpu = median(runs.map(([alone, beside]) => sum(beside.cpu) / sum(alone.cpu)))
+  return { rate, cpu, growthMiB, errors: runs.flat().flatMap(({ errors }) => errors) }
 }
 
-async function measureIdle(bench: Bench): Promise<{ idleMiB: number; idle: WithSubscribers }> {
-  const { servers, world, options } = bench
-  await servers.web(0)
-  await servers.web(1) // a fresh process, whose memory has not grown yet
-  const { token } = world.projects[0]!
-  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-  const body = JSON.stringify({ name: 'Quiet' })
-  const answer = await fetch(`${servers.url}/api/v1/projects`, { method: 'POST', headers, body })
-  const { id } = (await answer.json()) as { id: string }
-  const streams: Stream[] = Array(idleStreams).fill({ path: `/projects/${id}/events`, token })
-  let idleMiB = 0
-  const meanwhile = () => void (idleMiB ||= residentMiB(servers.pids.web()[0]!) ?? 0)
-  const { rounds } = options
-  const idle = await besides(bench, { creates: world.projects, streams, rounds, meanwhile })
-  return { idleMiB, idle }
-}
+const loadOf =
+  ({ servers: { folder, url } }: Bench, requests: PlannedRequest[], connections: number, status = 201) =>
+  async (seconds: number) =>
+    runLoad({
+      url,
+      plan: await storePlan(folder, 'feed', singleKind(status, requests)),
+      connections,
+      seconds,
+    })
 
-async function measureSaturation({ servers, loader, world, options }: Bench): Promise<number> {
-  const [hot] = world.projects
-  const plan = await storePlan(servers.folder, 'feed-hot', singleKind(201, [createOf(hot!)]))
-  const listening: StreamReader = await openStreams(
-    servers.folder,
-    servers.url,
-    Array(listeners).fill(streamOf(hot!)),
-  )
-  const run = (seconds: number) => loader.run({ url: servers.url, plan, connections: 64, seconds })
-  await run(1)
-  await listening.heard()
-  const began = performance.now()
-  await run(options.seconds)
-  const { deliveries } = await listening.heard()
-  const perSecond = deliveries / ((performance.now() - began) / 1_000)
-  await listening.stop()
-  return perSecond
-}
+const batchOf100 = ({ id, token }: ResourceRef): PlannedRequest => ({
+  ...{ method: 'POST', path: `/projects/${id}/batch`, token },
+  body: {
+    operations: numbers(100).map((n) => ({
+      ...{ op: 'task.create', title: n ? `Task ${n}` : `Task ${fresh}`, description: 'To be measured' },
+    })),
+  },
+})

@@ -1,64 +1,80 @@
-import { measureClaims } from './claims.ts'
-import { measureDeletion } from './deletion.ts'
-import { measureFair, openFair } from './fair.ts'
-import { measureFeed } from './feed.ts'
-import { measureFilters } from './filters.ts'
-import { floods } from './floods.ts'
-import { openLoader } from './http-load.ts'
-import { openLimiter } from './limit.ts'
-import { measureSingleClient } from './single-client.ts'
-import { measureImport } from './import.ts'
-import { describeMachine } from './machine.ts'
-import { type Bench, measure } from './measure.ts'
-import { type Options, readOptions, usage } from './options.ts'
-import { measureOverload } from './overload.ts'
-import { residentMiB } from './process-usage.ts'
-import { markdown } from './report.ts'
-import { failuresOf, type Results, writeResults } from './results.ts'
-import { measureScaling } from './scaling.ts'
-import { scenarios } from './scenarios.ts'
-import { measureSearch } from './search.ts'
-import { seed, seedLimit } from './seed.ts'
+import { availableParallelism, cpus, platform, release, totalmem } from 'node:os'
+import { parseArgs } from 'node:util'
+import { Redis } from 'ioredis'
+import { claims } from './claims.ts'
+import { deletion } from './deletion.ts'
+import { fair } from './fair.ts'
+import { feed } from './feed.ts'
+import { filters } from './filters.ts'
+import type { Bench, Probe } from './probe.ts'
+import { markdown, readResults, type Results, writeResults } from './report.ts'
+import { scaling } from './scaling.ts'
+import { search } from './search.ts'
+import { seed, seedLimits } from './seed.ts'
 import { type Closers, type Servers, startServers } from './servers.ts'
-import { endTools } from './tool.ts'
-import { measureWebhooks } from './webhooks.ts'
+import { singleClient } from './single-client.ts'
+import { throughput } from './throughput.ts'
+import { endTools, requireTools, versionOf } from './tools.ts'
+import { transfer } from './transfer.ts'
+import { webhooks } from './webhooks.ts'
 
-const idleAfterMs = 2_000
+const probes: Probe[] = [
+  ...throughput,
+  ...[singleClient, search, transfer, feed, webhooks, deletion, scaling, filters, claims, fair],
+]
+const names = probes.map(({ name }) => name)
+const usage = `npm run bench -- [--only create,search,…] [--rounds 3] [--seconds 5] [--quick] [--out bench]
+--only runs the probes whose names begin so: ${names.join(', ')}
+--quick is for a look: 1 round of 2 s, written to bench/out`
 
 process.exit(await main(process.argv.slice(2)))
 
 async function main(args: string[]): Promise<number> {
-  let options: Options
-  try {
-    options = readOptions(args)
-  } catch (error) {
-    console.error(`${(error as Error).message}\n${usage}`)
+  const options = readOptions(args)
+  if (!options) {
+    console.error(usage)
     return 2
   }
+  requireTools()
   const closers: Closers = []
   const { stop, isInterrupted } = stopOnSignal(closers)
-  const results = await startServers(closers)
-    .then((servers) => run(options, servers, closers, isInterrupted))
-    .catch((error: Error) => error)
-    .finally(stop)
+  const results = await run(options, closers, isInterrupted).finally(stop)
   if (isInterrupted()) return 130
-  if (results instanceof Error) throw results
   await writeResults(options.out, results)
   console.log(`\n${markdown(results)}\nWritten to ${options.out}/results.{json,md,svg}`)
-  return failuresOf(results).length > 0 ? 1 : 0
+  return Object.values(results).some(({ failures }) => failures?.length) ? 1 : 0
+}
+
+/** Returns undefined for an unknown option, number or probe. */
+function readOptions(args: string[]) {
+  const text = { type: 'string' } as const
+  try {
+    const { values } = parseArgs({
+      args,
+      options: { only: text, rounds: text, seconds: text, out: text, quick: { type: 'boolean' } },
+    })
+    const { quick = false, only = '', out = quick ? 'bench/out' : 'bench' } = values
+    const starts = only.split(',')
+    const wanted = probes.filter(({ name }) => starts.some((start) => name.startsWith(start)))
+    const [rounds, seconds] = [
+      Number(values.rounds ?? (quick ? 1 : 3)),
+      Number(values.seconds ?? (quick ? 2 : 5)),
+    ]
+    return wanted.length > 0 && rounds >= 1 && seconds >= 1 ? { wanted, rounds, seconds, out } : undefined
+  } catch {
+    return undefined
+  }
 }
 
 /** Stops everything, also after Ctrl-C. */
 function stopOnSignal(closers: Closers) {
   let interrupted = false
-  let stopping: Promise<void> | undefined
-  const close = async () => {
+  const stop = async () => {
     endTools()
     for (const closer of closers.splice(0))
       await closer().catch((error) => void (interrupted || console.error(error)))
   }
-  const stop = () => (stopping ??= close())
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.on(signal, () => {
       if (interrupted) return
       interrupted = true
@@ -66,80 +82,52 @@ function stopOnSignal(closers: Closers) {
       process.on('uncaughtException', () => {})
       void stop().finally(() => process.exit(130))
     })
-  }
   return { stop, isInterrupted: () => interrupted }
 }
 
+type Options = NonNullable<ReturnType<typeof readOptions>>
+
 async function run(
-  options: Options,
-  servers: Servers,
+  { wanted, rounds, seconds, out }: Options,
   closers: Closers,
   isInterrupted: () => boolean,
 ): Promise<Results> {
   log('starting and seeding')
+  const servers = await startServers(closers)
   await servers.web(1)
-  await Bun.sleep(idleAfterMs)
-  const idleMiB = residentMiB(servers.pids.web()[0]!)
   const world = await seed(servers.url)
-  await seedLimit(servers.sql, world)
-  const peer = options.peer ? await seed(options.peer) : undefined
+  await seedLimits(servers.sql, world)
   await servers.sql`vacuum analyze`
-  const limiter = await openLimiter(servers.databaseUrl, servers.folder)
-  const bench: Bench = { options, servers, limiter, loader: await openLoader(), world, peer }
-  const { rounds, seconds } = options
-  const results: Results = {
-    ...{ measuredAt: new Date().toISOString(), rounds, seconds, idleMiB },
-    ...{ machine: await describeMachine(bench), scenarios: [], failures: [] },
+  const bench: Bench = { servers, world, rounds, seconds }
+  const machine = await describeMachine(servers)
+  const results = await readResults(out, names)
+  for (const { name, measure } of wanted) {
+    if (isInterrupted()) break
+    log(name)
+    const measuredAt = new Date().toISOString()
+    const findings = await measure(bench).catch((error: Error) => ({
+      figures: {},
+      failures: [error.message],
+    }))
+    results[name] = { measuredAt, rounds, seconds, machine, ...findings }
   }
-  await measureAll(bench, results, closers, isInterrupted)
-  return results
+  return Object.fromEntries(names.flatMap((name) => (results[name] ? [[name, results[name]]] : [])))
 }
 
-async function measureAll(
-  bench: Bench,
-  results: Results,
-  closers: Closers,
-  isInterrupted: () => boolean,
-): Promise<void> {
-  const { only } = bench.options
-  const names = scenarios.map(({ name }) => name)
-  const isWanted = (name: string) =>
-    !only.length || only.some((it) => name === it || (!names.includes(it) && name.startsWith(it)))
-  const attempt = async (name: string, work: () => Promise<void>) => {
-    if (isInterrupted() || !isWanted(name)) return
-    log(name)
-    await work().catch((error: Error) => void results.failures.push(`${name}: ${error.message}`))
-  }
-  for (const scenario of scenarios)
-    await attempt(scenario.name, async () => void results.scenarios.push(await measure(bench, scenario)))
-  await attempt('lone', async () => void (results.lone = await measureSingleClient(bench)))
-  await attempt('deletion', async () => void (results.deletion = await measureDeletion(bench)))
-  await attempt('scaling', async () => void (results.scaling = await measureScaling(bench)))
-  // Takes a minute more, so it runs only on request.
-  if (only.length > 0) {
-    await attempt('overload', async () => void (results.overload = await measureOverload(bench)))
-    await attempt('filters', async () => void (results.filters = await measureFilters(bench)))
-    await attempt('search', async () => void (results.search = await measureSearch(bench)))
-    await attempt('import', async () => void (results.import = await measureImport(bench)))
-    await attempt('claims', async () => void (results.claims = await measureClaims(bench)))
-    await attempt('feed', async () => void (results.feed = await measureFeed(bench)))
-    const fair = lazily(() => openFair(bench.servers, closers))
-    for (const flood of floods)
-      await attempt(`fair-${flood.name}`, async () => {
-        results.fair = [
-          ...(results.fair ?? []),
-          ...(await measureFair(await fair(), flood, bench.options.seconds)),
-        ]
-      })
-    await attempt('webhooks', async () => void (results.webhooks = await measureWebhooks(bench)))
-  }
+async function describeMachine({ sql, redisUrl }: Servers): Promise<string> {
+  const [row] = await sql<{ version: string; commit: string; fsync: string }[]>`
+    select current_setting('server_version') as version, current_setting('synchronous_commit') as commit,
+      current_setting('fsync') as fsync`
+  const redis = new Redis(redisUrl)
+  const info = await redis.info('server').finally(() => redis.disconnect())
+  const tools = [await versionOf('wrk', '-v'), await versionOf('pgbench', '--version')]
+  return (
+    `${availableParallelism()} cores of ${cpus()[0]?.model.trim()}, ${Math.round(totalmem() / 2 ** 30)} GiB, ${platform()} ${release()}; ` +
+    `Bun ${Bun.version}, Postgres ${row!.version} (synchronous_commit ${row!.commit}, fsync ${row!.fsync}), ` +
+    `Redis ${/redis_version:(\S+)/.exec(info)?.[1]}; ${tools.join(', ')}; all on this machine`
+  )
 }
 
 function log(what: string): void {
   process.stderr.write(`${new Date().toTimeString().slice(0, 8)} ${what}\n`)
-}
-
-function lazily<T>(open: () => T): () => T {
-  let opened: T | undefined
-  return () => (opened ??= open())
 }

@@ -1,129 +1,102 @@
-import { claimsSentence } from './claims.ts'
-import { importSentence } from './import.ts'
-import type { Deletion } from './deletion.ts'
-import { fairTable } from './fair-report.ts'
-import { filterTable } from './filter-report.ts'
-import { feedSentences } from './feed-report.ts'
-import type { SingleClient } from './single-client.ts'
-import { sentence } from './machine.ts'
-import type { Row } from './measure.ts'
-import type { Overload } from './overload.ts'
-import { failuresOf, type Results } from './results.ts'
-import { scalingTable } from './scaling-report.ts'
-import { searchSentences, searchTable } from './search-report.ts'
-import { table } from './table.ts'
-import type { Webhooks } from './webhooks.ts'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Findings, Table } from './probe.ts'
 
-const columns = [
-  'scenario',
-  'connections',
-  'req/s',
-  'least: one statement, tx/s (clients)',
-  'ratio',
-  'usual: a transaction, tx/s (clients)',
-  'ratio',
-  'p50 ms',
-  'p99 ms',
-  'CPU µs: web · Postgres · Redis',
-  'Postgres µs: least · usual',
-  'web MiB',
-]
-const peerColumns = ['peer req/s', 'times the peer']
+interface Measured extends Findings {
+  measuredAt: string
+  rounds: number
+  seconds: number
+  machine: string
+}
 
+/** The findings of all probes by their names, in the order of the page. */
+export type Results = Record<string, Measured>
+
+/** Returns the stored results. A run replaces those of its probes only. */
+export async function readResults(folder: string, names: string[]): Promise<Results> {
+  const text = await readFile(join(folder, 'results.json'), 'utf8').catch(() => '{}')
+  const stored = JSON.parse(text) as Results
+  return Object.fromEntries(names.flatMap((name) => (stored[name] ? [[name, stored[name]]] : [])))
+}
+
+export async function writeResults(folder: string, results: Results): Promise<void> {
+  await mkdir(folder, { recursive: true })
+  await writeFile(join(folder, 'results.json'), `${JSON.stringify(results, rounded, 2)}\n`)
+  await writeFile(join(folder, 'results.md'), markdown(results))
+  await writeFile(join(folder, 'results.svg'), chart(Object.values(results)))
+}
+
+const rounded = (_: string, value: unknown) =>
+  typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(5)) : value
+
+/** The page of results: first the headlines and the chart. */
 export function markdown(results: Results): string {
-  const { scenarios, lone, deletion, scaling, overload, feed, webhooks, machine, idleMiB, rounds, seconds } =
-    results
-  const failures = failuresOf(results)
-  const facts = [
-    ...(idleMiB ? [`A web process without work takes ${whole(idleMiB)} MiB.`] : []),
-    ...(lone ? [singleClientSentence(lone)] : []),
-    ...(deletion ? [deletionSentence(deletion)] : []),
-    ...(overload ? [overloadSentence(overload)] : []),
-    ...(results.import ? [importSentence(results.import)] : []),
-    ...(results.claims ? [claimsSentence(results.claims)] : []),
-    ...(feed ? feedSentences(feed) : []),
-    ...(results.search ? searchSentences(results.search) : []),
-    ...(webhooks ? [webhooksSentence(webhooks)] : []),
-    ...failures.map((failure) => `Does not count: ${failure}.`),
-  ]
-  const method = `Medians of ${rounds} rounds of ${seconds} s, service and limits one after another; ratios are medians of those of the rounds.`
-  return `${[
-    ...scenarioTable(scenarios),
-    '',
-    ...(scaling ? [...scalingTable(scaling), ''] : []),
-    ...(results.filters ? [...filterTable(results.filters), ''] : []),
-    ...(results.search ? [...searchTable(results.search), ''] : []),
-    ...(results.fair ? [...fairTable(results.fair), ''] : []),
-    ...facts.map((fact) => `- ${fact}`),
-    '',
-    `${sentence(machine)} ${method}`,
-  ]
-    .join('\n')
-    .trim()}\n`
-}
-
-function scenarioTable(rows: Row[]): string[] {
-  if (rows.length === 0) return []
-  const withPeer = rows.some(({ figures }) => figures.peer)
-  const head = withPeer ? [...columns, ...peerColumns] : columns
-  return table(
-    head,
-    rows.map((row) => cells(row).slice(0, head.length)),
+  const all = Object.values(results)
+  const tables = new Map<string, Table>()
+  for (const { table } of all) {
+    if (!table) continue
+    const key = table.head.join()
+    tables.set(key, { head: table.head, rows: [...(tables.get(key)?.rows ?? []), ...table.rows] })
+  }
+  const failures = Object.entries(results).flatMap(([name, one]) =>
+    (one.failures ?? []).map((failure) => `${name}: ${failure}`),
   )
-}
-
-function cells({ title, connections, figures, ratios, clients }: Row): string[] {
-  const { service, least, usual, peer } = figures
-  return [
-    title,
-    String(connections),
-    whole(service?.perSecond),
-    least ? `${whole(least.perSecond)} (${clients.least})` : '–',
-    times(ratios.least),
-    usual ? `${whole(usual.perSecond)} (${clients.usual})` : '–',
-    times(ratios.usual),
-    tenths(service?.p50Ms),
-    tenths(service?.p99Ms),
-    [service?.cpu.web, service?.cpu.postgres, service?.cpu.redis].map(whole).join(' · '),
-    [least?.cpu.postgres, usual?.cpu.postgres].map(whole).join(' · '),
-    whole(service?.memoryMiB),
-    whole(peer?.perSecond),
-    times(ratios.peer),
+  const runs = new Set(
+    all.map(
+      ({ machine, measuredAt, rounds, seconds }) =>
+        `${measuredAt.slice(0, 10)}: ${machine}; medians of ${rounds} rounds of ${seconds} s.`,
+    ),
+  )
+  return `${[
+    '# Results',
+    ...all.flatMap(({ headline }) => headline ?? []),
+    '![Throughput compared with Postgres alone](results.svg)',
+    ...[...tables.values()].map(tableText),
+    all
+      .flatMap(({ sentences = [] }) => sentences)
+      .map((one) => `- ${one}`)
+      .join('\n'),
+    failures.map((failure) => `- Does not count: ${failure}`).join('\n'),
+    ...runs,
   ]
+    .filter(Boolean)
+    .join('\n\n')}\n`
 }
 
-const singleClientSentence = ({ createMs, insertMs, redisMs, ratio }: SingleClient) =>
-  `A single client waits ${fine(createMs)} ms for a create: ${fine(ratio)} times a plain insert ` +
-  `(${fine(insertMs)} ms) and a round trip to Redis (${fine(redisMs)} ms).`
+function tableText({ head, rows }: Table): string {
+  const lines = [head, ...rows]
+  const widths = head.map((_, n) => Math.max(...lines.map((line) => line[n]!.length)))
+  const line = (texts: string[]) =>
+    `| ${texts.map((text, n) => (n ? text.padStart(widths[n]!) : text.padEnd(widths[n]!))).join(' | ')} |`
+  const rule = line(widths.map((width, n) => (n ? `${'-'.repeat(width - 1)}:` : '-'.repeat(width))))
+  return [line(head), rule, ...rows.map(line)].join('\n')
+}
 
-const deletionSentence = ({ tasks, answerMs, goneAfterSeconds, before, during, p99Ratio }: Deletion) =>
-  `Deleting a project of ${tasks.toLocaleString('en')} tasks during the mix takes ${tenths(answerMs)} ms; ` +
-  `its rows are deleted ${tenths(goneAfterSeconds)} s later. The mix before: ${whole(before.perSecond)} req/s, ` +
-  `p50 ${tenths(before.p50Ms)} ms, p99 ${tenths(before.p99Ms)} ms; during the deletion: ${whole(during.perSecond)} req/s, ` +
-  `p50 ${tenths(during.p50Ms)} ms, p99 ${tenths(during.p99Ms)} ms (${fine(p99Ratio)} times; at worst ${tenths(during.worstP99Ms)} ms).`
+const size = { width: 820, label: 310, value: 60, row: 26, top: 34, bottom: 12, bar: 16 }
 
-const overloadSentence = (o: Overload) =>
-  `Of ${whole(o.offeredPerSecond)} req/s from ${o.connections.toLocaleString('en')} connections in ${o.seconds} s ` +
-  `(the capacity is ${whole(o.capacityPerSecond)}), ${whole(o.acceptedPerSecond)} were served; the p99 of a normal client was ` +
-  `${whole(o.acceptedP99Ms)} ms; ${share(o.shedShare)} got 503, ${share(o.retryAfterShare)} of these with ` +
-  `Retry-After, with a p99 of ${whole(o.shedP99Ms)} ms. Memory went from ${whole(o.memoryMiB[0] ?? undefined)} ` +
-  `to at most ${whole(Math.max(...o.memoryMiB.map(Number)))} MiB. ` +
-  (o.recoverySeconds === null
-    ? 'It did not recover.'
-    : `It recovered ${tenths(o.recoverySeconds)} s after the overload.`)
+function chart(all: Findings[]): string {
+  const bars = all.flatMap(({ bar }) => bar ?? [])
+  const scale = (size.width - size.label - size.value) / Math.max(1, ...bars.map(({ ratio }) => ratio))
+  const height = size.top + bars.length * size.row + size.bottom
+  const one = (size.label + scale).toFixed(1)
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${size.width} ${height}" role="img"
+  font-family="system-ui, sans-serif" font-size="13" aria-label="Throughput compared with Postgres alone">
+<style>
+  text { fill: #57606a } .bar { fill: #2f81f7 } .behind { fill: #d29922 } .one { stroke: #cf222e }
+  @media (prefers-color-scheme: dark) { text { fill: #9da7b3 } .one { stroke: #ff7b72 } }
+</style>
+<text x="${one}" y="18" text-anchor="middle">1.0 = Postgres by itself, one statement per request</text>
+${bars.map((bar, n) => barOf(bar, size.top + n * size.row, scale)).join('\n')}
+<line class="one" x1="${one}" x2="${one}" y1="26" y2="${height - 6}" stroke-dasharray="4 3"/>
+</svg>
+`
+}
 
-const webhooksSentence = ({ webhooks, writesPerSecond, delivery, without, ratio, ...w }: Webhooks) =>
-  `With ${whole(webhooks)} webhooks and ${whole(writesPerSecond)} creates a second, an event is delivered ` +
-  `${whole(delivery.p50Ms)} ms after its commit (p99 ${whole(delivery.p99Ms)} ms), ` +
-  `with ${fine(delivery.events / delivery.posts)} events in a delivery. Creates go from ` +
-  `${whole(without.perSecond)}/s, p50 ${tenths(without.p50Ms)} ms, p99 ${tenths(without.p99Ms)} ms with the webhooks ` +
-  `disabled to ${whole(w.with.perSecond)}/s (${times(ratio)}), p50 ${tenths(w.with.p50Ms)} ms, p99 ${tenths(w.with.p99Ms)} ms. ` +
-  `Both take ${Object.entries(w.cpu)
-    .map(([who, micros]) => `${whole(micros)} µs ${who}`)
-    .join(', ')}.`
-
-const whole = (value?: number) => (value === undefined ? '–' : Math.round(value).toLocaleString('en'))
-const tenths = (value?: number) => (value === undefined ? '–' : value.toFixed(1))
-const fine = (value: number) => value.toFixed(2)
-const share = (value: number) => `${(value * 100).toFixed(1)} %`
-const times = (value?: number) => (value ? `${value.toFixed(2)}×` : '–')
+function barOf({ title, ratio }: { title: string; ratio: number }, top: number, scale: number): string {
+  const beside = size.label + Math.max(ratio, 1) * scale + 6 // right of the line at 1
+  const middle = top + size.bar / 2 + 5
+  const kind = ratio < 1 ? 'behind' : 'bar'
+  return `<text x="${size.label - 10}" y="${middle}" text-anchor="end">${title}</text>
+<rect class="${kind}" x="${size.label}" y="${top}" width="${(ratio * scale).toFixed(1)}" height="${size.bar}" rx="2"/>
+<text x="${beside.toFixed(1)}" y="${middle}">${ratio.toFixed(2)}×</text>`
+}

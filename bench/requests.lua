@@ -1,4 +1,5 @@
--- Sends the requests of a plan (see plan.ts) at random and checks the status of every answer.
+-- Sends the requests of a plan (see load.ts) at random, and checks the status of every response. With a second argument,
+-- each connection pauses before a request: twice as many milliseconds at most, so that the rate is steady.
 local threads = {}
 
 function setup(thread)
@@ -25,6 +26,10 @@ function init(args)
       local head, tail = record:match('^(.-)#########(.*)$')
       table.insert(requests, tail and { head, tail } or { record })
     end
+  end
+  local pause = tonumber(args[2])
+  if pause then
+    delay = function() return math.random(2 * pause) end
   end
 end
 

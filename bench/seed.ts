@@ -1,10 +1,9 @@
 import type postgres from 'postgres'
 import { openClient } from '../test/support/client.ts'
+import { fresh, type Plan, type PlannedRequest } from './load.ts'
+import { eachOf, numbers } from './probe.ts'
 
-const users = 50
-const projectsEach = 20
-const tasksEach = 20
-const atOnce = 64
+const [users, projectsEach, tasksEach] = [50, 20, 20]
 
 /** A project, or a task of one, with the token of its owner. */
 export interface ResourceRef {
@@ -14,53 +13,56 @@ export interface ResourceRef {
   ownerId: string
 }
 
-/** The data of the scenarios. Each user owns 20 projects of 20 tasks; the first project is the hot one. */
+/** Each of 50 users owns 20 projects of 20 tasks. */
 export interface World {
   url: string
   projects: ResourceRef[]
   tasks: ResourceRef[]
-  hotSubtask: string
+}
+
+/** Sends a create. @throws Error unless it is answered 201 */
+export async function make(url: string, token: string | undefined, path: string, body: unknown) {
+  const answer = await openClient(url, token).post(path, body)
+  if (answer.status !== 201) throw new Error(`POST ${path} was answered ${answer.status} ${answer.text}`)
+  return answer.body
+}
+
+/** Registers a user with a new address. */
+export async function newUser(url: string): Promise<Pick<ResourceRef, 'token' | 'ownerId'>> {
+  const email = `bench-${crypto.randomUUID()}@example.com`
+  const { access_token, user } = await make(url, undefined, '/auth/register', {
+    ...{ name: 'Grace', email, password: 'secret-1' },
+  })
+  return { token: access_token, ownerId: user.id }
+}
+
+export async function newProject(
+  url: string,
+  owner: Pick<ResourceRef, 'token' | 'ownerId'>,
+): Promise<ResourceRef> {
+  const { id } = await make(url, owner.token, '/projects', { name: 'Project', description: 'To be measured' })
+  return { ...owner, id, projectId: id }
 }
 
 export async function seed(url: string): Promise<World> {
-  const nobody = openClient(url)
-  const make = async (token: string | undefined, path: string, body: unknown) => {
-    const answer = await nobody.as(token).post(path, body)
-    if (answer.status !== 201) throw new Error(`POST ${path} answered ${answer.status} ${answer.text}`)
-    return answer.body
-  }
-  const owners = await eachOf(numbers(users), async (n) => {
-    const email = `bench-${Date.now()}-${n}@example.com`
-    const { access_token, user } = await make(undefined, '/auth/register', {
-      ...{ name: `User ${n}`, email, password: 'secret-1' },
-    })
-    return { token: access_token, ownerId: user.id }
-  })
-  const projects = await eachOf(numbers(users * projectsEach), async (n) => {
-    const owner = owners[n % users]!
-    const body = { name: `Project ${n}`, description: 'To be measured' }
-    const { id } = await make(owner.token, '/projects', body)
-    return { ...owner, id, projectId: id }
-  })
+  const owners = await eachOf(numbers(users), () => newUser(url))
+  const projects = await eachOf(numbers(users * projectsEach), (n) => newProject(url, owners[n % users]!))
   const tasks = await eachOf(numbers(projects.length * tasksEach), async (n) => {
     const project = projects[n % projects.length]!
     const body = { title: `Task ${n}`, description: 'To be measured', projectId: project.id }
-    const { id } = await make(project.token, '/tasks', body)
-    return { ...project, id }
+    return { ...project, id: (await make(url, project.token, '/tasks', body)).id }
   })
-  const { id: hotSubtask } = await make(tasks[0]!.token, `/tasks/${tasks[0]!.id}/subtasks`, { title: 'Hot' })
-  return { url, projects, tasks, hotSubtask }
+  return { url, projects, tasks }
 }
 
-/** The ids for pgbench, as constant arrays in SQL, so that choosing one costs nothing. */
-export async function seedLimit(sql: postgres.Sql, { projects, tasks, hotSubtask }: World): Promise<void> {
+/** Stores the ids for pgbench, as constant arrays in SQL, so that choosing one costs nothing. */
+export async function seedLimits(sql: postgres.Sql, { projects, tasks }: World): Promise<void> {
   const arrays = {
     projects: projects.map(({ id }) => id),
     owners: projects.map(({ ownerId }) => ownerId),
     tasks: tasks.map(({ id }) => id),
     task_projects: tasks.map(({ projectId }) => projectId),
     task_owners: tasks.map(({ ownerId }) => ownerId),
-    hot_subtask: [hotSubtask],
   }
   await sql.unsafe(`create schema bench;
     create table bench.arrays (name text primary key, ids uuid[] not null);
@@ -72,17 +74,38 @@ export async function seedLimit(sql: postgres.Sql, { projects, tasks, hotSubtask
   }
 }
 
-export const numbers = (count: number): number[] => Array.from({ length: count }, (_, n) => n)
+export const getFrom =
+  (prefix: string) =>
+  ({ id, token }: ResourceRef): PlannedRequest => ({ method: 'GET', path: prefix + id, token })
+export const getTask = getFrom('/tasks/')
 
-export async function eachOf<T, R>(items: T[], work: (item: T) => Promise<R>): Promise<R[]> {
-  const results = new Array<R>(items.length)
-  let next = 0
-  const lane = async () => {
-    while (next < items.length) {
-      const n = next++
-      results[n] = await work(items[n]!)
-    }
-  }
-  await Promise.all(Array.from({ length: atOnce }, lane))
-  return results
-}
+export const listTasks = ({ id, token }: ResourceRef): PlannedRequest => ({
+  ...{ method: 'GET', path: `/tasks?projectId=${id}&limit=20`, token },
+})
+
+export const createOf = ({ id, token }: ResourceRef): PlannedRequest => ({
+  ...{ method: 'POST', path: '/tasks', token },
+  body: { title: `Task ${fresh}`, description: 'To be measured', projectId: id },
+})
+
+/** The title is the same in each request: a request contains one number that differs. */
+export const keyedCreateOf = (project: ResourceRef): PlannedRequest => ({
+  ...createOf(project),
+  headers: { 'idempotency-key': `0199b6a4-5c1e-7000-8000-000${fresh}` },
+  body: { title: 'Task 123456789', description: 'To be measured', projectId: project.id },
+})
+
+export const renameOf = ({ id, token }: ResourceRef): PlannedRequest => ({
+  ...{ method: 'PATCH', path: `/tasks/${id}`, token, body: { title: `Patched ${fresh}` } },
+})
+
+/** The requests of a tracker's users. */
+export const trackerMix = ({ projects, tasks }: World): Plan => [
+  { share: 65, status: 200, requests: tasks.map(getTask) },
+  { share: 23, status: 200, requests: projects.map(listTasks) },
+  {
+    ...{ share: 9, status: 200 },
+    requests: projects.map(({ token }) => ({ method: 'GET', path: '/projects', token })),
+  },
+  { share: 3, status: 201, requests: projects.map(createOf) },
+]

@@ -1,64 +1,43 @@
 import { Redis } from 'ioredis'
-import type postgres from 'postgres'
-import { build } from 'hdr-histogram-js'
-import type { Bench } from './measure.ts'
-import { createOf } from './requests.ts'
-import type { ResourceRef } from './seed.ts'
-import { send } from './send.ts'
+import { send } from './load.ts'
+import { type Probe, tenths } from './probe.ts'
+import { createOf } from './seed.ts'
+import { openTimes } from './usage.ts'
 
-export interface SingleClient {
-  createMs: number
-  insertMs: number
-  redisMs: number
-  /** The ratio of the create to the insert plus the round trip to Redis. */
-  ratio: number
-}
+const counts = { warmUp: 200, measured: 2_000 }
 
-const times = { warmUp: 200, measured: 2_000 }
-
-export async function measureSingleClient({ servers, world }: Bench): Promise<SingleClient> {
-  await servers.web(1)
-  const project = world.projects[1]!
-  const redis = new Redis(servers.redisUrl)
-  const steps = {
-    create: () => create(servers.url, project),
-    insert: () => insert(servers.sql, project.ownerId),
-    redis: () => redis.ping(),
-  }
-  try {
-    const { create, insert, redis } = await mediansOf(steps)
-    return { createMs: create, insertMs: insert, redisMs: redis, ratio: create / (insert + redis) }
-  } finally {
-    redis.disconnect()
-    // These rows belong to no project.
-    await servers.sql`delete from tasks where project_id = ${project.ownerId}`
-  }
-}
-
-/** Median milliseconds of each step. The steps alternate, so that other load on the machine affects all of them. */
-async function mediansOf<N extends string>(
-  steps: Record<N, () => Promise<unknown>>,
-): Promise<Record<N, number>> {
-  const names = Object.keys(steps) as N[]
-  const taken = names.map(() => build())
-  for (let n = 0; n < times.warmUp + times.measured; n++) {
-    for (const [at, name] of names.entries()) {
-      const began = performance.now()
-      await steps[name]()
-      if (n >= times.warmUp) taken[at]!.recordValue(Math.round((performance.now() - began) * 1000))
+/** The latency of a create with no other load, compared with a plain insert and a round trip to Redis. */
+export const singleClient: Probe = {
+  name: 'single-client',
+  async measure({ servers: { sql, url, redisUrl, web }, world }) {
+    await web(1)
+    const [, project] = world.projects
+    const nowhere = project!.ownerId
+    const redis = new Redis(redisUrl)
+    const steps = {
+      create: async () => {
+        const { status } = await send(url, createOf(project!))
+        if (status !== 201) throw new Error(`A create was answered ${status}`)
+      },
+      insert:
+        () => sql`insert into tasks (id, project_id, number, title, status, priority, created_at, updated_at, event_id)
+        values (uuidv7(), ${nowhere}, 1, 'Task', 'TODO', 'MEDIUM', now(), now(), uuidv7())`,
+      redis: () => redis.ping(),
     }
-  }
-  return Object.fromEntries(
-    names.map((name, at) => [name, taken[at]!.getValueAtPercentile(50) / 1000]),
-  ) as Record<N, number>
+    const taken = { create: openTimes(), insert: openTimes(), redis: openTimes() }
+    // The steps alternate, so that other load on the machine affects all of them.
+    for (let n = 0; n < counts.warmUp + counts.measured; n++)
+      for (const name of ['create', 'insert', 'redis'] as const)
+        await (n < counts.warmUp ? steps[name]() : taken[name].of(steps[name] as () => Promise<unknown>))
+    redis.disconnect()
+    await sql`delete from tasks where project_id = ${nowhere}`
+    const [create, insert, ping] = [taken.create.ms(50), taken.insert.ms(50), taken.redis.ms(50)]
+    return {
+      sentences: [
+        `A single client waits ${create.toFixed(2)} ms for a create: ${tenths(create / (insert + ping))} times a plain insert ` +
+          `(${insert.toFixed(2)} ms) and a round trip to Redis (${ping.toFixed(2)} ms).`,
+      ],
+      figures: { createMs: create, insertMs: insert, redisMs: ping },
+    }
+  },
 }
-
-async function create(url: string, project: ResourceRef): Promise<void> {
-  const { status } = await send(url, createOf(project))
-  if (status !== 201) throw new Error(`A lone create answered ${status}`)
-}
-
-const insert = (sql: postgres.Sql, nowhere: string) => sql`
-  insert into tasks (id, project_id, number, title, description, status, priority, created_at,
-    updated_at, event_id)
-  values (uuidv7(), ${nowhere}, 1, 'Task', 'To be measured', 'TODO', 'MEDIUM', now(), now(), uuidv7())`

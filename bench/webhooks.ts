@@ -1,94 +1,90 @@
-import { enable, skipEvents, createWebhooks } from './webhook-setup.ts'
-import type { Bench } from './measure.ts'
-import { median } from './median.ts'
-import { cpuMicros } from './process-usage.ts'
-import { type DeliveryStats, openReceiver } from './receiving.ts'
-import { createOf } from './requests.ts'
-import { createAtRate } from './steady-load.ts'
+import { openClient } from '../test/support/client.ts'
+import type { Received } from './listener.ts'
+import { type LoadRun, runLoad, singleKind, storePlan } from './load.ts'
+import { eachOf, parts, type Probe, tenths, whole } from './probe.ts'
+import { createOf, make, type ResourceRef } from './seed.ts'
+import { startScript } from './tools.ts'
+import { median, openMeter } from './usage.ts'
 
-export interface Webhooks {
-  webhooks: number
-  writesPerSecond: number
-  /** Medians of the rounds, like the fields below. */
-  delivery: DeliveryStats
-  without: Creates
-  with: Creates
-  ratio: number
-  /** Processor time of a create with its delivery, in microseconds. */
+const perSecond = 1_000
+const quietMs = 2_000
+
+interface Round {
+  without: LoadRun
+  during: LoadRun
+  delivery: Received
   cpu: Record<string, number>
-  failures: string[]
 }
 
-interface Creates {
-  perSecond: number
-  p50Ms: number
-  p99Ms: number
-}
-
-interface Round extends Pick<Webhooks, 'delivery' | 'without' | 'with' | 'cpu'> {
-  total: number
-}
-
-const wanted = { writesPerSecond: 1000, patienceMs: 15_000, warmUpSeconds: 5 }
-
-/** Measures the delay and cost of deliveries: a webhook for each project, and creates at a steady rate. */
-export async function measureWebhooks({ servers, world, options }: Bench): Promise<Webhooks> {
-  await servers.web(1)
-  const receiver = await openReceiver()
-  const hooks = await createWebhooks(servers.url, world.projects, receiver.url)
-  const requests = world.projects.map(createOf)
-  const { writesPerSecond: perSecond, patienceMs, warmUpSeconds } = wanted
-  const load = (seconds: number) => createAtRate({ url: servers.url, requests, seconds, perSecond })
-
-  /** Alternates, so that other load on the machine affects both. */
-  async function round(): Promise<Round> {
-    await enable(servers.url, hooks, false)
-    await servers.sql`checkpoint`
-    const without = await load(options.seconds)
-    // Events from before are not counted as late.
-    await skipEvents(servers.url, hooks)
-    await enable(servers.url, hooks, true)
-    await load(1)
-    await receiver.settled(patienceMs)
-    await receiver.begin()
-    const spent = openMeter(servers.pids)
-    const { total, ...during } = await load(options.seconds)
-    const delivery = await receiver.settled(patienceMs)
-    return { delivery, without, with: during, cpu: spent(total), total }
-  }
-
-  return servers.withWorker(async () => {
-    await load(warmUpSeconds)
-    const rounds: Round[] = []
-    while (rounds.length < options.rounds) rounds.push(await round())
+/** Deliveries of a webhook of each project during creates at a steady rate. */
+export const webhooks: Probe = {
+  name: 'webhooks',
+  async measure({ servers, world: { projects }, rounds, seconds }) {
+    const { url, folder, sql, pids } = servers
+    await servers.web(1)
+    const receiver = await startScript('listener.ts')
+    const received = async () => JSON.parse(await receiver.ask('received')) as Received
+    const hooks = await createHooks(url, projects, receiver.first)
+    const plan = await storePlan(folder, 'webhooks', singleKind(201, projects.map(createOf)))
+    const load = (seconds: number) => runLoad({ url, plan, connections: 64, seconds, perSecond })
+    /** Alternates, so that other load on the machine affects both. */
+    const measureRound = async (): Promise<Round> => {
+      await hooks.enable(false)
+      await sql`checkpoint`
+      const without = await load(seconds)
+      await hooks.skipEvents()
+      await hooks.enable(true)
+      await load(1)
+      await Bun.sleep(quietMs)
+      await received()
+      const spent = openMeter({
+        web: pids.web(),
+        worker: pids.worker(),
+        postgres: pids.postgres,
+        redis: pids.redis,
+      })
+      const during = await load(seconds)
+      await Bun.sleep(quietMs)
+      return { without, during, delivery: await received(), cpu: spent(during.requests) }
+    }
+    const all = await servers.withWorker(async () => {
+      await load(2)
+      const all: Round[] = []
+      while (all.length < rounds) all.push(await measureRound())
+      return all
+    })
     await receiver.stop()
-    return { webhooks: hooks.length, writesPerSecond: perSecond, ...summary(rounds) }
+    const of = (pick: (round: Round) => number) => median(all.map(pick))
+    const cpu = Object.fromEntries(Object.keys(all[0]!.cpu).map((who) => [who, of((one) => one.cpu[who]!)]))
+    return {
+      sentences: [
+        `With ${whole(projects.length)} webhooks and ${whole(perSecond)} creates a second, an event is delivered ` +
+          `${whole(of(({ delivery }) => delivery.p50Ms))} ms after its write (p99 ${whole(of(({ delivery }) => delivery.p99Ms))} ms). ` +
+          `The p99 of creates is ${tenths(of(({ during }) => during.p99Ms))} ms instead of ${tenths(of(({ without }) => without.p99Ms))}. ` +
+          `Both cost ${parts(cpu)} µs (${Object.keys(cpu).join(' · ')}).`,
+      ],
+      figures: all,
+      failures: all.flatMap(({ during: { requests }, delivery: { events } }) =>
+        events < requests ? [`${requests - events} events of ${requests} did not arrive`] : [],
+      ),
+    }
+  },
+}
+
+/** Creates a webhook of each project. */
+async function createHooks(server: string, projects: ResourceRef[], url: string) {
+  const hooks = await eachOf(projects, async ({ id, token }) => {
+    const project = `/projects/${id}`
+    const hook = await make(server, token, `${project}/webhooks`, { url })
+    return { client: openClient(server, token), project, path: `${project}/webhooks/${hook.id}` }
   })
-}
-
-function summary(rounds: Round[]) {
-  const failures = rounds
-    .filter(({ delivery, total }) => delivery.events < total)
-    .map(({ delivery, total }) => `${total - delivery.events} events of ${total} did not arrive`)
   return {
-    delivery: medians(rounds.map(({ delivery }) => ({ ...delivery }))),
-    without: medians(rounds.map(({ without: { perSecond, p50Ms, p99Ms } }) => ({ perSecond, p50Ms, p99Ms }))),
-    with: medians(rounds.map((one) => one.with)),
-    ratio: median(rounds.map((one) => one.with.perSecond / one.without.perSecond)),
-    cpu: medians(rounds.map(({ cpu }) => cpu)),
-    failures,
+    enable: (enabled: boolean) => eachOf(hooks, ({ client, path }) => client.patch(path, { enabled })),
+    /** Moves the cursors to the end, so that earlier events are not counted as late. */
+    skipEvents: () =>
+      eachOf(hooks, async ({ client, project, path }) => {
+        const { headers } = await client.get(project)
+        await client.post(`${path}/replay`, { after: Number(headers.get('docket-version')) })
+      }),
   }
-}
-
-const medians = <K extends string>(all: Record<K, number>[]) =>
-  Object.fromEntries(
-    Object.keys(all[0]!).map((name) => [name, median(all.map((one) => one[name as K]))]),
-  ) as Record<K, number>
-
-function openMeter({ web, worker, postgres, redis }: Bench['servers']['pids']) {
-  const pids = { web: web(), worker: worker(), postgres, redis }
-  const read = () => Object.entries(pids).map(([name, some]) => [name, cpuMicros(some) ?? 0] as const)
-  const before = read()
-  return (count: number): Record<string, number> =>
-    Object.fromEntries(read().map(([name, now], n) => [name, (now - before[n]![1]) / count]))
 }

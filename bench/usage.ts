@@ -1,0 +1,101 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { build } from 'hdr-histogram-js'
+
+const microsPerTick = 10_000 // Linux counts in hundredths of a second.
+const watchEveryMs = 200
+
+/** Processor time of processes and their children in microseconds, with ended children. */
+export function cpuMicros(pids: number[]): number {
+  const all = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
+  const children = all.map((name) => readStat(Number(name))).filter(({ parent }) => pids.includes(parent))
+  const own = pids.map(readStat).reduce((sum, { self, endedChildren }) => sum + self + endedChildren, 0)
+  return microsPerTick * children.reduce((sum, { self }) => sum + self, own)
+}
+
+function readStat(pid: number) {
+  const text = readText(`/proc/${pid}/stat`)
+  // The program's name, in parentheses, may contain anything.
+  const fields = text
+    .slice(text.lastIndexOf(')') + 2)
+    .split(' ')
+    .map(Number)
+  const [parent = 0, user = 0, system = 0, endedChildren = 0] = [1, 11, 12, 13].map((n) => fields[n])
+  return { parent, self: user + system, endedChildren }
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return '' // The process has ended.
+  }
+}
+
+/** Resident memory in MiB. */
+export const residentMiB = (pid: number): number =>
+  Number(/^VmRSS:\s+(\d+) kB/m.exec(readText(`/proc/${pid}/status`))?.[1] ?? 0) / 1_024
+
+/** Samples the memory of a process. The returned function ends the sampling and returns the largest value in MiB. */
+export function watchMemory(pid: number): () => number {
+  let peak = residentMiB(pid)
+  const look = () => void (peak = Math.max(peak, residentMiB(pid)))
+  const timer = setInterval(look, watchEveryMs)
+  return () => {
+    clearInterval(timer)
+    look()
+    return peak
+  }
+}
+
+type Pids = Record<string, number[]>
+
+/** Returns a function that returns the processor time since now in microseconds, divided by `count`, by process. */
+export function openMeter(pids: Pids) {
+  const read = () => Object.entries(pids).map(([name, some]) => [name, cpuMicros(some)] as const)
+  const before = read()
+  return (count: number): Record<string, number> =>
+    Object.fromEntries(read().map(([name, now], n) => [name, (now - before[n]![1]) / count]))
+}
+
+export const sum = (values: Record<string, number>): number =>
+  Object.values(values).reduce((total, value) => total + value, 0)
+
+export function median(values: number[]): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  const middle = sorted.length >> 1
+  return sorted.length % 2 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
+}
+
+export type Times = ReturnType<typeof openTimes>
+
+/** Collects the durations of requests. */
+export function openTimes() {
+  const taken = build()
+  return {
+    async of<T>(work: () => Promise<T>): Promise<T> {
+      const began = performance.now()
+      const result = await work()
+      taken.recordValue(Math.round((performance.now() - began) * 1_000))
+      return result
+    },
+    /** Returns a percentile in milliseconds. */
+    ms: (percentile: number): number => taken.getValueAtPercentile(percentile) / 1_000,
+  }
+}
+
+/** Repeats a request until `load` ends, at most once in `everyMs`, and returns its times. */
+export async function repeatUntil(
+  load: Promise<unknown>,
+  everyMs: number,
+  request: (n: number) => Promise<unknown>,
+): Promise<Times> {
+  const times = openTimes()
+  let isOver = false
+  void load.catch(() => {}).finally(() => (isOver = true))
+  for (let n = 0; !isOver; n++) {
+    const began = performance.now()
+    await times.of(() => request(n))
+    await Bun.sleep(Math.max(1, began + everyMs - performance.now()))
+  }
+  return times
+}
