@@ -3,6 +3,7 @@ import { isReplay, make, malformedIds, openTeam, register, statuses, unknownId, 
 import { withToken } from '../kit.ts'
 import type { Body, Client, Person } from '../kit.ts'
 import { invalidNames } from './sample-texts.ts'
+import { openServiceAccount } from './account-scene.ts'
 import { endpoints } from './endpoints.ts'
 
 const { client, sql, ada, people, owner, guest } = await openTeam(['Ada', 'Guest'])
@@ -272,3 +273,15 @@ test('each token of an account has its own idempotency keys', async () => {
   const [first, retry] = [await bound.post('/tasks', ownBody, key), await bound.post('/tasks', ownBody, key)]
   expect([first.status, retry.text, isReplay(retry)]).toEqual([201, first.text, true])
 })
+
+// This file starts no workers, so that no job deletes the tokens.
+test.each(['project', 'membership'])(
+  'the end of its %s ends the tokens of a service account',
+  async (what) => {
+    const { projectId, account, program } = await openServiceAccount(people)
+    expect((await program.get('/auth/me')).status).toBe(200)
+    const path = `/projects/${projectId}${what === 'project' ? '' : `/members/${account.memberId}`}`
+    expect((await owner.delete(path)).status).toBe(200)
+    await eventually('the rejection', async () => (await program.get('/auth/me')).status === 401)
+  },
+)

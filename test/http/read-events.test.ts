@@ -97,7 +97,7 @@ test('a response is limited in bytes, and the following responses contain all ot
 test('the field `gone` lists the projects that the caller may not see, whether or not they exist', async () => {
   const [own, hers, deleted] = [await openProject(), await openProject(grace), await openProject()]
   await ada.delete(`/projects/${deleted}`)
-  const found = await readOf({ ...from(0, [own, hers, deleted]), [unknownId]: 9, none: 1 })
+  const found = await readOf({ ...from(0, [hers, own, deleted]), [unknownId]: 9, none: 1 })
   expect(found.gone).toEqual([hers, deleted, unknownId, 'none'])
   expect([found.after, found.events.length]).toEqual([{ [own]: 1 }, 1])
   expect(await readOf({})).toEqual({ events: [], after: {}, gone: [] })

@@ -1,6 +1,6 @@
 import { type Scope, scopes } from '../../src/identity/rights.ts'
 import { expectError, fillPath, invite, make, makeToken, openScene, operationsOf, readFeed } from '../kit.ts'
-import { register, withToken } from '../kit.ts'
+import { register, unknownId, withToken } from '../kit.ts'
 import type { Answer, OpenApi, Operation, Token } from '../kit.ts'
 import { createOwnImport, endingUndo } from './own-import.ts'
 import { createOwnProject, exampleFor, queryFor } from './own-project.ts'
@@ -75,6 +75,9 @@ test('each operation of a batch needs its own scope', async () => {
   expectError(await batch(tokens.read, write), 403, 'This needs an API token with the scope write')
   const administered = await batch(tokens.write, write, administer)
   expectError(administered, 403, 'operations[1]: This needs an API token with the scope admin')
+  // The caller needs all rights before the first operation fails.
+  const missing = await batch(tokens.write, { ...write, id: unknownId }, administer)
+  expectError(missing, 403, 'operations[1]: This needs an API token with the scope admin')
   expect((await owner.get(`/tasks/${taskId}`)).body.title).toBe('Wheels')
   expect((await batch(tokens.write, write)).status).toBe(200)
   expect((await batch(tokens.admin, write, administer)).status).toBe(200)

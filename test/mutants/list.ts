@@ -9,6 +9,8 @@ export interface Mutant {
   tests: string[]
   /** The entry as it is in the list. */
   text: string
+  /** The entry without its tests: an entry with other tests has the same result. */
+  key: string
   /** Returns the changed content of the file. @throws Error unless the text to replace is in the file exactly once */
   apply(content: string): string
 }
@@ -48,5 +50,5 @@ function readEntry(topic: string, text: string): Mutant {
     new Bun.Transpiler({ loader: 'ts' }).transformSync(changed)
     return changed
   }
-  return { topic, file, tests: tests.split(' '), text, apply }
+  return { topic, file, tests: tests.split(' '), text, key: [file, ...lines].join('\n'), apply }
 }

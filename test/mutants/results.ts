@@ -14,7 +14,7 @@ const wanted = 0.9
 /** Prints a table by topic, and the faults that no test noticed. Returns the exit code. */
 export function printResults(mutants: Mutant[], results: Record<string, Result>): number {
   const row = (name: string, some: Mutant[]) => {
-    const outcomes = some.map(({ text }) => results[text]?.outcome)
+    const outcomes = some.map(({ key }) => results[key]?.outcome)
     const counts = ['everyday', 'deep', 'survived', undefined].map(
       (one) => outcomes.filter((o) => o === one).length,
     )
@@ -29,8 +29,8 @@ export function printResults(mutants: Mutant[], results: Record<string, Result>)
   for (const [topic, some] of [...Map.groupBy(mutants, (one) => one.topic)].sort())
     console.log(row(topic, some))
   console.log(row('all', mutants))
-  const survivors = mutants.filter(({ text }) => results[text]?.outcome === 'survived')
+  const survivors = mutants.filter(({ key }) => results[key]?.outcome === 'survived')
   for (const { topic, text } of survivors) console.log(`\nsurvived (${topic}): ${text}`)
-  const noticed = mutants.filter(({ text }) => results[text]?.outcome === 'everyday').length
+  const noticed = mutants.filter(({ key }) => results[key]?.outcome === 'everyday').length
   return noticed >= wanted * mutants.length ? 0 : 1
 }

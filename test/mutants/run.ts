@@ -36,10 +36,10 @@ async function main(): Promise<number> {
   if (values.check) return (console.log(`${chosen.length} entries are applicable`), 0)
   const results = await readResults()
   const left = chosen.filter(
-    ({ text }) => !(values.resume && (results[text]?.outcome ?? 'survived') !== 'survived'),
+    ({ key }) => !(values.resume && (results[key]?.outcome ?? 'survived') !== 'survived'),
   )
   await runAll(left, testFiles, Number(values.lanes), async (mutant, result) => {
-    results[mutant.text] = result
+    results[mutant.key] = result
     console.log(
       `${result.outcome.padEnd(9)} ${result.seconds} s  ${mutant.topic}  ${mutant.text.split('\n')[1]}`,
     )
