@@ -3,7 +3,7 @@ import type { ProjectVersion } from '../../src/subscriptions/notifications.ts'
 import type { Caller } from '../../src/identity/rights.ts'
 import { requireVisible, type VisibleProject } from '../../src/reads/lookups.ts'
 import type { Services } from '../../src/services.ts'
-import { type EventFilter, hasFilter, scanCost, readEventPage, maxScannedEvents } from './rows.ts'
+import { type EventFilter, hasFilter, maxScannedEvents, readRanges, scanCost } from './rows.ts'
 import { aheadOfProject, type FeedQuery } from './parameters.ts'
 
 /** `slots`: the long poll counts as this many subscribers of the account. */
@@ -41,31 +41,45 @@ export const openLongPoll =
     }
   }
 
-/** Waits until the feed has events of the requested types, and returns the project as read after the wait. */
-export function openFeedLongPoll(
-  services: Pick<Services, 'authenticate' | 'findRole' | 'subscriptions' | 'oldestSeq' | 'charge'>,
+/** Returns a function that is true if projects have matching events after the positions. It scans each event at most once. */
+export function openHasMatches(
+  { charge }: Pick<Services, 'charge'>,
+  caller: Caller,
+  filter: EventFilter,
+  positions: ReadonlyMap<string, number>,
 ) {
-  const { findRole, oldestSeq, charge } = services
+  const scannedUpTo = new Map(positions)
+  return async (projects: ProjectVersion[]): Promise<boolean> => {
+    const ranges = projects.flatMap(({ projectId, version: upTo }) => {
+      const after = scannedUpTo.get(projectId)!
+      return upTo > after ? { ...filter, projectId, after, upTo, limit: 1 } : []
+    })
+    const count = ranges.reduce((sum, { after, upTo }) => sum + upTo - after, 0)
+    if (count === 0 || !hasFilter(filter) || count > maxScannedEvents) return count > 0
+    const found = await charge(caller, scanCost(count), (sql) => readRanges(sql, ranges, { events: 1 }))
+    for (const { projectId, upTo } of ranges) scannedUpTo.set(projectId, upTo)
+    return found.length > 0
+  }
+}
+
+/** Waits until the feed has events that match, and returns the project as read after the wait. */
+export function openFeedLongPoll(
+  services: Pick<Services, 'authenticate' | 'findRole' | 'subscriptions' | 'charge'>,
+) {
   const longPoll = openLongPoll(services)
   return (
     reading: ReadRequest,
     first: VisibleProject,
-    { after, types, exceptActor, waitMs }: EventFilter & Pick<FeedQuery, 'after' | 'waitMs'>,
+    { after, waitMs, types, exceptActor }: EventFilter & Pick<FeedQuery, 'after' | 'waitMs'>,
   ): Promise<VisibleProject> => {
-    let scannedUpTo = after
+    const positions = new Map([[first.projectId, after]])
+    const hasMatches = openHasMatches(services, reading.caller, { types, exceptActor }, positions)
     return longPoll(reading, first, {
       waitMs,
       projectsOf: (project) => [project],
-      async hasEvents({ projectId, version }) {
-        const slice = { projectId, version, after: scannedUpTo, types, exceptActor, limit: 1 }
-        if (!hasFilter(slice) || version - after > maxScannedEvents) return version > after
-        const cost = scanCost(version - scannedUpTo)
-        const { events } = await charge(reading.caller, cost, (sql) => readEventPage(sql, oldestSeq, slice))
-        scannedUpTo = version
-        return events.length > 0
-      },
+      hasEvents: (project) => hasMatches([project]),
       async reload(caller) {
-        const project = await requireVisible(findRole, caller, first.projectId)
+        const project = await requireVisible(services.findRole, caller, first.projectId)
         // After a failover that lost events, the version may be lower than `after`.
         if (after > project.version) throw aheadOfProject()
         return project

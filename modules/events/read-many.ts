@@ -8,7 +8,7 @@ import { pageBytes, jsonTexts } from '../../src/reads/pages.ts'
 import { sampleId } from '../../src/schema/response.ts'
 import type { Services } from '../../src/services.ts'
 import { respondWithBody } from '../../src/responses/reply.ts'
-import { openLongPoll } from './long-poll.ts'
+import { openHasMatches, openLongPoll } from './long-poll.ts'
 import { groupByRange, isFullPage, maxScannedEvents, readRanges, scanCost, withPeople } from './rows.ts'
 import type { EventRange } from './rows.ts'
 import { type ReadEvent, shownEvent } from './schema.ts'
@@ -42,17 +42,20 @@ export function readManyEvents(services: Services): Query {
     const { exceptActor, waitMs } = wanted
     const { caller } = reading
     const reload = (caller: Caller) => readStates(services, caller, positions)
+    const hasMatches = openHasMatches(services, caller, { types: null, exceptActor }, positions)
+    const hasEvents = ({ feeds, gone }: FeedStates) => gone.length > 0 || hasMatches(feeds)
     const first = await charge(caller, 1 + positions.size / projectsPerRead, async (sql) => {
       const states = await reload(caller)
-      return exceptActor || (waitMs > 0 && !hasNew(states)) ? states : readEvents(sql, states, wanted)
+      const isLater = exceptActor || (waitMs > 0 && !(await hasEvents(states)))
+      return isLater ? states : readEvents(sql, states, wanted)
     })
     if (typeof first === 'string') return first
     const slots = Math.max(1, Math.ceil(first.feeds.length / projectsPerSlot))
     const projectsOf = ({ feeds }: FeedStates) => feeds
-    const hasEvents = exceptActor ? openHasEvents(services, caller, positions, exceptActor) : hasNew
     const poll = { waitMs, slots, projectsOf, hasEvents, reload }
     const states = waitMs > 0 ? await longPoll(reading, first, poll) : first
-    const cost = exceptActor ? scanCost(countNew(states)) : 1
+    const count = states.feeds.reduce((sum, { after, version }) => sum + version - after, 0)
+    const cost = exceptActor ? scanCost(count) : 1
     return charge(caller, cost, (sql) => readEvents(sql, states, wanted))
   }
 
@@ -93,28 +96,6 @@ const openReadEvents =
     return bodyOf(states, await withPeople(sql, rows), exceptActor ? { ranges, isFull } : undefined)
   }
 
-/** Returns a function that scans each new event at most once. */
-function openHasEvents(
-  { charge }: Services,
-  caller: Caller,
-  positions: Map<string, number>,
-  exceptActor: string,
-) {
-  const scannedUpTo = new Map(positions)
-  return async ({ feeds, gone }: FeedStates): Promise<boolean> => {
-    const unread = feeds.map((feed) => ({ ...feed, after: scannedUpTo.get(feed.projectId)! }))
-    const count = countNew({ feeds: unread })
-    if (gone.length > 0 || count > maxScannedEvents) return true
-    const ranges = unread.flatMap(({ projectId, after, version }) => {
-      return version > after ? { projectId, after, upTo: version, limit: 1, exceptActor } : []
-    })
-    if (ranges.length === 0) return false
-    const found = await charge(caller, scanCost(count), (sql) => readRanges(sql, ranges, { events: 1 }))
-    for (const { projectId, upTo } of ranges) scannedUpTo.set(projectId, upTo)
-    return found.length > 0
-  }
-}
-
 async function readStates(
   { findRole }: Pick<Services, 'findRole'>,
   caller: Caller,
@@ -131,11 +112,6 @@ async function readStates(
   })
   return { feeds, gone: wanted.filter((_, n) => !visible[n]) }
 }
-
-const countNew = ({ feeds }: Pick<FeedStates, 'feeds'>): number =>
-  feeds.reduce((sum, { after, version }) => sum + Math.max(0, version - after), 0)
-
-const hasNew = (states: FeedStates): boolean => states.gone.length > 0 || countNew(states) > 0
 
 /** Divides `limit` rows among projects with waiting rows. Each gets at least 1, so the sum may exceed `limit`. */
 export function sharesOf(waiting: number[], limit: number): number[] {
