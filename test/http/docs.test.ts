@@ -79,7 +79,7 @@ test('every path and query parameter of a route is described', () => {
         ['get /api/v1/search q', 'get /api/v1/tasks/counts projectId'].includes(`${name} ${parameter}`)
       expect([name, required ?? false]).toEqual([name, isRequired])
       const { type } = schema.$ref ? api.components.schemas[schema.$ref.split('/').at(-1)!]! : schema
-      const isCount = ['after', 'limit', 'wait', 'Last-Event-ID'].includes(parameter)
+      const isCount = ['after', 'limit', 'wait', 'minAttempts', 'Last-Event-ID'].includes(parameter)
       expect([name, parameter, type]).toEqual([name, parameter, isCount ? 'integer' : 'string'])
     }
   }

@@ -106,12 +106,11 @@ test('the document lists the fields of every body, marks read-only fields, and f
   const { requestBody } = operationsOf(api).get('patch /api/v1/tasks/{id}')!
   const schema = resolveSchema(api, requestBody!.content!['application/json']!.schema.$ref!)
   expect(requestBody).toMatchObject({
-    description:
-      'Read-only fields are ignored: id, number, createdAt, updatedAt, position, claim, importedAuthor',
+    description: 'Read-only fields are ignored: id, createdAt, updatedAt, position, claim, importedAuthor',
   })
   const readOnly = Object.entries(schema.properties!).filter(([, one]) => one.readOnly)
   expect(readOnly.map(([name]) => name)).toEqual([
-    ...['id', 'number', 'createdAt', 'updatedAt', 'position', 'claim', 'importedAuthor'],
+    ...['number', 'id', 'createdAt', 'updatedAt', 'position', 'claim', 'importedAuthor'],
   ])
   for (const [name, { requestBody: body }] of operationsOf(api)) {
     const { $ref } = body?.content?.['application/json']?.schema ?? {}
