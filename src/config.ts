@@ -42,6 +42,16 @@ const databaseUrl = (name: string) =>
     return value
   })
 
+/** A comma separates URLs only if a URL follows. */
+const standbyUrls = (name: string) =>
+  setting(name, '', (value) => {
+    const all = value ? value.split(/,\s*(?=\w+:\/\/)/).map((one) => databaseUrl(name).read(one.trim())) : []
+    check(all.length <= 8, 'must be at most 8 URLs with commas between')
+    const haveOneHost = all.every((one) => urlsIn(one).length === 1)
+    check(haveOneHost, 'must be URLs with one host each: postgres://…,postgres://…')
+    return all
+  })
+
 const manyHostProtocols = ['redis+sentinel:', 'redis+cluster:', 'rediss+sentinel:', 'rediss+cluster:']
 
 /** One server (by TCP or Unix socket), a master that Sentinel knows by name, or a cluster. */
@@ -88,6 +98,7 @@ const documented = {
   drainDelayMs: kind.integer('DRAIN_DELAY_MS', 0, 0, 600_000),
   drainTimeoutMs: kind.integer('DRAIN_TIMEOUT_MS', 10_000, 100, 600_000),
   databaseUrl: databaseUrl('DATABASE_URL'),
+  databaseStandbyUrls: standbyUrls('DATABASE_STANDBY_URLS'),
   databasePooler: kind.oneOf('DATABASE_POOLER', 'off', poolers),
   redisUrl: redisUrl('REDIS_URL'),
   redisPrefix: kind.text('REDIS_PREFIX', 'docket'),
@@ -111,6 +122,7 @@ const documented = {
   bodyBytes: kind.integer('BODY_BYTES', 1_048_576, 1_024, 16_777_216),
   importBytes: kind.integer('IMPORT_BYTES', 67_108_864, 1_024, 1_073_741_824),
   idempotencyHours: kind.integer('IDEMPOTENCY_HOURS', 24, 1, 8_760),
+  commitProjects: kind.integer('COMMIT_PROJECTS', 512, 1, 512),
   historyDays: kind.integer('HISTORY_DAYS', 0, 0, 36_500),
   writeShards: kind.integer('WRITE_SHARDS', 1, 0, 64),
   homeHost: kind.host('HOME_HOST', '127.0.0.1'),

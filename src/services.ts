@@ -29,6 +29,7 @@ import { openDatabaseClock } from './postgres/clock.ts'
 import { openDatabase } from './postgres/database.ts'
 import { openOldestSeq } from './reads/retention.ts'
 import { openFindRole } from './reads/lookups.ts'
+import { openStandbys, type Place } from './reads/standbys.ts'
 import { LocalCommits, openVersions } from './reads/versions.ts'
 import { disconnect, openRedis, openSubscriber } from './redis/connections.ts'
 import { warnOfServerSettings } from './redis/settings.ts'
@@ -51,14 +52,16 @@ export function openServices(config: Config, log: Log, domain: Domain, tracing?:
   const identity = openIdentity(config, database, counts)
   const limits = openLimits(redis, config, log)
   const expensive = new Expensive(config.expensiveRequestsPerAccount, scheduler)
+  const standbys = openStandbys(config, database, log)
+  const place: Place = standbys?.place ?? ((sql) => sql)
   const charge = openCharge({ database, expensive, budget: limits.budgets?.reads })
   let draining = false
   return {
     ...writePath,
     ...identity,
-    ...{ tracing, limits, expensive, charge },
+    ...{ tracing, limits, expensive, charge, standbys, place },
     outbound: openOutbound(config),
-    snapshots: openSnapshots(database.reads, oldestSeq, charge, config.asOfEvents),
+    snapshots: openSnapshots(database.reads, oldestSeq, charge, config.asOfEvents, place),
     withIdempotency: openWithIdempotency(findRecord),
     guards: openGuards({ ...identity, limits, scheduler, config }),
     serve: openBodyCache(config.bodyCacheBytes, counts.caches.bodies),
@@ -67,6 +70,7 @@ export function openServices(config: Config, log: Log, domain: Domain, tracing?:
     isDraining: () => draining,
     async close() {
       subscriptions.end()
+      await standbys?.close()
       await writePath.close()
     },
   }

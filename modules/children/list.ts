@@ -58,11 +58,21 @@ export function childList<E extends Entity>(
   }
 }
 
-function openListNow<E extends Entity>({ database, serve }: Services, entity: EntityDefinition<E>) {
-  const pageOfChildren = openChildPage(database.reads, entity)
+function openListNow<E extends Entity>(
+  { database: { reads }, place, serve, standbys, versions }: Services,
+  entity: EntityDefinition<E>,
+) {
+  const pageOfChildren = openChildPage(reads, entity)
+  // A standby shows names only if it has the last renaming.
+  const demandOf = async (project: Versioned) => {
+    const renaming = entity.person && ((await versions.renamingIfCurrent(project)) ?? '')
+    return { projects: [{ ...project, renaming }] }
+  }
   return async ({ request, params }: ReadRequest, page: Page, project: Versioned): Promise<Response> => {
-    const build = async (etag: string) =>
-      pageBody(entity, request, await pageOfChildren(params.id!, page), page, etag)
+    const build = async (etag: string) => {
+      const sql = standbys ? place(reads, await demandOf(project)) : reads
+      return pageBody(entity, request, await pageOfChildren(params.id!, page, sql), page, etag)
+    }
     // A change of an account's name does not change the project's version. So the ETag of a list with names also
     // contains `renaming`, which changes with every name.
     const etag = entity.person ? project.renaming && etagAt(project, `.${project.renaming}`) : etagAt(project)
@@ -116,12 +126,12 @@ function openChildPage<E extends Entity>(sql: Sql, entity: EntityDefinition<E>, 
   const shown = sql`${visibleColumns(sql, name, 't', snapshot)} ${names}`
   const now = rowSources(sql, name)
 
-  return (id: string, page: Page, sources = now) => {
+  return (id: string, page: Page, own = sql, sources = now) => {
     const limit = page.limit + 1
     const where = sql`${parentId} = ${id} and t.id > ${idBeforePage(page)}`
     const rows = firstRows(sql, sources, { where, by, limit })
     const found = sql`select ${shown} from ${rows} t ${people} order by t.id`
-    return sql<Shown<Rows[E]>[]>`${limit <= maxUnmeasuredRows ? found : untilPageFull(sql, found, long)}`
+    return own<Shown<Rows[E]>[]>`${limit <= maxUnmeasuredRows ? found : untilPageFull(sql, found, long)}`
   }
 }
 
@@ -134,7 +144,7 @@ async function childPageAt<E extends Entity>(
   const { name } = entity
   const isOfTask = entity.parent === 'task'
   const rowsOf = openChildPage(sql, entity, snapshot)
-  const read = (sources: SqlPart[]) => unprepared(rowsOf(parentId, page, sources))
+  const read = (sources: SqlPart[]) => unprepared(rowsOf(parentId, page, sql, sources))
   const rows = await read(rowSources(sql, name, snapshot, isOfTask ? parentId : undefined))
   if (!isOfTask) return rows
   // The task is read after the rows: if it exists now, it existed when the rows were read.

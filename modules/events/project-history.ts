@@ -5,7 +5,7 @@ import type { Entity } from '../../src/model/entities.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { requireVisible, type VisibleProject } from '../../src/reads/lookups.ts'
 import { Cursor, type PageRows, Limit, pageOf, readCursor, readLimit } from '../../src/reads/pages.ts'
-import { type OldestSeq, seqAt } from '../../src/reads/retention.ts'
+import { type OldestSeq, openOldestSeq, seqAt } from '../../src/reads/retention.ts'
 import { etagAt } from '../../src/reads/versions.ts'
 import { notFound } from '../../src/responses/errors.ts'
 import { digestEtag, pathAndQuery } from '../../src/responses/reply.ts'
@@ -46,7 +46,7 @@ const ProjectHistoryQuery = Input({
 })
 
 export function projectHistory(services: Services): Query {
-  const { database, findRole, oldestSeq, serve, charge } = services
+  const { database, findRole, oldestSeq, place, serve, charge } = services
   const logTag = openLogTag(services)
   return {
     about,
@@ -64,7 +64,11 @@ export function projectHistory(services: Services): Query {
       const build = async () => {
         const range = await rangeOf(database.reads, project, filter)
         const cost = isFiltered ? scanCost(range.last + 1 - range.lowest) : 1
-        const read = (sql: Sql) => readHistoryPage(sql, oldestSeq, project, filter, range)
+        const demand = { projects: [project], upTo: range.last }
+        const read = (sql: Sql) => {
+          const own = place(sql, demand)
+          return readHistoryPage(own, own === sql ? oldestSeq : openOldestSeq(own), project, filter, range)
+        }
         const found = range.last < range.lowest ? { rows: [] } : await charge(caller, cost, read)
         return pageOf(request, found, eventView.of, ({ seq }) => [String(seq)], etag)
       }

@@ -3,13 +3,14 @@ import { eventsExpired, requireRetained } from '../../src/reads/retention.ts'
 import { nextLink, jsonTexts } from '../../src/reads/pages.ts'
 import { requireVisible, type VisibleProject } from '../../src/reads/lookups.ts'
 import { etagAt } from '../../src/reads/versions.ts'
+import type { Sql } from '../../src/postgres/database.ts'
 import type { Services } from '../../src/services.ts'
 import { type CachedBody, pathAndQuery, versionHeader } from '../../src/responses/reply.ts'
 import { notFound } from '../../src/responses/errors.ts'
 import { acceptsStream } from '../../src/responses/server-sent-events.ts'
 import { openEventStream } from './event-stream.ts'
 import { openFeedLongPoll } from './long-poll.ts'
-import { hasFilter, scanCost, readEventPage } from './rows.ts'
+import { hasFilter, maxScannedEvents, scanCost, readEventPage } from './rows.ts'
 import {
   aheadOfProject,
   type FeedQuery,
@@ -81,7 +82,7 @@ export function listEvents(services: Services): Query {
 }
 
 const openPageOf =
-  ({ oldestSeq, charge }: Services) =>
+  ({ oldestSeq, charge, place }: Services) =>
   async (
     { request, caller }: ReadRequest,
     project: VisibleProject,
@@ -90,9 +91,13 @@ const openPageOf =
   ): Promise<CachedBody> => {
     const { projectId, version } = project
     const { after, limit, types, exceptActor } = wanted
-    const slice = { projectId, version, after, limit, types, exceptActor }
-    const cost = hasFilter(slice) ? scanCost(version - after) : 1
-    const { events, upTo } = await charge(caller, cost, (sql) => readEventPage(sql, oldestSeq, slice))
+    const filter = { types, exceptActor }
+    const last = Math.min(version, after + (hasFilter(filter) ? maxScannedEvents : limit))
+    const slice = { projectId, version: last, after, limit, ...filter }
+    const cost = hasFilter(filter) ? scanCost(version - after) : 1
+    const demand = { projects: [project], upTo: last }
+    const read = (sql: Sql) => readEventPage(place(sql, demand), oldestSeq, slice)
+    const { events, upTo } = await charge(caller, cost, read)
     const texts = jsonTexts(events, eventView.of)
     const end = texts.length < events.length ? events[texts.length - 1]!.seq : upTo
     return {

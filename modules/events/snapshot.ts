@@ -53,7 +53,7 @@ export function openSnapshots(services: Services) {
       const permit = await places.acquire(caller.userId)
       return () => permit.release()
     }
-    const opening = openSpooled({ take, isWanted: true }, services.database.exports, async (sql) => {
+    const opening = openSpooled(services, { take, isWanted: true }, undefined, async (sql) => {
       signal.throwIfAborted()
       const found = await openExportedProject(services, sql, caller.userId, { projectId })
       // Like a list with `asOf`, a snapshot shows a claim until the log contains its end.

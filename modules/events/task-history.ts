@@ -51,11 +51,11 @@ export function taskHistory(services: Services): Query {
       const page = readIdPage(query, 50, 200)
       const task = await requireVisible(findTaskProjects, caller, taskId, 'Task')
       const others = await Promise.all(task.others.map((projectId) => findRole(caller, projectId)))
-      const projectIds = [task, ...others].flatMap((one?: Versioned) => one?.projectId ?? [])
-      const tag = await logTag(projectIds)
+      const projects = [task, ...others].flatMap((one?: Versioned) => one ?? [])
+      const tag = await logTag(projects.map(({ projectId }) => projectId))
       const etag = etagAt(task, `.${task.renaming}${tag}`)
       const build = async () => {
-        const found = await readPage(caller, { taskId, projectIds, page })
+        const found = await readPage(caller, { taskId, projects, page })
         return pageOf(request, found, taskEventView.of, ({ id }) => [id], etag)
       }
       return serve(request, pathAndQuery(request) + tag, etag, build, task.version)
@@ -97,7 +97,7 @@ const leftProjects = (sql: Sql) => sql`
 
 interface Wanted {
   taskId: string
-  projectIds: string[]
+  projects: Versioned[]
   page: Page
 }
 
@@ -106,9 +106,9 @@ interface Wanted {
  * the caller pays for all events that a longer scan reads.
  */
 const openReadPage =
-  ({ charge, database }: Pick<Services, 'charge' | 'database'>) =>
+  ({ charge, database, place }: Pick<Services, 'charge' | 'database' | 'place'>) =>
   async (caller: Caller, wanted: Wanted): Promise<HistoryPage> => {
-    const first = await scan(database.reads, wanted, eventsPerRead)
+    const first = await scan(place(database.reads, wanted), wanted, eventsPerRead)
     if (first) return first
     const { taskId, page } = wanted
     const [row] = await database.reads<{ count: number }[]>`
@@ -126,7 +126,7 @@ const eventsOf = (sql: Sql, taskId: string, { cursor }: Page, limit: number) => 
 /** Scans at most `max` events. Returns undefined if they do not fill the page and more follow, unless `isLast`. */
 async function scan(
   sql: Sql,
-  { taskId, projectIds, page }: Wanted,
+  { taskId, projects, page }: Wanted,
   max: number,
   isLast = false,
 ): Promise<HistoryPage | undefined> {
@@ -135,7 +135,7 @@ async function scan(
     sql,
     sql`select ${eventColumns(sql)} from (
       select * from events where task_id = ${taskId} and id < ${cursor ?? maxId} order by id desc limit ${max}) e
-    where e.project_id = any(${projectIds}::uuid[]) order by e.id desc limit ${limit + 1}`,
+    where e.project_id = any(${projects.map(({ projectId }) => projectId)}::uuid[]) order by e.id desc limit ${limit + 1}`,
   )
   const isFull = isFullPage(rows, limit + 1)
   const [end] = isFull ? [] : await sql<{ id: string }[]>`${eventsOf(sql, taskId, page, 1)} offset ${max - 1}`

@@ -78,7 +78,7 @@ function exportProject(services: Services, inProgress: ExportsInProgress, eventT
       const { format: name = 'docket', asOf, history: flag } = query as Static<typeof ExportQuery>
       const history = flag === 'true'
       if (history && name !== 'docket') throw historyNeedsDocket()
-      await requireVisible(findRole, caller, id)
+      const project = await requireVisible(findRole, caller, id)
       const format = formats[name]
       const { extension, contentType } = format
       const info = ({ version }: ExportedProject, title: string) => ({
@@ -93,7 +93,7 @@ function exportProject(services: Services, inProgress: ExportsInProgress, eventT
       }
       const release = downloads.acquire(caller.userId)
       try {
-        const found = await openSpooled(places, database.exports, async (sql) => {
+        const found = await openSpooled(services, places, project, async (sql) => {
           const exported = await open(sql)
           const { maxTasks, currentVersion, version } = exported
           await charge(services, caller, maxTasks + (history ? version : 0), currentVersion - version)
@@ -155,7 +155,7 @@ function exportAccount(services: Services, inProgress: ExportsInProgress): Query
         await charge(services, caller, maxTasks)
         const tokens = caller.token ? null : await tokensOf(database.reads, caller.userId)
         const own = { account: accountView.of(account), tokens }
-        const spoolOne = (id: string) => spoolProject(services, inProgress, caller.userId, id, over.signal)
+        const spoolOne = (id: string) => spoolProject(services, inProgress, caller, id, over.signal)
         // Disables the idle timeout of the server: storing a large project takes longer. The response has its own limits.
         ;(reading as { listener?: IdleServer | null }).listener?.timeout?.(request, 0)
         return respondWithFile(request, {
@@ -186,14 +186,16 @@ async function projectsOf(sql: Sql, { userId, token }: Caller) {
 async function spoolProject(
   services: Services,
   { places }: ExportsInProgress,
-  userId: string,
+  caller: Caller,
   projectId: string,
   over: AbortSignal,
 ) {
-  const { findPerson, database } = services
-  const { sql, close } = await openTransaction(places, database.exports, nextWaitMs)
+  const { findPerson, findRole } = services
+  const project = await findRole(caller, projectId)
+  if (!project) return undefined
+  const { sql, close } = await openTransaction(services, places, project, nextWaitMs)
   try {
-    const exported = await openExportedProject(services, sql, userId, { projectId })
+    const exported = await openExportedProject(services, sql, caller.userId, { projectId })
     const parts = await readParts(exported)
     const format = formats.docket
     const name = `${fileName(parts.name)}-${projectId}.${format.extension}`

@@ -1,6 +1,7 @@
 import { concurrencyErrors, openConcurrencyLimit } from '../../src/admission/concurrency-limit.ts'
 import type { Caller } from '../../src/identity/rights.ts'
 import { maxExports, type Sql } from '../../src/postgres/database.ts'
+import type { Versioned } from '../../src/reads/versions.ts'
 import { errorCode, markUnknownOutcome } from '../../src/postgres/errors.ts'
 import { unavailable } from '../../src/responses/errors.ts'
 import type { Services } from '../../src/services.ts'
@@ -100,16 +101,30 @@ function asTemporary(error: unknown): unknown {
   return error
 }
 
+type Servers = Pick<Services, 'database' | 'standbys'>
+
 /**
  * Opens a transaction when a place is free. All reads use one snapshot. It needs a connection until `close`, which also
- * frees the place. @throws HttpError 503
+ * frees the place. @param project may be read from a standby with its state. @throws HttpError 503
  */
 export async function openTransaction(
+  { database, standbys }: Servers,
   places: Pick<Places, 'take'>,
-  pool: Sql,
+  project: Versioned | undefined,
   maxWaitMs: number,
 ): Promise<Transaction> {
   const free = await places.take(maxWaitMs)
+  try {
+    const begun = standbys && project && standbys.begin({ projects: [project] }, openIn)
+    const { sql, close } = await (begun ?? openIn(database.exports))
+    return { sql, close: () => close().finally(free) }
+  } catch (error) {
+    free()
+    throw error
+  }
+}
+
+async function openIn(pool: Sql): Promise<Transaction> {
   const opened = Promise.withResolvers<Sql>()
   const closed = Promise.withResolvers<void>()
   const ended = pool.begin('isolation level repeatable read read only', async (own) => {
@@ -122,7 +137,6 @@ export async function openTransaction(
     () => {},
     (error: unknown) => opened.reject(asTemporary(error)),
   )
-  void over.finally(free)
   const close = () => {
     closed.resolve()
     return over
@@ -132,17 +146,18 @@ export async function openTransaction(
 
 /**
  * Writes texts that one transaction reads to a temporary file. So the transaction is as long as the reads, even if the
- * client of the file is slow. `begin` returns the texts, and what the response needs before them.
+ * client of the file is slow. `read` returns the texts, and what the response needs before them.
  */
 export async function openSpooled<Begun extends { texts: AsyncGenerator<string> }>(
+  servers: Servers,
   places: Pick<Places, 'take' | 'isWanted'>,
-  pool: Sql,
-  begin: (sql: Sql) => Promise<Begun>,
+  project: Versioned | undefined,
+  read: (sql: Sql) => Promise<Begun>,
 ): Promise<Begun & { spool: Spool }> {
   let reading: Transaction | undefined
   try {
-    reading = await openTransaction(places, pool, firstWaitMs)
-    const begun = await begin(reading.sql)
+    reading = await openTransaction(servers, places, project, firstWaitMs)
+    const begun = await read(reading.sql)
     const spool = await Spool.open(places)
     void spool.fill(zipped(begun.texts)).then(reading.close)
     return { ...begun, spool }

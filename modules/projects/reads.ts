@@ -23,6 +23,7 @@ import {
   type Page,
   idBeforePage,
 } from '../../src/reads/pages.ts'
+import type { Place } from '../../src/reads/standbys.ts'
 import type { Versioned, Versions } from '../../src/reads/versions.ts'
 import { ofToken } from '../../src/reads/visible.ts'
 import { notFound } from '../../src/responses/errors.ts'
@@ -53,8 +54,8 @@ export function listProjects({ database: { reads: sql }, serve }: Services): Que
 }
 
 export function getProject(services: Services): Query {
-  const { database, snapshots, serve, versions } = services
-  const findProject = openProjects(database.reads)
+  const { database, place, snapshots, serve, versions } = services
+  const findProject = openProjects(database.reads, place)
   const see = openSeeProject(database.reads, versions)
   return {
     about: 'Returns the project with the current name of its owner.',
@@ -70,7 +71,7 @@ export function getProject(services: Services): Query {
         return respond(request, bodyOf(row), snapshot.version)
       }
       const build = async () => {
-        const project = await findProject(id)
+        const project = await findProject(seen)
         if (!project) throw notFound('Project')
         return bodyOf(project)
       }
@@ -114,9 +115,10 @@ const openSeeProject = (sql: Sql, versions: Versions) =>
     make: (seen, [eventId, nameTag]) => ({ ...seen, eventId: eventId!, nameTag: nameTag! }),
   })
 
-function openProjects(sql: Sql) {
-  return grouped({ keys: 500, slots: 2 }, async (ids: string[]) => {
-    const rows = await sql<ListedProject[]>`
+function openProjects(sql: Sql, place: Place) {
+  return grouped({ keys: 500, slots: 2 }, async (seen: SeenProject[]) => {
+    const ids = seen.map(({ projectId }) => projectId)
+    const rows = await place(sql, { projects: seen })<ListedProject[]>`
       select ${columnList(sql, projects, 'p')}, ${owner(sql)} from projects p left join users u on u.id = p.owner_id where p.id = any(${ids}::uuid[])`
     return inOrder(ids, rows, (row) => row.id)
   })

@@ -27,6 +27,10 @@ export const openScope =
     )
   }
 
+/** A search of one project may use a standby with the same documents. */
+export const poolFor = ({ database, place }: Services, { demand }: Scope) =>
+  demand ? place(database.searches, demand) : database.searches
+
 /** Sets the header that says how much of the documents is indexed. */
 export function withIndexed(response: Response, indexed: string): Response {
   response.headers.set('docket-indexed', indexed)
@@ -36,7 +40,7 @@ export function withIndexed(response: Response, indexed: string): Response {
 const about = `Returns tasks, comments and projects of all projects of the caller, or of one project. A task matches by its title and description, a comment by its text, a project by its name and description. Accents and case do not matter. The hits are the newest ${maxHits} matches: first titles with all words, then titles with some of the words, then comments, then descriptions; each newest first. If nothing matches, the response contains similar titles with \`fuzzy: true\`.`
 
 function search(services: Services): Query {
-  const { database, findRole, serve } = services
+  const { findRole, serve } = services
   const inScope = openScope(services)
   return {
     about,
@@ -51,7 +55,7 @@ function search(services: Services): Query {
       const project = projectId === undefined ? undefined : await requireVisible(findRole, caller, projectId)
       return inScope(caller, project?.projectId, async (scope) => {
         const build = async (etag = '') => {
-          const { hits, next } = await readHits(database.searches, caller.userId, scope, wanted)
+          const { hits, next } = await readHits(poolFor(services, scope), caller.userId, scope, wanted)
           const link = next && nextLink(request.url, 'cursor', writeCursor(cursorOf(next)))
           return { etag, body: JSON.stringify(hits), link: link ?? null }
         }

@@ -3,7 +3,7 @@ import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { unprepared } from '../../src/postgres/timeouts.ts'
 import type { Services } from '../../src/services.ts'
 import { findNamed, mayMatch } from './find.ts'
-import { openScope, withIndexed } from './routes.ts'
+import { openScope, poolFor, withIndexed } from './routes.ts'
 import { type SearchQuery, type Term, termQuery } from './text/query.ts'
 import type { Scope } from './up-to-date.ts'
 
@@ -21,15 +21,15 @@ export interface Matching {
   knownIds: string[]
 }
 
-type Respond = (found: MatchingTasks, isComplete: boolean) => Promise<Response>
+type Respond = (found: MatchingTasks, scope: Scope) => Promise<Response>
 
 /** Returns a function that finds the tasks of a list with `q`, in one project or in all projects of the caller. */
 export function openTaskSearch(services: Services) {
   const inScope = openScope(services)
   return (caller: Caller, query: SearchQuery, projectId: string | undefined, respond: Respond) =>
     inScope(caller, projectId, async (scope) => {
-      const found = await findMatchingTasks(services.database.searches, query, scope)
-      return withIndexed(await respond(found, scope.indexed === 'all'), scope.indexed)
+      const found = await findMatchingTasks(poolFor(services, scope), query, scope)
+      return withIndexed(await respond(found, scope), scope.indexed)
     })
 }
 

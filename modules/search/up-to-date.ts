@@ -1,4 +1,5 @@
 import type { Database } from '../../src/postgres/database.ts'
+import type { Demand } from '../../src/reads/standby.ts'
 import type { Services } from '../../src/services.ts'
 import { fillNext } from './documents.ts'
 import { indexEvents, isBehind, maxProjects, type Progress, readProgress } from './indexing.ts'
@@ -19,6 +20,8 @@ export interface Scope {
   documents: number
   /** `all`, the filled part as a percentage, or `behind: ` with the number of missing events. */
   indexed: string
+  /** The state of the only project, if all its documents are indexed. */
+  demand?: Demand | undefined
 }
 
 /** Indexes the events that were committed before the call, up to the limits above. An error does not fail the search. */
@@ -41,10 +44,12 @@ export async function bringUpToDate(
   const percent = Math.floor((100 * sumOf(all, ({ filled }) => filled)) / Math.max(1, tasks))
   const missing = sumOf(all, missingOf)
   const state = missing > 0 ? `behind: ${missing}` : 'all'
+  const indexed = all.some(({ isFilling }) => isFilling) ? `${Math.min(percent, maxPercent)}%` : state
   return {
     projectIds: all.map(({ projectId }) => projectId),
     documents: sumOf(all, ({ version }) => version),
-    indexed: all.some(({ isFilling }) => isFilling) ? `${Math.min(percent, maxPercent)}%` : state,
+    indexed,
+    demand: all.length === 1 && indexed === 'all' ? { projects: all, indexed: all[0]! } : undefined,
   }
 }
 

@@ -17,7 +17,7 @@ import type { Services } from '../../src/services.ts'
 import * as kinds from '../tasks/kinds.ts'
 import { taskFields } from '../tasks/schema.ts'
 import { conditionsOf, joinedByAnd } from './filters.ts'
-import { openFindTasks, type Reading, respondNow, type SeenProject, suffixFor } from './find-tasks.ts'
+import { type Found, openFindTasks, placeFor, type Reading, respondNow, suffixFor } from './find-tasks.ts'
 import { badListQuery, ListTasksQuery } from './list-query.ts'
 import { byPosition, columnOf, conditionsWithoutIndex } from './sorts.ts'
 import type { TaskFilter } from './task-filter.ts'
@@ -81,7 +81,8 @@ export function taskCounts(services: Services): Query {
 
 const openCount =
   (services: Services) =>
-  async (reading: Reading, filter: TaskFilter, project: SeenProject | undefined, isCurrent: boolean) => {
+  async (reading: Reading, ...found: Found) => {
+    const [filter, project, isCurrent] = found
     const { charge, database, snapshots } = services
     const { request, caller, query, by = '' } = reading
     const snapshot = query.asOf === undefined ? undefined : await snapshots.find(project!, query.asOf)
@@ -92,7 +93,7 @@ const openCount =
       const work = (sql: Sql) => countTasks(sql, filter, by, snapshot)
       const counted = await (snapshot
         ? snapshots.read(caller, snapshot, work, most, readsFor)
-        : charge(caller, most, work, readsFor))
+        : charge(caller, most, (sql) => work(placeFor(services, sql, found)), readsFor))
       if (!counted) throw notFound('Project')
       // A search finds its tasks before they are counted, so later changes may be missing.
       const at = filter.q ? project! : counted
@@ -101,7 +102,7 @@ const openCount =
       return { body, etag: etag && etagAt({ ...project!, ...at }, suffixFor(reading)), link: null }
     }
     if (snapshot) return respondByDigest(request, await build(), version)
-    const response = await respondNow(services, reading, [filter, project, isCurrent], build)
+    const response = await respondNow(services, reading, found, build)
     // The tasks may have been counted at a later version than the version of the look-up.
     response.headers.set(versionHeader, String(version))
     return response

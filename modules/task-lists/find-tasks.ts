@@ -1,5 +1,7 @@
 import type { ReadRequest } from '../../src/commands/query.ts'
 import { requireVisible, type VisibleProject } from '../../src/reads/lookups.ts'
+import type { Sql } from '../../src/postgres/database.ts'
+import type { Demand } from '../../src/reads/standby.ts'
 import { etagAt } from '../../src/reads/versions.ts'
 import { type CachedBody, pathAndQuery, respondByDigest, respondWithBody } from '../../src/responses/reply.ts'
 import type { Services } from '../../src/services.ts'
@@ -14,13 +16,15 @@ export type SeenProject = Omit<VisibleProject, 'role'>
 export type Reading = Pick<ReadRequest, 'request' | 'caller' | 'query'> & { by?: string }
 type Reply = Response | Promise<Response>
 
-/** With `asOf`, there is a project. @param isCurrent true if the response for one project changes only with its version */
-type Respond = (
-  reading: Reading,
+/** `isCurrent`: true if the response for one project changes only with its version. `demand`: of its search. */
+export type Found = [
   filter: TaskFilter,
   project: SeenProject | undefined,
   isCurrent: boolean,
-) => Reply
+  demand?: Demand,
+]
+/** With `asOf`, there is a project. */
+type Respond = (reading: Reading, ...found: Found) => Reply
 
 /** Returns a function that reads the query of a list of tasks, and finds its project and the tasks of a search. */
 export function openFindTasks(services: Services, respond: Respond) {
@@ -36,12 +40,17 @@ export function openFindTasks(services: Services, respond: Respond) {
     if (query.asOf !== undefined && !project) throw asOfNeedsProject()
     if (!filter.q) return respond(reading, filter, project, true)
     const { q, others } = filter
-    return search(caller, q, project?.projectId, async (found, isCurrent) => {
+    return search(caller, q, project?.projectId, async (found, { indexed, demand }) => {
       const matching = Object.entries(found).map(([name, value]) => ({ name, value: value as unknown }))
-      return respond(reading, { ...filter, others: [...others, ...matching] }, project, isCurrent)
+      const complete = { ...filter, others: [...others, ...matching] }
+      return respond(reading, complete, project, indexed === 'all', demand)
     })
   }
 }
+
+/** Chooses the server of a list of one project. @param found with the demand of its search */
+export const placeFor = ({ place }: Services, sql: Sql, [filter, project, isCurrent, demand]: Found) =>
+  project && isCurrent && !dependsOnTime(filter) ? place(sql, demand ?? { projects: [project] }) : sql
 
 /** The part of an ETag for `me`: the response depends on the caller. */
 export const suffixFor = ({ caller, query }: Reading): string =>
@@ -51,7 +60,7 @@ export const suffixFor = ({ caller, query }: Reading): string =>
 export function respondNow(
   { serve }: Services,
   reading: Reading,
-  [filter, project, isCurrent]: [TaskFilter, SeenProject | undefined, boolean],
+  [filter, project, isCurrent]: Found,
   build: (etag?: string) => Promise<CachedBody>,
 ): Reply {
   const { request } = reading

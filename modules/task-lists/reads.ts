@@ -10,7 +10,14 @@ import { timedEtag } from '../tasks/claim.ts'
 import { taskView } from '../tasks/schema.ts'
 import { showClaims, type ShownClaims } from '../tasks/shown-claims.ts'
 import { taskCounts } from './counts.ts'
-import { openFindTasks, type Reading, respondNow, type SeenProject } from './find-tasks.ts'
+import {
+  type Found,
+  openFindTasks,
+  placeFor,
+  type Reading,
+  respondNow,
+  type SeenProject,
+} from './find-tasks.ts'
 import { badListQuery, ListTasksQuery } from './list-query.ts'
 import { maxScannedTasks } from './list-rows.ts'
 import { listCharged, listShown, listTasks } from './list.ts'
@@ -35,24 +42,26 @@ const viewWith =
 /** Returns a function that responds with a list of tasks. */
 export const openReadTasks = (services: Services) => openFindTasks(services, openList(services))
 
-/** Returns a function that reads the list, now or as of a version. With `isCurrent`, one project's list changes only with its version. */
+/** Returns a function that reads the list, now or as of a version. */
 const openList =
   (services: Services) =>
-  (reading: Reading, filter: TaskFilter, project: SeenProject | undefined, isCurrent: boolean) => {
+  (reading: Reading, ...found: Found) => {
+    const [filter, project] = found
     if (reading.query.asOf !== undefined) return listAsOf(services, reading, filter, project!)
     const { charge, database, findPerson } = services
     const { request, caller } = reading
     const { others, sort } = filter
     const sql = others.some(({ name }) => name === 'foundIds') ? database.searches : database.reads
     const { cursorOf } = sort
-    return respondNow(services, reading, [filter, project, isCurrent], async (etag = '') => {
-      const shown = await listShown(sql, filter)
+    return respondNow(services, reading, found, async (etag = '') => {
+      const own = placeFor(services, sql, found)
+      const shown = await listShown(own, filter)
       if (shown) return pageOf(request, shown, (row) => row, cursorOf, etag)
-      const found = await listCharged(sql, filter, (cost, work) => charge(caller, cost, work))
-      if (!found) throw notFound('Project')
-      const claims = await showClaims(findPerson, found.rows)
+      const page = await listCharged(own, filter, (cost, work) => charge(caller, cost, work))
+      if (!page) throw notFound('Project')
+      const claims = await showClaims(findPerson, page.rows)
       const tag = etag && claims.untilMs ? timedEtag(etag, claims.untilMs, project!.renaming) : etag
-      return pageOf(request, found, viewWith(claims), cursorOf, tag)
+      return pageOf(request, page, viewWith(claims), cursorOf, tag)
     })
   }
 

@@ -10,6 +10,7 @@ import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { byOrdinal, readInTwoSteps } from '../../src/postgres/row-order.ts'
 import { type LookUp, openLookUp, requireVisible } from '../../src/reads/lookups.ts'
 import { nameTagOf } from '../../src/reads/names.ts'
+import type { Place } from '../../src/reads/standbys.ts'
 import type { Versioned, Versions } from '../../src/reads/versions.ts'
 import { type Pair, pairsOf, visibleProject } from '../../src/reads/visible.ts'
 import { notFound } from '../../src/responses/errors.ts'
@@ -48,8 +49,8 @@ function tagOfClaim({ claim }: SeenTask): string {
 }
 
 export function getTask(services: Services, seeTask: LookUp<SeenTask>): Query {
-  const { database, findPerson, snapshots, serve } = services
-  const findTask = openFindTask(database.reads)
+  const { database, findPerson, place, snapshots, serve } = services
+  const findTask = openFindTask(database.reads, place)
   return {
     about: 'Returns the task without its subtasks and comments, which have their own lists.',
     input: Input(taskSnapshotParameters()),
@@ -61,7 +62,7 @@ export function getTask(services: Services, seeTask: LookUp<SeenTask>): Query {
       const { id = '' } = params
       const visible = await requireVisible(seeTask, caller, id, 'Task')
       const build = async () => {
-        const task = await findTask(caller, id)
+        const task = await findTask(caller, id, visible)
         if (!task) throw notFound('Task')
         if ('shown' in task) return { etag: etagOf(task), body: JSON.stringify(task.shown), link: null }
         const { row } = task
@@ -83,14 +84,17 @@ type FoundTask = { shown: TaskRow; eventId: string } | { row: TaskRow }
 
 const shownTasks = openShownRows(taskView, tasks, 't', `q.n || ' ' || t.event_id`)
 
+type SeenPair = Pair & { seen: SeenTask }
+
 /** Reads tasks for several requests in one query, and checks visibility again, because a task may have just moved. */
-function openFindTask(sql: Sql) {
+function openFindTask(sql: Sql, place: Place) {
   const from = (pairs: Pair[], isWanted: SqlPart) => sql`
     from ${pairsOf(sql, pairs)} join tasks t on t.id = q.id and ${isWanted}
     cross join lateral ${visibleProject(sql, sql`t.project_id`, sql`q.user_id`)} p`
-  const readShown = async (pairs: Pair[]) => {
+  const placed = (pairs: SeenPair[]) => place(sql, { projects: pairs.map(({ seen }) => seen) })
+  const readShown = async (pairs: SeenPair[]) => {
     const rows = sql`select ${shownTasks.columns(sql)} ${from(pairs, shownTasks.isPlain(sql))}`
-    const [joined] = await sql<JoinedRows[]>`${shownTasks.join(sql, rows)}`
+    const [joined] = await placed(pairs)<JoinedRows[]>`${shownTasks.join(sql, rows)}`
     const { keys, rows: shown } = shownTasks.read(joined!) ?? { keys: [], rows: [] }
     const found = pairs.map((): FoundTask | null => null)
     for (const [k, key] of keys.entries()) {
@@ -100,16 +104,16 @@ function openFindTask(sql: Sql) {
     return found
   }
   const columns = visibleColumns(sql, 'task', 't')
-  const readRows = async (pairs: Pair[]) => {
-    const rows = await sql<(TaskRow & { n: number })[]>`
+  const readRows = async (pairs: SeenPair[]) => {
+    const rows = await placed(pairs)<(TaskRow & { n: number })[]>`
       select q.n::int4 as n, ${columns} ${from(pairs, sql`true`)}`
     return byOrdinal(pairs.length, rows).map((row) => row && { row })
   }
-  const find = grouped({ keys: 500, slots: 2 }, (pairs: Pair[]) =>
-    readInTwoSteps<Pair, FoundTask>(pairs, readShown, readRows),
+  const find = grouped({ keys: 500, slots: 2 }, (pairs: SeenPair[]) =>
+    readInTwoSteps<SeenPair, FoundTask>(pairs, readShown, readRows),
   )
-  return async (caller: Caller, id: string) => {
-    const task = await find({ userId: caller.userId, id })
+  return async (caller: Caller, id: string, seen: SeenTask) => {
+    const task = await find({ userId: caller.userId, id, seen })
     return task && isWithinToken(caller, ('row' in task ? task.row : task.shown).projectId) ? task : undefined
   }
 }

@@ -23,7 +23,7 @@ export type Commit = (unit: CommitUnit) => Promise<Outcome>
 
 type CommitLimits = Pick<
   Config,
-  'commitSlots' | 'commitEvents' | 'commitShapes' | 'writeTimeoutMs' | 'databasePooler'
+  'commitSlots' | 'commitEvents' | 'commitProjects' | 'commitShapes' | 'writeTimeoutMs' | 'databasePooler'
 >
 
 // Two concurrent commits cost 10 % more than one larger commit. So a commit waits at most this long for the previous
@@ -44,8 +44,10 @@ export function openCommit(
 ): Commit {
   const locked = new LRUCache<string, true>({ max: maxLockedProjects })
   const chooseStatement = openChooseStatement(limits.commitShapes)
-  const { commitEvents: keys, commitSlots } = limits
-  const weigh = { limit: keys, heavy: heavyEvents, of: (unit: CommitUnit) => unit.events.length }
+  const { commitEvents, commitProjects, commitSlots } = limits
+  // The units that wait have different projects, because an actor commits one unit at a time.
+  const keys = Math.min(commitEvents, commitProjects)
+  const weigh = { limit: commitEvents, heavy: heavyEvents, of: (unit: CommitUnit) => unit.events.length }
   // With a microtask, all units that the actors decide in one event-loop iteration go into one commit.
   const schedule = queueMicrotask
   const { waitSeconds: waits } = counts

@@ -6,17 +6,19 @@ import { commonResponse } from '../openapi/document.ts'
 import { within } from '../waits.ts'
 import { requireShortUrl } from './guards.ts'
 import type { Database } from '../postgres/database.ts'
+import type { Standbys } from '../reads/standbys.ts'
 
 const timeoutMs = 2_000
 
 interface Dependencies {
   database: Database
+  standbys?: Standbys
   redisStatus(): string
   homeProblem(): string | undefined
   isDraining(): boolean
 }
 
-export function health({ database, redisStatus, homeProblem, isDraining }: Dependencies) {
+export function health({ database, standbys, redisStatus, homeProblem, isDraining }: Dependencies) {
   const expected = knownMigrations().length
 
   async function readiness(): Promise<Response> {
@@ -26,7 +28,8 @@ export function health({ database, redisStatus, homeProblem, isDraining }: Depen
     const status = isDraining() ? 'draining' : postgres === 'ok' && !problem ? 'ok' : 'unready'
     // Without Redis the service works, only slower, so the state of Redis does not change the status.
     const redis = redisStatus() === 'ready' ? 'ok' : 'away'
-    return json({ status, postgres, redis, ...(problem && { problem }) }, status === 'ok' ? 200 : 503)
+    const others = { ...(standbys && { standbys: await standbys.states() }), ...(problem && { problem }) }
+    return json({ status, postgres, redis, ...others }, status === 'ok' ? 200 : 503)
   }
 
   return new Elysia({ prefix: '/health' })
@@ -55,7 +58,7 @@ const readinessCheck = {
   detail: {
     ...{ operationId: 'readReadiness', summary: 'Check that the service is ready', ...common },
     description:
-      'Checks that Postgres responds and has all migrations of this release, and that the other processes can reach this process: `problem` says which setting prevents this. Without Redis the service is ready, only slower.',
+      'Checks that Postgres responds and has all migrations of this release, and that the other processes can reach this process: `problem` says which setting prevents this. Without Redis the service is ready, only slower. `standbys` has the state of each server in DATABASE_STANDBY_URLS: ok, behind or away; reads then use the primary.',
     responses: {
       200: answer('Ready', { status: 'ok', postgres: 'ok', redis: 'ok' }),
       503: answer('Not ready, or shutting down', { status: 'unready', postgres: 'away', redis: 'ok' }),

@@ -3,6 +3,7 @@ import type { Charge } from '../admission/expensive.ts'
 import type { Caller } from '../identity/rights.ts'
 import type { Sql } from '../postgres/database.ts'
 import { eventsExpired, type OldestSeq, requireRetained, seqAt } from '../reads/retention.ts'
+import type { Place } from '../reads/standbys.ts'
 import type { Versioned } from '../reads/versions.ts'
 import { badRequest } from '../responses/errors.ts'
 import { parsedUrl } from '../responses/reply.ts'
@@ -14,6 +15,8 @@ export interface Snapshot {
   version: number
   /** The version of the current rows. A read reverses the events between `version` and this version. */
   currentVersion: number
+  /** The current state of the project. */
+  project: Versioned
 }
 
 const isAsOf = (value: unknown) =>
@@ -50,7 +53,13 @@ export function pinToVersion(
 const eventsPerRead = 25
 
 /** Finds and reads snapshots of projects. The caller must first check that the account may see the project. */
-export function openSnapshots(sql: Sql, oldestSeq: OldestSeq, charge: Charge<Caller>, maxEvents: number) {
+export function openSnapshots(
+  sql: Sql,
+  oldestSeq: OldestSeq,
+  charge: Charge<Caller>,
+  maxEvents: number,
+  place: Place,
+) {
   /** Returns 0 if the instant is before the project's creation. @throws HttpError 410 if events of that time expired */
   async function versionAt(project: Versioned, instant: string): Promise<number> {
     const version = await seqAt(sql, project, instant)
@@ -72,19 +81,20 @@ export function openSnapshots(sql: Sql, oldestSeq: OldestSeq, charge: Charge<Cal
       if (version === 0) return undefined
       if (version > currentVersion) throw asOfAhead()
       if (version < currentVersion - maxEvents) throw tooFarBack(maxEvents)
-      return { projectId, version, currentVersion }
+      return { projectId, version, currentVersion, project }
     },
     /** @param cost of the query at the current version. @throws HttpError 410 if later events expired, 429 if the account has too many expensive requests */
     async read<T>(
       caller: Caller,
-      { projectId, version, currentVersion }: Snapshot,
+      { projectId, version, currentVersion, project }: Snapshot,
       query: (sql: Sql) => PromiseLike<T>,
       cost = 1,
       costOf?: (result: T) => number,
     ) {
+      const read = (sql: Sql) => query(place(sql, { projects: [project], upTo: version }))
       const ofEvents = (currentVersion - version) / eventsPerRead
       const ofBoth = costOf && ((result: T) => ofEvents + costOf(result))
-      const result = await charge(caller, ofEvents + cost, query, ofBoth)
+      const result = await charge(caller, ofEvents + cost, read, ofBoth)
       await requireRetained(oldestSeq, projectId, version)
       return result
     },

@@ -9,17 +9,21 @@ import { openPrimaryFinder } from './primary.ts'
 export type Sql = postgres.Sql
 export type SqlPart = postgres.PendingQuery<postgres.Row[]>
 
-export interface Database {
+/** The pools that a standby also has. */
+export interface ReadPools {
   /** Short reads: postgres.js prepares and pipelines the queries, so a query takes one round trip. */
   reads: Sql
   /** Long reads have their own connection, so that no short read waits for them. */
   expensive: Sql
   /** Searches: their statements have many shapes, so each is planned for its values and may use every kind of plan. */
   searches: Sql
-  /** Index steps of searches, so that they do not wait for long reads. */
-  indexing: Sql
   /** Transactions of exports and of snapshots in streams, each of which reads one version for seconds or minutes. */
   exports: Sql
+}
+
+export interface Database extends ReadPools {
+  /** Index steps of searches, so that they do not wait for long reads. */
+  indexing: Sql
   commits: Sql
   /** Commits of projects that met a locked row. */
   commitsApart: Sql
@@ -28,23 +32,16 @@ export interface Database {
 }
 
 export function openDatabase(config: Config, counts?: Counts['queries']): Database {
-  const { readConnections } = config
   const idleTimeouts = new IdleTimeouts()
   const server = serverOf(config, idleTimeouts)
-  const readPool = {
-    ...server,
-    statementMs: Math.round(Math.max(config.readTimeoutMs / 2 - 800, config.readTimeoutMs / 4)),
-    retries: true,
-    maxStatementCharacters,
-    settings: indexPlans,
-    durations: counts?.reads,
-  }
-  const reads = openPool({ ...readPool, connections: Math.max(1, readConnections - 1) })
-  const expensive = readConnections > 1 ? openPool({ ...readPool, connections: 1 }) : reads
-  const searches = openPool({ ...readPool, ...searchPool, durations: counts?.searches })
+  const statementMs = Math.round(Math.max(config.readTimeoutMs / 2 - 800, config.readTimeoutMs / 4))
+  const readPool = { ...server, statementMs, retries: true }
+  const shared = openReadPools(config, readPool, counts)
   // With more memory, Postgres merges rows into the index of words faster.
-  const indexing = openPool({ ...readPool, connections: 1, settings: { ...indexPlans, work_mem: '32MB' } })
-  const exports = openPool({ ...server, ...exportPool })
+  const indexing = openPool({
+    ...{ ...readPool, connections: 1, maxStatementCharacters, durations: counts?.reads },
+    settings: { ...indexPlans, work_mem: '32MB' },
+  })
   const commitPool = {
     ...server,
     statementMs: config.commitTimeoutMs,
@@ -61,7 +58,7 @@ export function openDatabase(config: Config, counts?: Counts['queries']): Databa
     settings: customPlans,
     durations: counts?.background,
   })
-  const pools = { reads, expensive, searches, indexing, exports, commits, commitsApart, background }
+  const pools = { ...shared, indexing, commits, commitsApart, background }
   return {
     ...pools,
     // With a timeout, because postgres.js would wait for broken idle connections.
@@ -70,6 +67,17 @@ export function openDatabase(config: Config, counts?: Counts['queries']): Databa
       idleTimeouts.close()
     },
   }
+}
+
+type ServerOptions = Omit<Parameters<typeof openPool>[0], 'connections'>
+
+export function openReadPools(config: Config, server: ServerOptions, counts?: Counts['queries']): ReadPools {
+  const connections = Math.max(1, config.readConnections - 1)
+  const readPool = { ...server, maxStatementCharacters, settings: indexPlans, durations: counts?.reads }
+  const reads = openPool({ ...readPool, connections })
+  const expensive = config.readConnections > 1 ? openPool({ ...readPool, connections: 1 }) : reads
+  const searches = openPool({ ...readPool, ...searchPool, durations: counts?.searches })
+  return { reads, expensive, searches, exports: openPool({ ...server, ...exportPool }) }
 }
 
 /** `primary` chooses the server, because postgres.js would retry dead servers without a pause. */
@@ -120,4 +128,4 @@ export const maxExports = 4
 export const maxSnapshots = 4
 
 /** Opened by the first export or snapshot. Each transaction begins with its own settings. */
-const exportPool = { connections: maxExports + maxSnapshots, statementMs: 60_000 }
+const exportPool = { connections: maxExports + maxSnapshots, statementMs: 60_000, retries: false }

@@ -52,7 +52,8 @@ export function grouped<K, V>(limits: GroupOptions<K>, work: (keys: K[]) => Prom
     while (waiting.length > 0 && running < limits.slots) {
       const count = countThatFit(waiting, limits)
       const leftMs = waiting[0]!.since + lingerMs - performance.now()
-      if (running > runningHeavy && count === waiting.length && leftMs > 0) return pumpIn(leftMs)
+      const mayGrow = count === waiting.length && count < limits.keys
+      if (running > runningHeavy && mayGrow && leftMs > 0) return pumpIn(leftMs)
       running++
       limits.waits?.addSince(waiting[0]!.since)
       void run(waiting.splice(0, count))

@@ -2,6 +2,7 @@ import { createServer } from 'node:http'
 import process from 'node:process'
 import type { Config } from '../config.ts'
 import type { Services } from '../services.ts'
+import type { Standbys } from '../reads/standbys.ts'
 import { within } from '../waits.ts'
 import { listenAt } from './port.ts'
 import type { Shutdown } from './shutdown.ts'
@@ -14,6 +15,7 @@ import {
   histogram,
   labelledBy,
   lagFamilies,
+  type WithLabels,
 } from '../metrics/family.ts'
 
 const collectTimeoutMs = 1_500
@@ -50,7 +52,7 @@ export async function serveMetrics(config: Config, shutdown: Shutdown, readAll: 
   })
 }
 
-export function serviceFamilies({ actors, counts, subscriptions }: Services): Family[] {
+export function serviceFamilies({ actors, counts, subscriptions, standbys }: Services): Family[] {
   const { waiting, deepest, stateBytes } = actors.load()
   const open = subscriptions.inProgress()
   const { streams, events, seconds } = subscriptions.lags.worst()
@@ -62,6 +64,20 @@ export function serviceFamilies({ actors, counts, subscriptions }: Services): Fa
     gauge('streams_open', 'Open streams of server-sent events.', streams),
     gauge('followers_open', 'Open streams and long polls.', open),
     ...lagFamilies('stream', events, seconds),
+    ...(standbys ? standbyFamilies(standbys) : []),
+  ]
+}
+
+function standbyFamilies({ all }: NonNullable<Standbys>): Family[] {
+  const reads = all.flatMap(({ name: standby, counts }) =>
+    labelledBy('outcome', counts).map(([labels, n]): WithLabels<number> => [{ standby, ...labels }, n]),
+  )
+  const lags = (of: 'lagSeconds' | 'lagVersions') =>
+    labelledBy('standby', Object.fromEntries(all.map((one) => [one.name, one[of]])))
+  return [
+    counter('standby_reads_total', 'Reads that tried a standby, by outcome.', reads),
+    gauge('standby_lag_seconds', 'Time since the standby had all changes.', lags('lagSeconds')),
+    gauge('standby_lag_versions', 'Missing versions of the project with most of them.', lags('lagVersions')),
   ]
 }
 

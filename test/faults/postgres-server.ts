@@ -46,6 +46,11 @@ export async function openPostgres(dataDir: string) {
   }
   const answers = (server: Server) => queryAt(server, (sql) => sql`select 1`, 'postgres').then(...yesOrNo)
   const start = (server: Server) => startServer(cluster, server, () => answers(server))
+  const replicas: Server[] = []
+  const copyTo = (sql: postgres.Sql, { dir }: Server, name: string) => {
+    const conninfo = `host=127.0.0.1 port=${primary.port} user=${databaseName} password=${password} application_name=${name}`
+    return copyToStandby(sql, primary.dir, dir, conninfo)
+  }
 
   await start(primary)
   await queryAt(primary, async (sql) => void (await sql`create database ${sql(databaseName)}`), 'postgres')
@@ -56,7 +61,7 @@ export async function openPostgres(dataDir: string) {
     /** Like `pg_ctl stop -m immediate`: no checkpoint, so the next start recovers from the WAL. */
     stopImmediately: async () => void (await endServer(primary.pid, primary.dir, 'SIGQUIT', stopTimeoutMs)),
     async stop() {
-      for (const { pid, dir } of [standby, primary])
+      for (const { pid, dir } of [...replicas, standby, primary])
         if (pid && !(await endServer(pid, dir, 'SIGINT', stopTimeoutMs)))
           await endServer(pid, dir, 'SIGQUIT', stopTimeoutMs)
     },
@@ -64,14 +69,39 @@ export async function openPostgres(dataDir: string) {
 
     /** Starts a standby and waits until it has caught up. If synchronous, later commits wait for the standby. */
     async startStandby({ synchronous }: { synchronous: boolean }) {
-      const conninfo = `host=127.0.0.1 port=${primary.port} user=${databaseName} password=${password} application_name=${standbyName}`
       await queryAt(primary, async (sql) => {
         await sql.unsafe(`alter system set synchronous_standby_names = '${synchronous ? standbyName : ''}'`)
         await sql`select pg_reload_conf()`
-        await copyToStandby(sql, primary.dir, standby.dir, conninfo)
+        await copyTo(sql, standby, standbyName)
       })
       await start(standby)
       await this.standbyCaughtUp()
+    },
+    /** Starts a further standby, only for reads. */
+    async openReplica() {
+      const name = `replica-${replicas.length}`
+      const replica: Server = { dir: join(dataDir, name), port: await freePort(), pid: 0 }
+      await queryAt(primary, (sql) => copyTo(sql, replica, name))
+      await start(replica)
+      replicas.push(replica)
+      const run = (text: string) => queryAt(replica, (sql) => sql.unsafe(text).then((rows) => rows[0]))
+      return {
+        url: urlOf(replica.port),
+        run,
+        pause: () => run('select pg_wal_replay_pause()'),
+        resume: () => run('select pg_wal_replay_resume()'),
+        async promote() {
+          await run('select pg_promote(false)')
+          await eventually('the promotion', async () => !(await run('select pg_is_in_recovery() as so'))?.so)
+        },
+        kill: () => endServer(replica.pid, replica.dir, 'SIGKILL', stopTimeoutMs),
+        start: () => start(replica),
+        async caughtUp() {
+          const [now] = await queryAt(primary, (sql) => sql`select pg_current_wal_lsn()::text as lsn`)
+          const replayed = `select pg_last_wal_replay_lsn() >= '${now!.lsn}' as so`
+          await eventually('the replica to catch up', async () => (await run(replayed))?.so)
+        },
+      }
     },
     async standbyCaughtUp() {
       const [now] = await queryAt(primary, (sql) => sql`select pg_current_wal_lsn()::text as lsn`)

@@ -93,6 +93,23 @@ describe('database and Redis URL', () => {
       expect(readConfig({ REDIS_URL: url }).redisUrl).toBe(url)
   })
 
+  test('DATABASE_STANDBY_URLS is a list of up to 8 servers, each with one host', () => {
+    const standbys = (value: string) => ({ DATABASE_STANDBY_URLS: value })
+    const upTo = (count: number) =>
+      Array.from({ length: count }, (_, n) => `postgres://u:p,q@h${n}:5433/docket`)
+    for (const urls of [[], upTo(1), upTo(8), ['postgres://one/d?sslmode=require', 'postgresql://[::1]/d']])
+      for (const separator of [',', ', '])
+        expect(readConfig(standbys(urls.join(separator))).databaseStandbyUrls).toEqual(urls)
+    const invalid = {
+      'must be at most 8 URLs with commas between': upTo(9).join(),
+      'must be URLs with one host each: postgres://…,postgres://…': 'postgres://one,two/docket',
+      'must be a URL starting with postgres:// or postgresql://': 'postgres://one/docket,mysql://two',
+      'must be a URL with a host, and with a port from 0 to 65535 or without one': 'postgres://one:99999',
+    }
+    for (const [message, value] of Object.entries(invalid))
+      expect(complaint(standbys(value))).toBe(`DATABASE_STANDBY_URLS ${message}`)
+  })
+
   test('the error names the variable but hides the URL, which may contain a password', () => {
     const message = 'DATABASE_URL must be a URL starting with postgres:// or postgresql://'
     for (const url of ['mysql://u:p@db', 'db:5432', '//db', 'redis://db'])

@@ -85,6 +85,7 @@ test('a commit without an answer has the outcome unknown', async () => {
     const limits = {
       commitSlots: 1,
       commitEvents: 10,
+      commitProjects: 10,
       commitShapes: 10,
       writeTimeoutMs: 50,
       databasePooler: 'off',
@@ -136,7 +137,13 @@ test('a shape that recurs gets its own commit statement, in place of the least r
 test('a unit whose deadline passes before its statement is never sent', async () => {
   const answers: (() => void)[] = []
   const unsafe = () => new Promise((resolve) => answers.push(() => resolve([{ committed: '0' }])))
-  const limits = { commitSlots: 1, commitEvents: 10, commitShapes: 10, databasePooler: 'off' } as const
+  const limits = {
+    commitSlots: 1,
+    commitEvents: 10,
+    commitProjects: 10,
+    commitShapes: 10,
+    databasePooler: 'off',
+  } as const
   const commit = openCommit(poolsOf(unsafe), { ...limits, writeTimeoutMs: 60_000 })
   const [first, late] = [unit(), { ...unit(), deadline: performance.now() + 10 }]
   const firstOutcome = commit(first)

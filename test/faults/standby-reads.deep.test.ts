@@ -1,0 +1,115 @@
+import { eventually, make, type Person } from '../kit.ts'
+import { createProject, openStandbyScene } from './standby-scene.ts'
+
+const scene = await openStandbyScene()
+const { ada, reference, replicas, service, caughtUp, counts, health } = scene
+
+/** Times of exports differ between two requests. */
+const bodyOf = async (user: Person, path: string) => {
+  const { status, text, headers } = await user.get(path)
+  const body = text.replace(/"exportedAt":"[^"]*"/, '')
+  return { path, status, version: headers.get('docket-version'), body }
+}
+
+const expectSame = async (path: string) =>
+  expect(await bodyOf(ada, path)).toEqual(await bodyOf(reference, path))
+
+const untilStates = (...states: string[]) =>
+  eventually(`the states ${states.join()}`, async () => String((await health()).standbys) === String(states))
+
+async function increaseOf(work: () => Promise<unknown>) {
+  const before = counts()
+  await work()
+  const after = counts()
+  return Object.fromEntries(
+    Object.entries(after).map(([name, value]) => [name, value - before[name as 'failed']]),
+  )
+}
+
+/** On a busy machine, a standby may exceed its time. */
+const expectServed = (path: string) =>
+  eventually(`an answer of a standby for ${path}`, async () => {
+    const { standby } = await increaseOf(() => expectSame(path))
+    return standby! > 0
+  })
+
+test('every page that a standby may serve equals the page of the primary', async () => {
+  const { current, pastAt } = await createProject(ada)
+  await bodyOf(reference, current.at(-1)!)
+  await caughtUp()
+  await untilStates('ok', 'ok')
+  for (const path of [...current, ...pastAt(6)]) await expectServed(path)
+})
+
+test('lists of several projects, filters by time and token checks use the primary', async () => {
+  const { projectId } = await createProject(ada)
+  await caughtUp()
+  for (const path of [
+    '/tasks',
+    '/projects',
+    `/tasks?projectId=${projectId}&ready=true`,
+    '/search?q=oil',
+    '/tokens',
+  ]) {
+    const { standby, behind, failed } = await increaseOf(() => expectSame(path))
+    expect([path, standby, behind, failed]).toEqual([path, 0, 0, 0])
+  }
+})
+
+test('no page is stale while both standbys are paused, and immutable pages still use them', async () => {
+  const { projectId, taskId, current, pastAt } = await createProject(ada)
+  await caughtUp()
+  for (const path of pastAt(6)) await expectSame(path)
+  await Promise.all(replicas.map((one) => one.pause()))
+  await make(ada, '/tasks', { projectId, title: 'Wheel of brass' })
+  await make(ada, `/tasks/${taskId}/comments`, { text: 'Or iron' })
+  await ada.patch(`/tasks/${taskId}`, { title: 'Oil all wheels', status: 'DONE' })
+  const lagging = await increaseOf(async () => {
+    for (const path of current) await expectSame(path)
+  })
+  expect(lagging.behind! > 0).toBe(true)
+  expect(lagging.standby).toBe(0)
+  for (const path of pastAt(5)) await expectServed(path)
+  await untilStates('behind', 'behind')
+  expect((await health()).status).toBe('ok')
+  await Promise.all(replicas.map((one) => one.resume()))
+  await untilStates('ok', 'ok')
+  await expectServed(current[1]!)
+})
+
+test('a changed name is visible at once, also in pages of an unchanged project', async () => {
+  const { current } = await createProject(ada)
+  await caughtUp()
+  await untilStates('ok', 'ok')
+  await Promise.all(replicas.map((one) => one.pause()))
+  expect((await ada.patch('/auth/me', { name: 'Countess' })).status).toBe(200)
+  const { behind } = await increaseOf(async () => {
+    for (const path of current.filter((one) => /comments|history|events|members|projects\/[^/]+$/.test(one)))
+      await expectSame(path)
+  })
+  expect(behind).toBeGreaterThan(0)
+  await Promise.all(replicas.map((one) => one.resume()))
+  await untilStates('ok', 'ok')
+})
+
+test('a list that waits for a search of indexed documents never misses a task', async () => {
+  const { projectId } = await createProject(ada)
+  await caughtUp()
+  for (let n = 0; n < 20; n++) {
+    const { id } = await make(ada, '/tasks', { projectId, title: `Gear ${n}` })
+    for (const path of ['/search', '/tasks'])
+      expect((await ada.get(`${path}?projectId=${projectId}&q=gear`)).text).toContain(id)
+  }
+})
+
+test('a read after a write of the same client shows the write', async () => {
+  const { projectId, taskId } = await createProject(ada)
+  await caughtUp()
+  for (let n = 0; n < 200; n++) {
+    const title = `Title ${n}`
+    await ada.patch(`/tasks/${taskId}`, { title })
+    const path = n % 2 ? `/tasks/${taskId}` : `/tasks?projectId=${projectId}&limit=1`
+    expect((await ada.get(path)).text).toContain(`"title":"${title}"`)
+  }
+  expect(service.services.standbys!.all.map(({ state }) => state)).not.toContain('away')
+})
