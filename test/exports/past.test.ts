@@ -50,3 +50,11 @@ test('an export with asOf shows a claim whose time is over, because no event had
     (await exported(ada, projectId, `asOf=${version}`)).match(/"seq":3/g)
   expect([await claims(2), await claims(3), await claims(4)]).toEqual([null, ['"seq":3'], null])
 })
+
+test('an export with asOf needs the events after that version', async () => {
+  const { id: projectId } = await make(ada, '/projects', { name: 'Old' })
+  for (const title of ['A', 'B', 'C']) await make(ada, '/tasks', { projectId, title })
+  await service.services.database.background`delete from events where project_id = ${projectId} and seq <= 3`
+  for (const [version, status] of Object.entries({ 1: 410, 2: 410, 3: 200 }))
+    expect((await ada.get(`/projects/${projectId}/export?asOf=${version}`)).status).toBe(status)
+})

@@ -284,6 +284,7 @@ describe('changed', () => {
   for (const [what, change, sent] of [
     ['maxEvents', { maxEvents: 2 }, [3, 4, 5, 6, 7]],
     ['types', { types: ['task.created'] }, [3, 4, 5]],
+    ['its position by a replay', { after: 1 }, [2, 3, 4, 5, 6, 7]],
   ] as const)
     test(`after a change of ${what}, a failed delivery is retried with new contents and a new id`, async () => {
       scene = await openScene(undefined, (response) => response.writeHead(500).end())
@@ -293,7 +294,8 @@ describe('changed', () => {
       await ada.patch(scene.path(id), { enabled: true })
       await eventually('a failed attempt', async () => (await scene.state(id)).failures === 1)
       receiver.respond = (response) => response.end()
-      await ada.patch(scene.path(id), change)
+      if ('after' in change) await ada.post(`${scene.path(id)}/replay`, change)
+      else await ada.patch(scene.path(id), change)
       await scene.hurry()
       await eventually('all events', async () => (await scene.state(id)).cursor === 7)
       const [before, after] = receiver.received

@@ -41,6 +41,10 @@ const clickUpComments = [
 const attachment = { file_name: 'plan.pdf', file_url: 'https://files.example.com/1/plan.pdf', file_size: 5 }
 
 const cases: Record<string, Case> = {
+  'equal rows without ids are different tasks': {
+    file: csv('Title,Status', 'Draw,todo', 'Draw,todo', 'Oil,todo'),
+    tasks: ['Draw', 'Draw', 'Oil'].map((title) => ({ title })),
+  },
   'only a key and a title of the header are recognized': {
     source: 'jira',
     file: csv('Summary,Issue key,Tila,Vastuuhenkilö,Määräpäivä', 'Draw,A-1,Valmis,Ada,10.1.2024'),
