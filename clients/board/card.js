@@ -158,7 +158,7 @@ function blockers(/** @type {Task} */ task) {
     const text = blocker && dom`<button class="link grow" onClick=${() => (ui.opened.value = id)}>${shortName(blocker)}</button>`
     return text && row(id, !open.includes(blocker), text, `Remove the blocker ${numberOf(blocker.number)}`, drop)
   })
-  return dom`<section><h2>Blocked by</h2><ul class="rows">${rows}</ul>${adder(`${task.id}:blocker`, 'Number of a task that must be done first', 12, add)}</section>`
+  return dom`<section><h2>Blocked by</h2><ul class="rows">${rows}</ul>${adder(`${task.id}:blocker`, 'Task number, such as #42', 12, add)}</section>`
 }
 /** @type {(key: string, isDone: boolean, text: object, label: string, drop: () => void) => object} */
 const row = (key, isDone, text, label, drop) =>

@@ -152,4 +152,5 @@ function walk(id, key) {
   const beside = others.map((one) => all[one]).find(({ length }) => length > 0) ?? []
   const next = status && /Up|Down/.test(key) ? all[status][at + step] : beside[Math.min(at, beside.length - 1)]
   if (next) ui.focused.value = next.id
+  if (next && at + 1 >= ui.limits.peek()[next.status]) ui.limits.value = { ...ui.limits.peek(), [next.status]: at + 100 }
 }

@@ -66,6 +66,7 @@ effect(() => {
   if (text) hide = setTimeout(say, isError ? errorMs : noticeMs, '')
 })
 addEventListener('hashchange', route)
+addEventListener('online', route)
 addEventListener('keydown', onKey)
 // Browsers decide before the first touch whether a page may prevent scrolling.
 root.addEventListener('touchmove', keepPage, { passive: false })
@@ -97,7 +98,7 @@ function SignIn() {
       <h1 id="title">${title}</h1>
       ${ui.reason.value && dom`<p class="hint" role="alert">${ui.reason.value}</p>`}
       ${isNew && labelled('Name', dom`<input name="name" required autocomplete="name" maxlength="200" />`)}
-      ${labelled('Email', dom`<input name="email" type="email" required autocomplete="username" maxlength="254" />`)}
+      ${labelled('Email', dom`<input name="email" type="email" ref=${focusOnce} required autocomplete="username" maxlength="254" />`)}
       ${labelled('Password', dom`<input name="password" type="password" required autocomplete=${isNew ? 'new-password' : 'current-password'} />`)}
       ${error && dom`<p class="error" role="alert">${error}</p>`}
       <button class="primary" disabled=${isBusy}>${title}</button>

@@ -10,8 +10,7 @@ const [maxPauseMs, maxEvents] = [5_000, 20_000]
 /** @type {{ write: Write, settle: PromiseWithResolvers<Answer> }[]} */ const queue = []
 /** The events that the page has received, by their seqs. @type {Map<number, ProjectEvent>} */
 export const events = new Map()
-/** Called after each event. @type {Set<(event: ProjectEvent) => void>} */
-export const listeners = new Set()
+/** Called after each event. @type {Set<(event: ProjectEvent) => void>} */ export const listeners = new Set()
 let isSending = false
 let current = new AbortController()
 let endPauses = new AbortController()
@@ -190,10 +189,9 @@ function received(/** @type {ProjectEvent} */ event) {
   if (event.seq !== live.version + 1 || lacksIds(live, event)) return false
   apply(live, event)
   remember([event])
-  ui.live.value = { ...live }
+  ui.live.value = { ...live, labels: event.entity === 'label' ? new Map(live.labels) : live.labels } // Cards compare the labels.
   for (const one of ui.writes.peek()) if (isResult(event, one)) confirm(event, one)
   for (const listener of listeners) listener(event)
   return true
 }
-addEventListener('online', retryNow)
 addEventListener('offline', () => void (ui.projectId.peek() && (ui.isOnline.value = false)))

@@ -246,7 +246,7 @@ test('an opened card changes every part of its task, and each change can be undo
   await page.waitForSelector('.rows .done')
   await add('New comment', 'In brass', '.comments li')
   await add('New label', 'bug', '.labels [aria-pressed="true"]')
-  await add('Number of a task that must be done first', '#2', '.rows .link')
+  await add('Task number, such as #42', '#2', '.rows .link')
   await page.$eval('.fields select:last-child', (one) => one.scrollIntoView())
   const [status, priority, assignee] = (await page.$$('.fields select')) as Field[] as [Field, Field, Field]
   await status.select('IN_PROGRESS')
@@ -299,4 +299,37 @@ test('without a connection 50 changes wait, and the next one is refused', async 
     async () => (await ada.get(`/projects/${projectId}/events?after=${before}`)).body.length === 50,
   )
   await untilShows(page, { TODO: ids, IN_PROGRESS: [], DONE: [] })
+})
+
+test('cards follow their labels, blockers and assignees, also when an undo restores what was deleted', async () => {
+  const { projectId, ids } = await makeBoard(ada, words('a b'))
+  const [first, second] = ids as [string, string]
+  await invite(ada, projectId, bob, 'EDITOR')
+  const label = await make(ada, `/projects/${projectId}/labels`, { name: 'bug' })
+  await ada.patch(`/tasks/${first}`, { labelIds: [label.id], blockedByIds: [second], assigneeId: bob.id })
+  const { page } = await openBoard(ada, projectId)
+  const details = (expected: string) =>
+    page.waitForFunction(
+      (selector, text) => document.querySelector(`${selector} .details`)?.textContent === text,
+      { polling: 50 },
+      card(first),
+      expected,
+    )
+  const versionOf = async () =>
+    Number((await ada.get(`/projects/${projectId}`)).headers.get('docket-version'))
+  await details('bugblockedB')
+  await ada.patch(`/labels/${label.id}`, { name: 'defect' })
+  await details('defectblockedB')
+  await ada.delete(`/labels/${label.id}`)
+  await details('blockedB')
+  const deletion = await versionOf()
+  await ada.patch(`/tasks/${second}`, { status: 'DONE' })
+  await details('B')
+  await ada.post(`/projects/${projectId}/undo`, { seq: deletion })
+  await details('defectB')
+  await ada.delete(`/tasks/${second}`)
+  const [member] = (await ada.get(`/projects/${projectId}/members`)).body
+  await ada.patch(`/tasks/${first}`, { assigneeId: null })
+  await ada.delete(`/projects/${projectId}/members/${member!.id}`)
+  await details('defect')
 })
