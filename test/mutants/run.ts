@@ -38,6 +38,8 @@ async function main(): Promise<number> {
   const left = chosen.filter(
     ({ key }) => !(values.resume && (results[key]?.outcome ?? 'survived') !== 'survived'),
   )
+  // Those that survived the last run come first.
+  left.sort((a, b) => Number(!results[a.key]) - Number(!results[b.key]))
   await runAll(left, testFiles, Number(values.lanes), async (mutant, result) => {
     results[mutant.key] = result
     console.log(

@@ -39,6 +39,11 @@ test('the id and the external id of a row find it, also without a word; an exclu
   }
 })
 
+test('the number of a task finds it, also with zeros before it, and can be excluded', async () => {
+  for (const q of ['#1', '#01', 'wheels #001']) expect(await searchIds(ada, q)).toEqual([oil])
+  expect(await searchIds(ada, 'grease -#01')).toEqual([])
+})
+
 test('without a hit, similar titles are offered, which similar words of other projects do not hide', async () => {
   const stranger = await register(client)
   await task(stranger, await project(stranger), 'wheals wheala whealb whealc wheald')
