@@ -36,7 +36,7 @@ export function startReadyEvents(services: Services): () => Promise<void> {
   const { config, database, notifications, log, run } = services
   const { jobBatchRows: batchRows, jobPauseMs: pauseMs } = config
   const sql = database.background
-  const hasTurn = openTurn(services, 'ready-events')
+  const hasTurn = openTurn(services, 'ready-events', 2 * searchEveryMs)
   const [changed, recording] = [new Set<string>(), new Map<string, Promise<unknown>>()]
   let [isStopping, sweptTo] = [false, nilId]
   const warn = throttle(60_000, (error: unknown) =>

@@ -93,11 +93,11 @@ export function startSearchIndexing(services: Services, changed: ChangedProjects
  * With Redis, one worker at a time has the turn. Without Redis, or if a worker loses its turn, several workers process the
  * same changes: this only costs time.
  */
-export function openTurn({ redis, config }: Pick<Services, 'redis' | 'config'>, name: string) {
+export function openTurn({ redis, config }: Pick<Services, 'redis' | 'config'>, name: string, ms = turnMs) {
   const [key, own] = [`${config.redisPrefix}:turn:${name}`, newId()]
   return async (): Promise<boolean> => {
-    if (redis.status !== 'ready' || (await redis.set(key, own, 'PX', turnMs, 'NX'))) return true
-    return (await redis.get(key)) === own && (await redis.pexpire(key, turnMs)) === 1
+    if (redis.status !== 'ready' || (await redis.set(key, own, 'PX', ms, 'NX'))) return true
+    return (await redis.get(key)) === own && (await redis.pexpire(key, ms)) === 1
   }
 }
 

@@ -48,9 +48,10 @@ export class TaskNames {
 const nameOf = ({ number, title }: Pick<Task, 'number' | 'title'>) => `#${number} ${title}`
 
 /** Returns the change of an event, for example `status TODO → DONE`. */
-function changeOf({ before, after, undoes }: Event): string {
+function changeOf({ before, after, undoes, failed, reason }: Event): string {
   const [old, now] = [before as Values, after as Values]
-  const undone = undoes ? `undoes ${undoes}: ` : ''
+  const failure = failed ? `failed: ${reason ? shown(reason) : 'no reason'}; ` : ''
+  const undone = undoes ? `undoes ${undoes}: ` : failure
   if (old && now) {
     const names = Object.keys(now).filter((name) => !hidden.includes(name))
     return undone + names.map((name) => `${name} ${shown(old[name])} → ${shown(now[name])}`).join(', ')
