@@ -7,7 +7,7 @@ import type { Block } from './page.ts'
 const mark = '\u001e'
 /** The ports that appear on the pages: of the service, and of a webhook receiver that a block starts. */
 const shownPorts = [3000, 8088]
-const timeoutMs = 60_000
+const timeoutMs = 110_000
 
 async function openService() {
   const { env } = await forFile(freshEnv())
