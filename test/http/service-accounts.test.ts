@@ -19,7 +19,7 @@ test('a service account is a member with a role, and its name is shown in events
   const members = (await people.viewer.get(`/projects/${projectId}/members`)).body
   expect(members.find(({ id }) => id === memberId)).toMatchObject({ user, role: 'VIEWER' } as never)
   const path = `/projects/${projectId}/members/${memberId}/role`
-  expect((await people.admin.patch(path, { role: 'EDITOR' })).status).toBe(200)
+  for (const _ of 'ab') expect((await people.admin.patch(path, { role: 'EDITOR' })).status).toBe(200)
   expect((await people.viewer.get(accountsPath(projectId))).body).toMatchObject([{ role: 'EDITOR' }] as never)
 
   const { token } = await makeToken(people.admin, { scopes: ['write'] }, tokensPath(account))
@@ -30,6 +30,7 @@ test('a service account is a member with a role, and its name is shown in events
   expect(comment.author).toStrictEqual({ id: account.id, name: 'Importer' } as never)
   const events = await readFeed(people.viewer, `/projects/${projectId}/events`)
   const joined = events.find(({ after }) => after?.userId === account.id)
+  expect(events.filter(({ type }) => type === 'member.role_set')).toHaveLength(1)
   const byAdmin = { id: people.admin.id }
   expect(joined).toMatchObject({ type: 'member.invited', actor: byAdmin, after: { user } } as never)
   const actor = { id: account.id, name: 'Importer' }
@@ -104,6 +105,8 @@ test('a service account sees only its project, cannot leave it, and cannot be in
   const events = await readFeed(program, `/projects/${projectId}/events?types=member.invited`)
   const { seq } = events.at(-1)!
   expectError(await program.post(`/projects/${projectId}/undo`, { seq }), 403, cannotLeave)
+  const undone = await people.owner.post(`/projects/${projectId}/undo`, { seq })
+  expectError(undone, 409, 'The invitation of a service account cannot be undone: delete the service account')
   const invited = { email: emailOf(account) }
   for (const id of [other, projectId])
     expectError(await people.owner.post(`/projects/${id}/members/invite`, invited), 404, 'User not found')
