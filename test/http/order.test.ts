@@ -1,6 +1,7 @@
 import { exported, linesOf } from '../exports/scene.ts'
-import { allPages, applyEvent, emptyReplica, expectError, faultsOf, malformedIds } from '../kit.ts'
-import { type FeedEvent, openScene, Random, readFeed, unknownId } from '../kit.ts'
+import { allPages, applyEvent, emptyReplica, expectError, faultsOf, malformedIds, openScene } from '../kit.ts'
+import { Random, readFeed, unknownId } from '../kit.ts'
+import type { FeedEvent } from '../kit.ts'
 import { batchResult } from './batch-scene.ts'
 import { openOrder, type Place } from './order-scene.ts'
 
