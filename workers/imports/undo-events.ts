@@ -68,7 +68,8 @@ const readEvents = (undo: Undo, batch: number) => {
   const { sql, projectId } = undo
   return sql<ReadEvent[]>`
     with own as materialized (
-      select e.seq, e.entity, e.entity_id, e.task_id, e.after ->> 'externalId' as external_id from events e
+      select e.seq, e.entity, e.entity_id, e.task_id, e.after ->> 'externalId' as external_id,
+        e.before ? 'description' as describes, e.before ? 'textEdits' as sets from events e
       where e.project_id = ${projectId} and ${isOfBatch(sql, projectId, batch)} and not (${sql.unsafe(isRespacingSql('e'))})),
     of_task as materialized (
       select o.task_id, f.seq as first, coalesce(c.is_created, false) as is_created
@@ -88,7 +89,8 @@ const readEvents = (undo: Undo, batch: number) => {
     left join tasks t on t.id = o.task_id
     left join labels l on o.entity = 'label' and l.id = o.entity_id
     left join task_fields f on o.entity = 'field' and f.id = o.entity_id
-    left join projects p on o.entity = 'project' and p.id = o.entity_id and coalesce(p.description, p.text_edits) is not null
+    left join projects p on o.entity = 'project' and p.id = o.entity_id
+      and (o.describes and p.description is not null or o.sets and p.text_edits is not null)
     order by o.seq`
 }
 

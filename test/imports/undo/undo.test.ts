@@ -119,6 +119,24 @@ test('restores the tasks that a second import changed, after which the first imp
   expect(await tasksOf(owner, projectId)).toEqual([])
 })
 
+test('a second undo does not report a setting that the first undo has taken back', async () => {
+  const { owner, projectId } = await newProject()
+  await owner.patch(`/projects/${projectId}`, { description: 'Its own' })
+  const { id } = await importItems(owner, projectId, [
+    { kind: 'project', row: 0, textEdits: 'if-match' },
+    task('1'),
+  ])
+  const settings = async () => (await owner.get(`/projects/${projectId}`)).body
+  expect(await settings()).toMatchObject({ description: 'Its own', textEdits: 'if-match' } as never)
+  const [one] = await tasksOf(owner, projectId)
+  await owner.patch(`/tasks/${one!.id}`, { status: 'DONE' })
+  for (const _ of [1, 2]) {
+    const { lines } = await undo(owner, id)
+    expect(lines.map(({ externalId }) => externalId)).toEqual(['planka:1'])
+    expect(await settings()).toMatchObject({ description: 'Its own', textEdits: 'last-write-wins' } as never)
+  }
+})
+
 test('a second undo replaces the counts and the lines of the first undo', async () => {
   const { owner, projectId } = await newProject()
   const first = await importItems(owner, projectId, items)
