@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import postgres from 'postgres'
 import { type Cluster, clusterPassword, databaseName, openCluster } from '../../src/local/postgres.ts'
@@ -94,6 +95,8 @@ export async function openPostgres(dataDir: string) {
           await run('select pg_promote(false)')
           await eventually('the promotion', async () => !(await run('select pg_is_in_recovery() as so'))?.so)
         },
+        /** Stops or continues all processes of the server: their connections stay open. */
+        signal: (name: 'SIGSTOP' | 'SIGCONT') => signalTree(replica.pid, name),
         kill: () => endServer(replica.pid, replica.dir, 'SIGKILL', stopTimeoutMs),
         start: () => start(replica),
         async caughtUp() {
@@ -144,6 +147,19 @@ async function startServer(cluster: Cluster, server: Server, answers: () => Prom
   // Retried, because processes of the stopped server may still use its shared memory.
   if (await until(async () => (await tryStart()) || undefined, readyTimeoutMs, { everyMs: 100 })) return
   throw new Error(`Postgres did not start. ${await logTail(logFile)}`)
+}
+
+/** The processes of a Postgres server have sessions of their own, so a signal to the group would miss them. */
+function signalTree(pid: number, name: NodeJS.Signals): void {
+  const isChild = (other: string) => {
+    try {
+      return readFileSync(`/proc/${other}/status`, 'utf8').includes(`\nPPid:\t${pid}\n`)
+    } catch {
+      return false
+    }
+  }
+  const children = readdirSync('/proc').filter((other) => /^\d+$/.test(other) && isChild(other))
+  for (const one of [pid, ...children.map(Number)]) process.kill(one, name)
 }
 
 const yesOrNo = [() => true, () => false] as const

@@ -4,7 +4,7 @@ import { openStandbyScene } from './standby-scene.ts'
 const scene = await openStandbyScene()
 const { ada, replicas, counts, health, caughtUp } = scene
 const [first, second] = replicas as [(typeof replicas)[0], (typeof replicas)[0]]
-const readsEach = Number(process.env.STANDBY_READS ?? 600)
+const readsEach = Number(process.env.STANDBY_READS ?? 250)
 
 /** A task whose title is a number. Each write increments it; `acknowledged` is the last number with a response. */
 interface Counted {
@@ -77,6 +77,10 @@ test('no page is stale beside writes while standbys are paused, late, killed and
     paused: first.pause,
     'paused both': second.pause,
     resumed: () => Promise.all([first.resume(), second.resume()]),
+    frozen: async () => second.signal('SIGSTOP'),
+    unfrozen: async () => second.signal('SIGCONT'),
+    'cancelled queries': () =>
+      first.run(`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'docket'`),
     late: async () => {
       await second.run(`alter system set recovery_min_apply_delay = '5s'`)
       await second.run('select pg_reload_conf()')
@@ -91,11 +95,17 @@ test('no page is stale beside writes while standbys are paused, late, killed and
   const outcomes: Record<string, object> = {}
   for (const [fault, inject] of Object.entries(faults)) {
     const before = counts()
+    const began = performance.now()
     await inject()
     await readAll(tasks)
     const after = counts()
     const of = (outcome: 'standby' | 'behind' | 'failed') => after[outcome] - before[outcome]
-    outcomes[fault] = { standby: of('standby'), behind: of('behind'), failed: of('failed') }
+    outcomes[fault] = {
+      standby: of('standby'),
+      behind: of('behind'),
+      failed: of('failed'),
+      seconds: (performance.now() - began) / 1_000,
+    }
   }
   await stop()
   if (process.env.STANDBY_READS) console.log(outcomes)
