@@ -153,7 +153,7 @@ function openProcesses(count: number) {
 }
 
 const [projectId, elsewhere, userId] = [newId(), newId(), newId()]
-const nextIteration = () => new Promise((resolve) => setImmediate(resolve))
+const nextIteration = () => setImmediate()
 
 test('every process receives a notification once, including the sender', async () => {
   const { processes, sent } = openProcesses(2)
