@@ -163,6 +163,9 @@ describe('claims', () => {
     expect(claimIn(await ada.get(`${third.path}?asOf=8`))).toMatchObject({ by: { name: 'Ada' } })
     expect((await ada.get(`${list}&asOf=8&claimedBy=me`)).body).toHaveLength(3)
     expect((await ada.get(`${list}&asOf=8&claimedBy=none`)).text).toBe('[]')
+    // The own claims count as ready.
+    const ready = [ada, bea].map(async (by) => (await by.get(`${list}&asOf=8&ready=true`)).body.length)
+    expect(await Promise.all(ready)).toEqual([3, 0])
 
     const changed = await bea.patch(other.path, { title: 'New' }, { 'if-match': other.etag })
     expect([changed.status, claimIn(changed)]).toEqual([200, null])
