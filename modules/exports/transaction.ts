@@ -1,6 +1,7 @@
 import { concurrencyErrors, openConcurrencyLimit } from '../../src/admission/concurrency-limit.ts'
 import type { Caller } from '../../src/identity/rights.ts'
 import { maxExports, type Sql } from '../../src/postgres/database.ts'
+import type { Transaction } from '../../src/reads/standbys.ts'
 import type { Versioned } from '../../src/reads/versions.ts'
 import { errorCode, markUnknownOutcome } from '../../src/postgres/errors.ts'
 import { unavailable } from '../../src/responses/errors.ts'
@@ -89,11 +90,6 @@ const settings = `
   set local enable_seqscan = off; set local enable_bitmapscan = off; set local enable_hashjoin = off;
   set local enable_mergejoin = off; set local enable_sort = off;
   set local max_parallel_workers_per_gather = 0; set local random_page_cost = 1.1`
-
-export interface Transaction {
-  sql: Sql
-  close(): Promise<void>
-}
 
 /** Marks the error of a lost connection, so that the response is 503. */
 function asTemporary(error: unknown): unknown {

@@ -16,13 +16,11 @@ export type SeenProject = Omit<VisibleProject, 'role'>
 export type Reading = Pick<ReadRequest, 'request' | 'caller' | 'query'> & { by?: string }
 type Reply = Response | Promise<Response>
 
-/** `isCurrent`: true if the response for one project changes only with its version. `demand`: of its search. */
-export type Found = [
-  filter: TaskFilter,
-  project: SeenProject | undefined,
-  isCurrent: boolean,
-  demand?: Demand,
-]
+/**
+ * A filter, its project, whether the response for one project changes only with its version, and the demand of the search
+ * of the filter.
+ */
+export type Found = [TaskFilter, SeenProject | undefined, boolean, Demand?]
 /** With `asOf`, there is a project. */
 type Respond = (reading: Reading, ...found: Found) => Reply
 

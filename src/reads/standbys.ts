@@ -16,6 +16,11 @@ const maxMs = 250
 const probeEveryMs = 1_000
 const poolNames = ['reads', 'expensive', 'searches'] as const
 
+export interface Transaction {
+  sql: Sql
+  close(): Promise<void>
+}
+
 export type Standbys = ReturnType<typeof openStandbys>
 /** Returns `sql` whose queries run on a standby while it has exactly the demanded state, and else on the primary. */
 export type Place = (sql: Sql, demand: Demand) => Sql
@@ -77,10 +82,7 @@ function openPlace(database: Database, all: Standby[], probe: () => Promise<void
     },
 
     /** Opens a transaction whose snapshot has exactly the demanded state, else one on the primary. */
-    async begin<T extends { sql: Sql; close(): Promise<void> }>(
-      demand: Demand,
-      open: (pool: Sql) => Promise<T>,
-    ) {
+    async begin(demand: Demand, open: (pool: Sql) => Promise<Transaction>): Promise<Transaction> {
       const standby = choose(demand)
       if (!standby) return open(database.exports)
       const opening = open(standby.pools.exports)
