@@ -83,6 +83,12 @@ async function runAll(
   const dataDir = await mkdtemp(join(await everydayFolder(), 'docket-mutants-'))
   const copies = await mkdtemp(join(tmpdir(), 'docket-mutants-'))
   const servers = await startServers(dataDir)
+  const close = async () => {
+    await servers.stop()
+    for (const dir of [dataDir, copies]) await rm(dir, { recursive: true, force: true, maxRetries: 3 })
+  }
+  for (const signal of ['SIGINT', 'SIGTERM'])
+    process.once(signal, () => close().finally(() => process.exit(1)))
   const waiting = mutants.values()
   const lane = async (_: unknown, n: number) => {
     const copy = join(copies, String(n))
@@ -92,8 +98,7 @@ async function runAll(
   try {
     await Promise.all(Array.from({ length: lanes }, lane))
   } finally {
-    await servers.stop()
-    for (const dir of [dataDir, copies]) await rm(dir, { recursive: true, force: true, maxRetries: 3 })
+    await close()
   }
 }
 
