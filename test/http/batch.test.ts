@@ -217,6 +217,13 @@ describe('batch errors', () => {
     expect(await events()).toEqual(before)
   })
 
+  test('the caller needs the roles for all operations before the first operation runs', async () => {
+    await invite(ada, project.id, bea, 'EDITOR')
+    const missing = { op: 'task.update', id: unknownId, title: 'X' }
+    const byEditor = await batch([missing, { op: 'project.update', name: 'X' }], {}, '', {}, bea)
+    expectError(byEditor, 403, 'operations[1]: This needs the role ADMIN in the project')
+  })
+
   test('a member who is removed in a batch cannot be invited in the same batch', async () => {
     const { id: memberId } = await invite(ada, project.id, bea)
     const message = 'operations[1]: A member removed in a batch cannot be invited again in the same batch'
