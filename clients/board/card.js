@@ -59,7 +59,7 @@ export function OpenedCard() {
   if (!id || !shown.value) return null
   const close = () => ((ui.focused.value = id), (ui.opened.value = ui.conflict.value = null))
   const name = task ? `${numberOf(task.number)} ${task.title}` : 'A task that does not exist'
-  return dom`<aside key=${id} class="opened" data-card=${id} role="dialog" aria-label=${name} onKeyDown=${(event) => event.key === 'Escape' && close()}>
+  return dom`<aside key=${id} class="opened" data-card=${id} role="dialog" aria-label=${name} onKeyDown=${(event) => event.key === 'Escape' && (event.stopPropagation(), close())}>
     <header><span class="number grow">${task && numberOf(task.number)}</span>
       ${task && !isReadOnly.value && dom`<button class="quiet" onClick=${() => remove(task)}>Delete</button>`}
       <button class="quiet square" ref=${focusOnce} aria-label="Close the card" title="Close (Escape)" onClick=${close}>${icon('close')}</button>

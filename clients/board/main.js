@@ -8,7 +8,7 @@ import { keepPage, onKey } from './input.js'
 import { render } from './lib/preact.js'
 import { effect } from './lib/signals.js'
 import { all, request } from './net.js'
-import { messageOf, say, shown, signIn, signOut, storedAs, ui } from './store.js'
+import { drafts, messageOf, say, setDraft, shown, signIn, storedAs, ui } from './store.js'
 import { leave, leaveProject, openProject, retryNow } from './sync.js'
 
 const [clockMs, noticeMs, errorMs] = [30_000, 6_000, 20_000]
@@ -45,8 +45,7 @@ function route() {
   const [, id] = /^#\/projects\/([\w-]+)$/.exec(location.hash) ?? []
   if (id) return openProject(id)
   leaveProject(ui.reason.peek())
-  const failed = (/** @type {{ status: number, message: string }} */ { status, message }) =>
-    status === 401 ? signOut() : say(`The projects cannot be read. ${message}`, true)
+  const failed = (/** @type {Error} */ { message }) => void (ui.session.peek() && say(`The projects cannot be read. ${message}`, true))
   all('projects').then((rows) => void (ui.projects.value = rows), failed)
 }
 
@@ -80,10 +79,9 @@ async function submit(event, path, done) {
   set({ isBusy: true, error: '' })
   try {
     const { body } = await request({ method: 'POST', path, body: valuesOf(event.currentTarget) })
-    set({ isNaming: false })
     done(body)
   } catch (error) {
-    set({ error: messageOf(error) })
+    if (path !== 'projects' || ui.session.peek()) set({ error: messageOf(error) })
   }
   set({ isBusy: false })
 }
@@ -110,9 +108,9 @@ function SignIn() {
 function Projects() {
   const { isNaming, error } = ui.form.value
   const projects = ui.projects.value
-  const done = (/** @type {{ id: string }} */ { id }) => void (location.hash = `#/projects/${id}`)
+  const done = (/** @type {{ id: string }} */ { id }) => (set({ isNaming: false }), setDraft('project', ''), void (location.hash = `#/projects/${id}`))
   const naming = dom`<form class="panel" onSubmit=${(event) => submit(event, 'projects', done)}>
-    ${labelled('Name of the project', dom`<input name="name" required maxlength="200" ref=${focusOnce} />`)}
+    ${labelled('Name of the project', dom`<input name="name" required maxlength="200" ref=${focusOnce} value=${drafts.get('project')?.text ?? ''} onInput=${(event) => setDraft('project', event.currentTarget.value)} />`)}
     ${error && dom`<p class="error" role="alert">${error}</p>`}
     <div class="buttons"><button class="primary">Create project</button><button type="button" onClick=${() => set({ isNaming: false })}>Cancel</button></div>
   </form>`

@@ -3,7 +3,7 @@
 
 const api = new URL('../api/v1/', import.meta.url)
 const [silentMs, requestMs] = [45_000, 30_000] // Three heartbeats of the service, and the time for a response.
-export const credentials = { token: '' }
+export const credentials = { token: '', ended() {} } // `ended` is called when the service rejects the token.
 /** An error response; `status` is 0 if there was none. A temporary error may not happen again. */
 export class RequestError extends Error {
   constructor(/** @type {number} */ status, /** @type {string} */ message, retryAfterMs = 0) {
@@ -16,11 +16,13 @@ export class RequestError extends Error {
 
 /** @type {(path: string, init: RequestInit & { headers: Record<string, string> }) => Promise<Response>} */
 async function send(path, { headers, ...init }) {
-  const token = credentials.token && { authorization: `Bearer ${credentials.token}` }
-  const response = await fetch(new URL(path, api), { ...init, headers: { ...headers, ...token } }).catch(() => {
+  const { token } = credentials
+  const sent = { ...init, headers: { ...headers, ...(token && { authorization: `Bearer ${token}` }) } }
+  const response = await fetch(new URL(path, api), sent).catch(() => {
     throw new RequestError(0, 'There is no connection to the service.')
   })
   if (response.ok) return response
+  if (response.status === 401 && token && token === credentials.token) credentials.ended()
   const { message = `The service answered ${response.status}.` } = await response.json().catch(() => ({}))
   throw new RequestError(response.status, message, Number(response.headers.get('retry-after')) * 1_000)
 }

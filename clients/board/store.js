@@ -91,6 +91,7 @@ export function signOut(reason = 'Your session has ended. Sign in again to go on
   ui.reason.value = reason
   ui.session.value = null
 }
+credentials.ended = signOut
 export function forget() {
   drafts.clear()
   closeProject()

@@ -49,14 +49,12 @@ async function send() {
   for (let failures = 0; queue[0] && ui.session.peek();) {
     const { write: one, settle } = queue[0]
     // The write is of a project that was closed, or of another account.
-    const isObsolete = !ui.writes.peek().includes(one)
-    const answer = isObsolete ? null : await request(one).catch((/** @type {RequestError} */ error) => error)
+    const answer = !ui.writes.peek().includes(one) ? null : await request(one).catch((/** @type {RequestError} */ error) => error)
     if (answer instanceof RequestError) {
-      if (answer.status === 401) signOut()
-      else if (answer.isTemporary) {
+      if (answer.isTemporary) {
         if (answer.status !== 429) ui.isOnline.value = false
         await pause(failures++, answer.retryAfterMs)
-      } else await rejected(one, answer, settle)
+      } else if (answer.status !== 401) await rejected(one, answer, settle)
       continue
     }
     queue.shift()

@@ -4,7 +4,8 @@ import { isDate, isSystem } from './rules.js'
 
 /** @type {Record<string, string>} */ export const statusNames = { TODO: 'To do', IN_PROGRESS: 'In progress', DONE: 'Done' }
 export const priorityNames = { HIGH: 'High', MEDIUM: 'Medium', LOW: 'Low' }
-const isolated = (/** @type {unknown} */ text) => `\u2068${text}\u2069` // The direction of a name must not change the direction of the sentence.
+/** A right-to-left name must not turn its sentence. @type {(text: unknown) => string} */ const isolated = (text) =>
+  String(text).replace(/^.*[\u0590-\u08ff\u202a-\u202e\u2066-\u2069\ud802\ud803\ud83a\ud83b\ufb1d-\ufdff\ufe70-\ufefc].*$/s, '\u2068$&\u2069')
 export const numberOf = (/** @type {number} */ number) => (number ? `#${number}` : '#…') // A task that the service has not stored yet has the number 0.
 export const shortName = (/** @type {{ number: number, title: string }} */ { number, title }) =>
   `${number ? `#${number} ` : ''}${isolated(title.length > 60 ? `${[...title].slice(0, 60).join('')}…` : title)}`

@@ -200,6 +200,7 @@ test.each([
       description: hostile[0],
     })
     await bob.post(`/tasks/${ids[1]}/claim`, { leaseSeconds: 600 })
+    await make(ada, `/projects/${projectId}/labels`, { name: 'W'.repeat(50) })
     for (const width of [390, 1440, 2560]) {
       const { page, faults } = await openBoard(ada, projectId, { width, height: 900, isDark })
       const check = async (view: string) =>
@@ -218,10 +219,17 @@ test.each([
       await page.keyboard.press('Enter')
       await page.waitForSelector(`[data-card="${ids[0]}"] .history li`)
       await check('card')
+      const scrolled = await page.$eval('.content', (one) => one.scrollWidth - one.clientWidth)
+      expect([width, scrolled]).toEqual([width, 0])
       await page.keyboard.press('Escape')
       await slideTo(page, 4)
       await page.waitForSelector('#past-band')
       await check('past')
+      await page.click(card(ids[0]!))
+      await page.waitForSelector('[data-card]')
+      await page.keyboard.press('Escape')
+      await page.waitForSelector('[data-card]', { hidden: true })
+      expect(await page.$('#past-band')).not.toBeNull()
       expect(await page.evaluate(() => 'broken' in globalThis)).toBe(false)
       expect(
         await page.evaluate(() => [
@@ -258,15 +266,34 @@ test('an ended session leads to the form, and the texts stand in their fields ag
   }
   await write('.description textarea', 'In ink')
   await write('[aria-label="New comment"]', 'In brass')
-  await eve.post('/auth/logout-all')
-  await page.waitForSelector('input[name="password"]')
-  await write('input[name="email"]', email)
-  await write('input[name="password"]', 'secret-1')
-  await page.keyboard.press('Enter')
+  const endSession = async () => {
+    const { token } = JSON.parse(await page.evaluate(() => sessionStorage.getItem('docket-session')!))
+    await fetch(`${url}/api/v1/auth/logout-all`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}` },
+    })
+  }
+  const signIn = async () => {
+    await page.waitForSelector('input[name="password"]')
+    await write('input[name="email"]', email)
+    await write('input[name="password"]', 'secret-1')
+    await page.keyboard.press('Enter')
+  }
+  await endSession()
+  await signIn()
   await page.waitForSelector('.description textarea')
   const textIn = (selector: string) => page.$eval(selector, (one) => (one as HTMLTextAreaElement).value)
   expect(await textIn('.description textarea')).toBe('In ink')
   expect(await textIn('[aria-label="New comment"]')).toBe('In brass')
+  await page.goto(`${url}/board#/`)
+  await (await page.waitForSelector('.heading .primary'))!.click()
+  await page.waitForSelector('input[name="name"]')
+  await write('input[name="name"]', 'Difference Engine')
+  await endSession()
+  await page.keyboard.press('Enter')
+  await signIn()
+  await page.waitForSelector('input[name="name"]')
+  expect(await textIn('input[name="name"]')).toBe('Difference Engine')
 })
 
 test('an edit of a text that others changed shows both texts, and other changes of the task do not matter', async () => {

@@ -161,6 +161,18 @@ test('a finger drags a card that it holds, also after others have moved the card
   await touch.touchEnd()
   await eventually('the move', async () => (await columnsOf(ada, projectId)).TODO[0] === ids[2])
   await untilShows(page, await columnsOf(ada, projectId))
+  const held = await pointIn(page, card(ids[6]!))
+  await touch.touchStart(held.x, held.y)
+  await page.waitForSelector('.ghost')
+  await touch.touchMove(385, held.y)
+  await page.waitForFunction(
+    () => document.querySelector('[data-column="DONE"]')!.getBoundingClientRect().right < 390,
+  )
+  await touch.touchMove(300, held.y)
+  await touch.touchEnd()
+  await eventually('the move', async () => (await columnsOf(ada, projectId)).DONE.includes(ids[6]!))
+  await untilShows(page, await columnsOf(ada, projectId))
+  await page.$eval('#columns', (one) => one.scrollTo(0, 0))
   const { TODO } = await columnsOf(ada, projectId)
   const first = await pointIn(page, card(ids[4]!))
   await touch.touchStart(first.x, first.y)
