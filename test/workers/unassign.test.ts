@@ -66,6 +66,18 @@ test('the unassign job ends the claims of the member, and no other claim', async
   expect(await faultsOf(sql())).toEqual([])
 })
 
+test('the unassign job records a claim that had ended as expired, not as released', async () => {
+  const { id } = mine[0]!
+  // The API allows no lease that ends at once.
+  const input = { id, leaseSeconds: 0 }
+  await scene.service.services.run({ name: 'task.claim', input, caller: { userId: guest.id } })
+  await remove()
+  await unassign()
+  const ends = await sql()<{ type: string }[]>`
+    select type from events where entity_id = ${id} and type in ('task.released', 'task.claim_expired')`
+  expect(ends.map(({ type }) => type)).toEqual(['task.claim_expired'])
+})
+
 test('a member who is invited again before the unassign job runs keeps all claims', async () => {
   await claim(guest)
   await remove()
