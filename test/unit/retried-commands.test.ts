@@ -58,7 +58,7 @@ async function runTaskCommands(run: RunCommand, projectId: string): Promise<void
   await run('task.append', { id: task.id, field: 'description', text: 'More' })
   const waiting = await run('task.create', { projectId, title: 'W', blockedByIds: [blocker.id] })
   await run('task.update', { id: blocker.id, status: 'DONE' })
-  await run('task.record_ready', { projectId, ids: [waiting.id], eventIds: [nilId] })
+  await run('task.record_ready', { projectId, tasks: [{ id: waiting.id, eventId: nilId }] })
   await run('field.delete', { id: field.id })
   await run('label.delete', { id: label.id })
   await run('task.update', { id: task.id, title: 'V' })

@@ -1,3 +1,4 @@
+import { DocketError } from '../errors.ts'
 import { backoffMs, sleep } from '../retries.ts'
 import type { Transport } from '../transport.ts'
 import { hasStatus, isFinal, pauseMs, untilSuccess } from './attempts.ts'
@@ -108,6 +109,8 @@ class Follower {
       yield* this.messages()
     } catch (error) {
       isSilent = error instanceof SilentStream
+      if (error instanceof DocketError && error.retryAfterMs)
+        await sleep(pauseMs(error, this.failures++), this.options.signal)
     }
     if (performance.now() - openedAt > shortStreamMs) this.failures = 0
     if (isSilent) this.brokenStreams = maxBrokenStreams
