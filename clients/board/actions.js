@@ -15,7 +15,7 @@ export function change(task, body, patch, what, more) {
 
 /** @type {(id: string, place: Place) => void} */ export function move(id, place) {
   const task = tasks.peek().get(id)
-  if (isReadOnly.peek()) return
+  if (isReadOnly.peek()) return say('Not moved: the board is read-only.', true)
   if (!task) return say('Not moved: the task of this card was deleted or moved away meanwhile.', true)
   const { status } = place
   const others = whole.peek()[status].filter((other) => other.id !== id)
@@ -69,7 +69,9 @@ export function carry(id, key) {
   void write({ method: 'POST', path: 'tasks', body, taskId: id, patch, about: `the new card ${name}` }).catch(ignore)
 }
 
-/** @type {(task: Task) => void} */ export function remove(task) {
+/** Deletes a task, and leads the focus to the next card. @type {(task: Task) => void} */ export function remove(task) {
+  const rows = columns.peek()[task.status]
+  ui.focused.value = (rows[rows.indexOf(task) + 1] ?? rows.at(-2))?.id ?? null
   if (ui.opened.peek() === task.id) ui.opened.value = null
   say(`${shortName(task)} was deleted.`)
   void change(task, {}, {}, 'the deletion', { method: 'DELETE', body: undefined, patch: null, removes: task.id }).catch(ignore)

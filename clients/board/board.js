@@ -200,7 +200,6 @@ export function Menu() {
     ['First', () => place({ status: task.status, before: column[0]?.id })],
     ['Last', () => place({ status: task.status })],
   ]
-  const shownItems = isMove ? [...columnItems, ...items.slice(4)] : items.slice(0, 4)
   const onKey = (/** @type {KeyboardEvent & { currentTarget: HTMLElement }} */ event) => {
     const buttons = [...event.currentTarget.querySelectorAll('button')]
     const at = buttons.findIndex((one) => one === document.activeElement)
@@ -212,6 +211,6 @@ export function Menu() {
   }
   return dom`<div class="shade" onPointerDown=${close}></div>
     <div key=${`${id} ${isMove}`} class="menu" role="menu" aria-label=${`${isMove ? 'Places' : 'Actions'} for ${numberOf(task.number)}`} ref=${focusOnce} style=${{ left: `${x}px`, top: `${y}px` }} onKeyDown=${onKey}>
-      ${shownItems.map(([name, act]) => dom`<button role="menuitem" tabindex="-1" onClick=${() => ((ui.menu.value = null), act())}>${name}</button>`)}
+      ${(isMove ? [...columnItems, ...items.slice(4)] : items.slice(0, 4)).map(([name, act]) => dom`<button role="menuitem" tabindex="-1" onClick=${() => ((ui.menu.value = null), act())}>${name}</button>`)}
     </div>`
 }

@@ -78,8 +78,7 @@ async function submit(event, path, done) {
   if (ui.form.peek().isBusy) return
   set({ isBusy: true, error: '' })
   try {
-    const { body } = await request({ method: 'POST', path, body: valuesOf(event.currentTarget) })
-    done(body)
+    done((await request({ method: 'POST', path, body: valuesOf(event.currentTarget) })).body)
   } catch (error) {
     if (path !== 'projects' || ui.session.peek()) set({ error: messageOf(error) })
   }

@@ -1,7 +1,7 @@
 import { eventually, forFile, freshEnv, invite, make, openClient, Random, register } from '../kit.ts'
 import { runBatch, spawnService, words } from '../kit.ts'
-import { card, columnsIn, columnsOf, makeBoard, openBoards, slideTo, spoken, untilSays } from './board.ts'
-import { untilShows } from './board.ts'
+import { card, columnsIn, columnsOf, makeBoard, openBoards, pickUp, slideTo, spoken } from './board.ts'
+import { untilSays, untilShows } from './board.ts'
 import { openBrowser, seriousFindings } from './browser.ts'
 
 const { env } = await forFile(freshEnv())
@@ -244,10 +244,15 @@ test.each([
   },
 )
 
-test('a removed member sees the list of projects', async () => {
-  const { projectId } = await makeShared(words('a'))
+test('a member who may only read cannot drop a card, and a removed member sees the list of projects', async () => {
+  const { projectId, ids } = await makeShared(words('a b'))
   const { page } = await openBoard(bob, projectId)
   const [member] = (await ada.get(`/projects/${projectId}/members`)).body
+  await pickUp(page, ids[1]!)
+  await ada.patch(`/projects/${projectId}/members/${member!.id}/role`, { role: 'VIEWER' })
+  await page.waitForSelector('.bar button.primary:disabled')
+  await page.mouse.up()
+  await untilSays(page, 'Not moved: the board is read-only')
   await ada.delete(`/projects/${projectId}/members/${member!.id}`)
   await page.waitForSelector('.projects')
   expect(await page.$eval('[role="alert"]', (one) => one.textContent)).toContain('you are not a member')

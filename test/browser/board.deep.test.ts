@@ -78,6 +78,12 @@ test('the keyboard alone leads from the form to sign in to a moved card', async 
   await page.keyboard.up('Control')
   await untilSays(page, 'Undone: the move of #2')
   await page.waitForFunction(() => document.querySelectorAll('[data-column="TODO"] [data-task]').length === 2)
+  await page.focus('[aria-label="#2 Cast"]')
+  await press('Tab', 'Enter')
+  await page.waitForSelector('[role="menu"]')
+  await press('End', 'Enter')
+  await untilSays(page, '#2 Cast was deleted')
+  await page.waitForFunction(() => document.activeElement?.getAttribute('aria-label') === '#1 Draw')
   expect(faults).toEqual([])
 })
 
