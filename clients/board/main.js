@@ -88,7 +88,7 @@ async function submit(event, path, done) {
 function SignIn() {
   const { isNew, error, isBusy } = ui.form.value
   const [title, other] = isNew ? ['Create an account', 'Sign in'] : ['Sign in', 'Create an account']
-  const done = (/** @type {SignedIn} */ { access_token: token, user }) => signIn({ token, user })
+  const done = (/** @type {SignedIn} */ { access_token: token, user }) => (set({ isNew: false }), signIn({ token, user }))
   return dom`<main class="sign-in">
     <form class="panel" aria-labelledby="title" onSubmit=${(event) => submit(event, isNew ? 'auth/register' : 'auth/login', done)}>
       <p class="brand">Docket</p>
