@@ -12,13 +12,13 @@ import { dateOf, numberOf, priorityNames, statusNames, timeOf } from './words.js
 const step = 100 // The number of further cards that a column renders on demand.
 export function Board() {
   const { live, past, isLoading, isOnline, writes } = ui
-  if (!live.value) return dom`<main class="page" aria-busy="true"><p class="none">Loading the board …</p></main>`
   const isEmpty = tasks.value.size === 0 && !isLoading.value && !isReadOnly.value && !ui.editing.value
-  const { length } = writes.value
-  const waiting = length > 0 ? `${length} of your changes wait. They are sent when it is back.` : 'Connecting again …'
+  const waiting = writes.value.length > 0 ? `${writes.value.length} of your changes wait. They are sent when it is back.` : 'Connecting again …'
+  const band = !isOnline.value && dom`<p id="offline-band" class="band"><b>Connection lost.</b> ${waiting}</p>`
+  if (!live.value) return dom`<main class="page" aria-busy="true">${band}<p class="none">Loading the board …</p></main>`
   return dom`<div class=${past.value ? 'page in-past' : 'page'}>
     ${header()}
-    ${!isOnline.value && dom`<p id="offline-band" class="band"><b>Connection lost.</b> ${waiting}</p>`}
+    ${band}
     ${filters()}
     <main id="columns" class="columns" aria-busy=${isLoading.value}>
       ${statuses.map(column)}

@@ -317,6 +317,13 @@ test('without a connection 50 changes wait, and the next one is refused', async 
     async () => (await ada.get(`/projects/${projectId}/events?after=${before}`)).body.length === 50,
   )
   await untilShows(page, { TODO: ids, IN_PROGRESS: [], DONE: [] })
+  await page.click('a.back')
+  await page.waitForSelector(`.project-list [href$="${projectId}"]`)
+  await page.setOfflineMode(true)
+  await page.click(`.project-list [href$="${projectId}"]`)
+  await page.waitForSelector('[aria-busy="true"] #offline-band')
+  await page.setOfflineMode(false)
+  await untilShows(page, { TODO: ids, IN_PROGRESS: [], DONE: [] })
 })
 
 test('cards follow their labels, blockers and assignees, also when an undo restores what was deleted', async () => {
