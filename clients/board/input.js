@@ -116,7 +116,7 @@ function scroll() {
 }
 export const showHelp = () => /** @type {HTMLDialogElement} */ (document.getElementById('help')).showModal()
 /** @type {(event: KeyboardEvent) => void} */ export function onKey(event) {
-  if (drag?.ghost && event.key === 'Escape') return (finish(false), say('The card is back in its place.'))
+  if (drag?.ghost) return event.key === 'Escape' ? (finish(false), say('The card is back in its place.')) : undefined
   const target = /** @type {HTMLElement} */ (event.target)
   const isTyping = target.closest('input:not([type="checkbox"], [type="range"]), textarea, select') !== null
   if (!ui.live.peek() || !ui.session.peek() || document.querySelector('dialog[open], .menu') || isTyping) return

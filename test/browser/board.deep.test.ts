@@ -115,7 +115,9 @@ test('one drag sends one PATCH with the status and a neighbour, and shows the ca
     },
   ])
   await pickUp(page, one)
+  await page.keyboard.press('n')
   await page.keyboard.press('Escape')
+  await untilSays(page, 'The card is back in its place')
   await page.mouse.up()
   expect(sent.length).toBe(1)
   expect(faults).toEqual([])
