@@ -1,7 +1,7 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { defaultTiming } from '../../src/routing/placement.ts'
-import { eventually, forFile, runtimeOptions, sharedRedisPrefix, tally, upTo } from '../kit.ts'
+import { eventually, runtimeOptions, sharedRedisPrefix, tally, upTo } from '../kit.ts'
 import { agreed, type Member, openMember } from './member.ts'
 
 const open: Member[] = []
@@ -152,19 +152,31 @@ const allShardsAt = (id: string) =>
     .map(() => id)
     .join()
 
-const { url, prefix } = sharedRedisPrefix()
-const env: Record<string, string> = { REDIS_URL: url, REDIS_PREFIX: prefix, WRITE_SHARDS: '4' }
-const script = new URL('./member-process.ts', import.meta.url).pathname
-const args = [...runtimeOptions, script, 'child', JSON.stringify(env)]
-const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
-await forFile({ close: () => child.kill('SIGKILL') })
-createInterface({ input: child.stdout }).on('line', (line) => (childView = JSON.parse(line)))
-await eventually('the child to be the home of all shards', () => childView.join() === allShardsAt('child'))
-const a = await forFile(openMember(env, 'a'))
-const worker = await forFile(openMember(env))
-await eventually('a to read the assignment', () => a.view().join() === allShardsAt('child'))
-
 describe('freezing.deep', () => {
+  let [child, a, worker] = [] as unknown as [ChildProcess, Member, Member]
+
+  beforeAll(async () => {
+    const { url, prefix } = sharedRedisPrefix()
+    const env: Record<string, string> = { REDIS_URL: url, REDIS_PREFIX: prefix, WRITE_SHARDS: '4' }
+    const script = new URL('./member-process.ts', import.meta.url).pathname
+    const args = [...runtimeOptions, script, 'child', JSON.stringify(env)]
+    child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+    createInterface({ input: child.stdout! }).on('line', (line) => (childView = JSON.parse(line)))
+    await eventually(
+      'the child to be the home of all shards',
+      () => childView.join() === allShardsAt('child'),
+    )
+    a = openMember(env, 'a')
+    worker = openMember(env)
+    await eventually('a to read the assignment', () => a.view().join() === allShardsAt('child'))
+  })
+
+  afterAll(() => {
+    child.kill('SIGKILL')
+    a.close()
+    worker.close()
+  })
+
   afterEach(() => void child.kill('SIGCONT'))
 
   test('a frozen home is replaced, and reads the new homes when it resumes', async () => {

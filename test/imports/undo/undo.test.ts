@@ -79,6 +79,18 @@ test('a due date that passes is no change of an imported task', async () => {
   expect(await undo(owner, importId)).toEqual({ undoState: 'done', undone: 1, kept: 0, lines: [] })
 })
 
+test('a task that becomes ready is not changed by this', async () => {
+  const { owner, projectId } = await newProject()
+  await importItems(owner, projectId, [task('1')])
+  const { id: importId } = await importItems(owner, projectId, [task('2', { blockedBy: ['1'] })])
+  const [blocker, blocked] = await tasksOf(owner, projectId)
+  await owner.patch(`/tasks/${blocker!.id}`, { status: 'DONE' })
+  const input = { projectId, tasks: [{ id: blocked!.id, eventId: nilId }] }
+  await services.run({ name: 'task.record_ready', input, caller: { userId: nilId } })
+  expect(await sql`select from events where task_id = ${blocked!.id} and type = 'task.ready'`).toHaveLength(1)
+  expect(await undo(owner, importId)).toEqual({ undoState: 'done', undone: 1, kept: 0, lines: [] })
+})
+
 test('reports the labels and fields that are kept, but no deleted ones', async () => {
   const { owner, projectId } = await newProject()
   const labels = ['bug', 'old', 'used']
