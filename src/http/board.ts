@@ -3,7 +3,7 @@ import { Elysia } from 'elysia'
 import { fillTemplate } from '../openapi/description.ts'
 import type { BasePaths } from '../proxies.ts'
 import { baseHeaders } from '../responses/reply.ts'
-import { staticResponse, typeOf } from './static-response.ts'
+import { openAddStatic } from './static-response.ts'
 
 const path = '/board'
 const folder = new URL('../../clients/board/', import.meta.url)
@@ -18,24 +18,17 @@ const policy =
 /** Serves the board, and leads from the root to the board. Browsers check each file again, so a page never mixes two releases. */
 export function board(basePaths: BasePaths) {
   const app = new Elysia({ detail: { hide: true } })
-  const add = (route: string, type: string, read: () => string) => {
-    const headers = {
-      'content-type': type,
-      'content-security-policy': policy,
-      'referrer-policy': 'no-referrer',
-      'cache-control': 'no-cache',
-    }
-    const send = staticResponse(read, headers, type.startsWith('text/html') ? basePaths : undefined)
-    app.get(route, ({ request, server }) => send({ request, server }))
-  }
+  const add = openAddStatic(app, basePaths, {
+    'content-security-policy': policy,
+    'referrer-policy': 'no-referrer',
+    'cache-control': 'no-cache',
+  })
   const own = readdirSync(folder).filter((name) => /\.(js|css)$/.test(name))
   const scripts = [...own.filter((name) => name.endsWith('.js')), ...libraryNames]
-  add(path, typeOf(page), () =>
-    fillTemplate(readOwn(page), { preloads: scripts.map(preload).join('\n    ') }),
-  )
-  for (const name of own) add(`${path}/${name}`, typeOf(name), () => readOwn(name))
+  add(path, page, () => fillTemplate(readOwn(page), { preloads: scripts.map(preload).join('\n    ') }))
+  for (const name of own) add(`${path}/${name}`, name, () => readOwn(name))
   for (const [name, from] of Object.entries(libraries))
-    add(`${path}/lib/${name}`, typeOf(name), () => readFileSync(new URL(import.meta.resolve(from)), 'utf8'))
+    add(`${path}/lib/${name}`, name, () => readFileSync(new URL(import.meta.resolve(from)), 'utf8'))
   return app.get('/', () => new Response(null, { status: 302, headers: { ...baseHeaders, location: path } }))
 }
 

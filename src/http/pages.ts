@@ -6,7 +6,7 @@ import type { Config } from '../config.ts'
 import { fillTemplate, guidesUrl } from '../openapi/description.ts'
 import type { BasePaths } from '../proxies.ts'
 import { board } from './board.ts'
-import { type Content, staticResponse, typeOf } from './static-response.ts'
+import { openAddStatic } from './static-response.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 
 export const docsPath = '/api/docs'
@@ -21,22 +21,17 @@ const swaggerAssets = ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.
 
 export function pages({ metricsPort, board: hasBoard }: Config, basePaths: BasePaths) {
   const app = new Elysia({ detail: { hide: true } })
-  const add = (path: string, type: string, read: () => Content) => {
-    const headers = {
-      'content-type': type,
-      'content-security-policy': policy,
-      'cache-control': 'public, max-age=3600',
-    }
-    const send = staticResponse(read, headers, type.startsWith('text/html') ? basePaths : undefined)
-    app.get(path, ({ request, server }) => send({ request, server }))
-  }
+  const add = openAddStatic(app, basePaths, {
+    'content-security-policy': policy,
+    'cache-control': 'public, max-age=3600',
+  })
   const guides = readdirSync(guidesFolder).flatMap((name) => (name.endsWith('.md') ? name.slice(0, -3) : []))
   if (hasBoard) app.use(board(basePaths))
-  else add('/', typeOf('home.html'), () => homePage(metricsPort, guides))
-  add(docsPath, typeOf('page.html'), () => ownPage('swagger.html'))
-  for (const name of ownAssets) add(`${docsPath}/assets/${name}`, typeOf(name), () => ownPage(name))
-  for (const name of swaggerAssets) add(`${docsPath}/assets/${name}`, typeOf(name), () => swaggerAsset(name))
-  for (const name of guides) add(`${docsPath}/guides/${name}`, typeOf('page.html'), () => guidePage(name))
+  else add('/', 'home.html', () => homePage(metricsPort, guides))
+  add(docsPath, 'page.html', () => ownPage('swagger.html'))
+  for (const name of ownAssets) add(`${docsPath}/assets/${name}`, name, () => ownPage(name))
+  for (const name of swaggerAssets) add(`${docsPath}/assets/${name}`, name, () => swaggerAsset(name))
+  for (const name of guides) add(`${docsPath}/guides/${name}`, 'page.html', () => guidePage(name))
   return app
 }
 

@@ -1,3 +1,4 @@
+import type { AnyElysia } from 'elysia'
 import { LRUCache } from 'lru-cache'
 import { createHash } from 'node:crypto'
 import { fillTemplate } from '../openapi/description.ts'
@@ -12,9 +13,9 @@ const types = {
   png: 'image/png',
 }
 
-export const typeOf = (name: string): string => types[name.split('.').at(-1) as keyof typeof types]
+const typeOf = (name: string): string => types[name.split('.').at(-1) as keyof typeof types]
 
-export type Content = string | Uint8Array<ArrayBuffer>
+type Content = string | Uint8Array<ArrayBuffer>
 
 /** The maximum number of base paths whose copies of a page stay in memory. */
 const maxBasePaths = 16
@@ -57,6 +58,18 @@ export function staticResponse(
     })
   }
 }
+
+/**
+ * Returns a function that adds a page or file to an app. The end of the file's name determines its type.
+ * @param headers of all files
+ */
+export const openAddStatic =
+  (app: AnyElysia, basePaths: BasePaths, headers: Record<string, string>) =>
+  (path: string, name: string, read: () => Content): void => {
+    const own = { 'content-type': typeOf(name), ...headers }
+    const send = staticResponse(read, own, name.endsWith('.html') ? basePaths : undefined)
+    app.get(path, ({ request, server }) => send({ request, server }))
+  }
 
 function copyOf(plain: Content): Copy {
   const digest = createHash('sha256').update(plain).digest('base64url')
