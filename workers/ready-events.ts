@@ -12,8 +12,8 @@ import type { Services } from '../src/services.ts'
 import { repeatedly, throttle } from '../src/waits.ts'
 import { workerActor } from './cascade.ts'
 import { reasonOf } from './reason.ts'
-import { openTurn } from './search-index.ts'
 import { forEachPage } from './throttle.ts'
+import { openTurn } from './turn.ts'
 
 const searchEveryMs = 500
 const max = {

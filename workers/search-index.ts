@@ -2,13 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { deleteDocuments, fillNext } from '../modules/search/documents.ts'
 import { indexEvents, isBehind, maxProjects, readProgress } from '../modules/search/indexing.ts'
 import { nilId } from '../src/id-format.ts'
-import { newId } from '../src/ids.ts'
 import type { Sql } from '../src/postgres/database.ts'
 import { isTransient } from '../src/postgres/errors.ts'
 import type { Services } from '../src/services.ts'
 import { repeatedly, throttle } from '../src/waits.ts'
 import { reasonOf } from './reason.ts'
 import { type Throttle, whilePagesAreFull } from './throttle.ts'
+import { openTurn } from './turn.ts'
 
 /** Changes within this time are indexed together. */
 const collectMs = 50
@@ -28,7 +28,6 @@ const sweepRows = 5_000
 /** A document of a deleted row remains for this time, so that a slow process does not write an older document. */
 const deletedHours = 1
 const deletedRows = 2_000
-const turnMs = 2_000
 
 /** Projects with changes to index, and since when, in the order of these times. */
 export type ChangedProjects = Map<string, number>
@@ -86,18 +85,6 @@ export function startSearchIndexing(services: Services, changed: ChangedProjects
   return async () => {
     isStopping = true
     await Promise.all(stops.map((stop) => stop()))
-  }
-}
-
-/**
- * With Redis, one worker at a time has the turn. Without Redis, or if a worker loses its turn, several workers process the
- * same changes: this only costs time.
- */
-export function openTurn({ redis, config }: Pick<Services, 'redis' | 'config'>, name: string, ms = turnMs) {
-  const [key, own] = [`${config.redisPrefix}:turn:${name}`, newId()]
-  return async (): Promise<boolean> => {
-    if (redis.status !== 'ready' || (await redis.set(key, own, 'PX', ms, 'NX'))) return true
-    return (await redis.get(key)) === own && (await redis.pexpire(key, ms)) === 1
   }
 }
 

@@ -22,7 +22,7 @@ import {
   snapshotNeedsStream,
 } from './parameters.ts'
 import { eventView, streamedEvents } from './schema.ts'
-import { openSnapshots, snapshotErrors } from './snapshot.ts'
+import { openStreamedSnapshots, snapshotErrors } from './snapshot.ts'
 import { openStreamResponse } from './stream.ts'
 import { responseExample } from '../../src/openapi/operation.ts'
 import { claimSchema } from '../tasks/claim.ts'
@@ -38,7 +38,7 @@ export function listEvents(services: Services): Query {
   const longPoll = openFeedLongPoll(services)
   const stream = openStreamResponse(services)
   const streamEvents = openEventStream(services)
-  const openSnapshot = openSnapshots(services)
+  const openSnapshot = openStreamedSnapshots(services)
   const pageOf = openPageOf(services)
   return {
     about: about + streamed,

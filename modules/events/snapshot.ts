@@ -36,7 +36,7 @@ export type StreamedSnapshot = AsyncGenerator<Uint8Array<ArrayBuffer>, VersionRe
 /** An account reads at most this many snapshots at the same time, so that other accounts need not wait for them. */
 const slotsOfKey = 2
 
-export function openSnapshots(services: Services) {
+export function openStreamedSnapshots(services: Services) {
   const { acquire } = openConcurrencyLimit({ what, ofAll: 64, ofAccount: 8 })
   const places = new FairQueue({ what, whose: 'of this account', slots: maxSnapshots, slotsOfKey })
 

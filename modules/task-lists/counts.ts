@@ -79,34 +79,32 @@ export function taskCounts(services: Services): Query {
   }
 }
 
-const openCount =
-  (services: Services) =>
-  async (reading: Reading, ...found: Found) => {
-    const [filter, project, isCurrent] = found
-    const { charge, database, snapshots } = services
-    const { request, caller, query, by = '' } = reading
-    const snapshot = query.asOf === undefined ? undefined : await snapshots.find(project!, query.asOf)
-    if (query.asOf !== undefined && !snapshot) throw notFound('Project')
-    let { version } = snapshot ?? project!
-    const build = async (etag = '') => {
-      const most = await mostReads(database.reads, project!.projectId)
-      const work = (sql: Sql) => countTasks(sql, filter, by, snapshot)
-      const counted = await (snapshot
-        ? snapshots.read(caller, snapshot, work, most, readsFor)
-        : charge(caller, most, (sql) => work(placeFor(services, sql, found)), readsFor))
-      if (!counted) throw notFound('Project')
-      // A search finds its tasks before they are counted, so later changes may be missing.
-      const at = filter.q ? project! : counted
-      version = snapshot?.version ?? at.version
-      const body = bodyOf({ ...counted, version }, by, isCurrent)
-      return { body, etag: etag && etagAt({ ...project!, ...at }, suffixFor(reading)), link: null }
-    }
-    if (snapshot) return respondByDigest(request, await build(), version)
-    const response = await respondNow(services, reading, found, build)
-    // The tasks may have been counted at a later version than the version of the look-up.
-    response.headers.set(versionHeader, String(version))
-    return response
+const openCount = (services: Services) => async (reading: Reading, found: Found) => {
+  const { filter, project, isCurrent } = found
+  const { charge, database, snapshots } = services
+  const { request, caller, query, by = '' } = reading
+  const snapshot = query.asOf === undefined ? undefined : await snapshots.find(project!, query.asOf)
+  if (query.asOf !== undefined && !snapshot) throw notFound('Project')
+  let { version } = snapshot ?? project!
+  const build = async (etag = '') => {
+    const most = await mostReads(database.reads, project!.projectId)
+    const work = (sql: Sql) => countTasks(sql, filter, by, snapshot)
+    const counted = await (snapshot
+      ? snapshots.read(caller, snapshot, work, most, readsFor)
+      : charge(caller, most, (sql) => work(placeFor(services, sql, found)), readsFor))
+    if (!counted) throw notFound('Project')
+    // A search finds its tasks before they are counted, so later changes may be missing.
+    const at = filter.q ? project! : counted
+    version = snapshot?.version ?? at.version
+    const body = bodyOf({ ...counted, version }, by, isCurrent)
+    return { body, etag: etag && etagAt({ ...project!, ...at }, suffixFor(reading)), link: null }
   }
+  if (snapshot) return respondByDigest(request, await build(), version)
+  const response = await respondNow(services, reading, found, build)
+  // The tasks may have been counted at a later version than the version of the look-up.
+  response.headers.set(versionHeader, String(version))
+  return response
+}
 
 /** Returns the reads that are charged if all tasks of the project match. */
 async function mostReads(sql: Sql, projectId: string): Promise<number> {

@@ -16,13 +16,16 @@ export type SeenProject = Omit<VisibleProject, 'role'>
 export type Reading = Pick<ReadRequest, 'request' | 'caller' | 'query'> & { by?: string }
 type Reply = Response | Promise<Response>
 
-/**
- * A filter, its project, whether the response for one project changes only with its version, and the demand of the search
- * of the filter.
- */
-export type Found = [TaskFilter, SeenProject | undefined, boolean, Demand?]
-/** With `asOf`, there is a project. */
-type Respond = (reading: Reading, ...found: Found) => Reply
+export interface Found {
+  filter: TaskFilter
+  /** With `asOf`, there is a project. */
+  project: SeenProject | undefined
+  /** True if the response for one project changes only with its version. */
+  isCurrent: boolean
+  /** The state of the documents that the search of the filter read. */
+  demand?: Demand | undefined
+}
+type Respond = (reading: Reading, found: Found) => Reply
 
 /** Returns a function that reads the query of a list of tasks, and finds its project and the tasks of a search. */
 export function openFindTasks(services: Services, respond: Respond) {
@@ -36,18 +39,18 @@ export function openFindTasks(services: Services, respond: Respond) {
     const project =
       seen ?? (projectId === undefined ? undefined : await requireVisible(findRole, caller, projectId))
     if (query.asOf !== undefined && !project) throw asOfNeedsProject()
-    if (!filter.q) return respond(reading, filter, project, true)
+    if (!filter.q) return respond(reading, { filter, project, isCurrent: true })
     const { q, others } = filter
     return search(caller, q, project?.projectId, async (found, { indexed, demand }) => {
       const matching = Object.entries(found).map(([name, value]) => ({ name, value: value as unknown }))
       const complete = { ...filter, others: [...others, ...matching] }
-      return respond(reading, complete, project, indexed === 'all', demand)
+      return respond(reading, { filter: complete, project, isCurrent: indexed === 'all', demand })
     })
   }
 }
 
 /** Chooses the server of a list of one project. @param found with the demand of its search */
-export const placeFor = ({ place }: Services, sql: Sql, [filter, project, isCurrent, demand]: Found) =>
+export const placeFor = ({ place }: Services, sql: Sql, { filter, project, isCurrent, demand }: Found) =>
   project && isCurrent && !dependsOnTime(filter) ? place(sql, demand ?? { projects: [project] }) : sql
 
 /** The part of an ETag for `me`: the response depends on the caller. */
@@ -58,7 +61,7 @@ export const suffixFor = ({ caller, query }: Reading): string =>
 export function respondNow(
   { serve }: Services,
   reading: Reading,
-  [filter, project, isCurrent]: Found,
+  { filter, project, isCurrent }: Found,
   build: (etag?: string) => Promise<CachedBody>,
 ): Reply {
   const { request } = reading

@@ -43,27 +43,25 @@ const viewWith =
 export const openReadTasks = (services: Services) => openFindTasks(services, openList(services))
 
 /** Returns a function that reads the list, now or as of a version. */
-const openList =
-  (services: Services) =>
-  (reading: Reading, ...found: Found) => {
-    const [filter, project] = found
-    if (reading.query.asOf !== undefined) return listAsOf(services, reading, filter, project!)
-    const { charge, database, findPerson } = services
-    const { request, caller } = reading
-    const { others, sort } = filter
-    const sql = others.some(({ name }) => name === 'foundIds') ? database.searches : database.reads
-    const { cursorOf } = sort
-    return respondNow(services, reading, found, async (etag = '') => {
-      const own = placeFor(services, sql, found)
-      const shown = await listShown(own, filter)
-      if (shown) return pageOf(request, shown, (row) => row, cursorOf, etag)
-      const page = await listCharged(own, filter, (cost, work) => charge(caller, cost, work))
-      if (!page) throw notFound('Project')
-      const claims = await showClaims(findPerson, page.rows)
-      const tag = etag && claims.untilMs ? timedEtag(etag, claims.untilMs, project!.renaming) : etag
-      return pageOf(request, page, viewWith(claims), cursorOf, tag)
-    })
-  }
+const openList = (services: Services) => (reading: Reading, found: Found) => {
+  const { filter, project } = found
+  if (reading.query.asOf !== undefined) return listAsOf(services, reading, filter, project!)
+  const { charge, database, findPerson } = services
+  const { request, caller } = reading
+  const { others, sort } = filter
+  const sql = others.some(({ name }) => name === 'foundIds') ? database.searches : database.reads
+  const { cursorOf } = sort
+  return respondNow(services, reading, found, async (etag = '') => {
+    const own = placeFor(services, sql, found)
+    const shown = await listShown(own, filter)
+    if (shown) return pageOf(request, shown, (row) => row, cursorOf, etag)
+    const page = await listCharged(own, filter, (cost, work) => charge(caller, cost, work))
+    if (!page) throw notFound('Project')
+    const claims = await showClaims(findPerson, page.rows)
+    const tag = etag && claims.untilMs ? timedEtag(etag, claims.untilMs, project!.renaming) : etag
+    return pageOf(request, page, viewWith(claims), cursorOf, tag)
+  })
+}
 
 async function listAsOf(
   { findPerson, snapshots }: Services,

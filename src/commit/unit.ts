@@ -1,6 +1,6 @@
 import type { OutboxJob } from '../jobs/queue.ts'
 import type { Entity } from '../model/entities.ts'
-import type { StoredEvent } from '../model/events.ts'
+import { observedType, type StoredEvent } from '../model/events.ts'
 import { definitionOf, isPlainRow } from '../model/model.ts'
 import type { IdempotencyRecord } from './idempotency.ts'
 
@@ -34,7 +34,7 @@ export interface CommitUnit {
 export const rowWrites = ['insert', 'insert_plain', 'upsert', 'update', 'delete'] as const
 export type RowWrite = (typeof rowWrites)[number]
 
-/** Only a row's last event in the unit writes the row: `write` is null for earlier events, and for `task.ready`. */
+/** Only a row's last event in the unit writes the row: `write` is null for earlier events, and for events that change no row. */
 export type CommitEvent = StoredEvent & { unit: number; write: RowWrite | null }
 
 interface UnloggedValues {
@@ -80,7 +80,7 @@ function setWrites(events: CommitEvent[]): void {
   const last = new Map<string, CommitEvent>()
   for (const event of events) {
     event.write = null
-    if (event.type === 'task.ready') continue
+    if (event.type === observedType) continue
     const row = rowOf(event)
     if (!first.has(row)) first.set(row, event)
     last.set(row, event)
@@ -92,7 +92,7 @@ function setWrites(events: CommitEvent[]): void {
 const rowOf = ({ entity, entityId }: StoredEvent): string => entity + entityId
 
 function writeOf({ before, entity, undoes }: StoredEvent, { after, type }: StoredEvent): RowWrite | null {
-  if (type === 'task.ready') return null
+  if (type === observedType) return null
   // A worker removes the children of a deleted task later. So the row of a restored child may still exist.
   const mayExist = !before && undoes != null && definitionOf(entity).parent === 'task'
   if (after)

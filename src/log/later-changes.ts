@@ -3,6 +3,7 @@ import type { MemberRow } from '../../drizzle/rows.ts'
 import { isOfLaterEntity, isRespacingSql } from '../../drizzle/schema/log.ts'
 import { positionKey } from '../../drizzle/schema/tasks.ts'
 import type { ChildOfTask, Entity, Rows } from '../model/entities.ts'
+import { observedType } from '../model/events.ts'
 import { definitionOf, model } from '../model/model.ts'
 import type { Sql } from '../postgres/database.ts'
 import { childEntries } from './children.ts'
@@ -172,7 +173,7 @@ async function conflictingSeqs(sql: Sql, { event, fields, undone }: UndoConflict
     select seq::float8 as seq from (
       select * from events where ${later} order by ${taskId ? sql`id` : sql`seq`} limit ${maxSearchedEvents}) e
     where project_id = ${projectId} and not seq = any(${undone}::bigint[])
-      and not (${sql.unsafe(isRespacingSql())}) and type <> 'task.ready' and (
+      and not (${sql.unsafe(isRespacingSql())}) and type <> ${observedType} and (
       entity_id = ${entityId} and (before is null or after is null or ${whole} or before ?| ${fields}::text[])
       or entity_id = ${taskId} and after is null or task_id = ${entityId} and ${whole}
       or entity = 'member' and after ->> 'userId' = ${userId} and ${whole})

@@ -1,6 +1,7 @@
 import { getTableName } from 'drizzle-orm'
 import { maxId } from '../id-format.ts'
 import type { Entity } from '../model/entities.ts'
+import { observedType } from '../model/events.ts'
 import { definitionOf, type ReferenceField } from '../model/model.ts'
 import { referencesOf } from '../model/references.ts'
 import { type Column, columnsOf, columnList } from '../postgres/columns.ts'
@@ -37,7 +38,7 @@ export function rowSources(sql: Sql, entity: Entity, snapshot?: At, taskId?: str
     // `before` of a row's first event after the snapshot contains its state at the snapshot; it is null for a row
     // created later. With a plain join, the planner might read all events of the project.
     sql`(select ${fields} from (select distinct on (entity_id) project_id, seq from ${laterEvents} e
-        where project_id = ${projectId} and entity = ${entity} and type <> 'task.ready' order by entity_id, id) f
+        where project_id = ${projectId} and entity = ${entity} and type <> ${observedType} order by entity_id, id) f
       cross join lateral (select before, after from events
         where project_id = f.project_id and seq = f.seq limit 1) e
       cross join lateral jsonb_to_record(coalesce(e.after, '{}') || e.before) as r(${record})

@@ -81,11 +81,14 @@ function previousValues<R extends { eventId: string }>(row: R, fields: Partial<R
   return had
 }
 
+/** Events of this type change no row. */
+export const observedType = 'task.ready'
+
 /**
- * Returns an event that changes no row: `before` is empty, and `after` is the row with the id of its last change. Only
- * for `task.ready`, which the commit, snapshots and undos leave out.
+ * Returns an event that changes no row: `before` is empty, and `after` is the row with the id of its last change. The
+ * commit, snapshots and undos leave it out.
  */
-export function observed<T extends EventType & 'task.ready'>(
+export function observed<T extends EventType & typeof observedType>(
   { projectId }: Place,
   ids: Ids,
   type: T,

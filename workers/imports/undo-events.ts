@@ -2,6 +2,7 @@ import { isRespacingSql } from '../../drizzle/schema/log.ts'
 import { nilId } from '../../src/id-format.ts'
 import type { Caller } from '../../src/identity/rights.ts'
 import { isOfBatch } from '../../src/log/read-undo-input.ts'
+import { observedType } from '../../src/model/events.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import type { Services } from '../../src/services.ts'
 
@@ -119,7 +120,7 @@ async function readChanges(undo: Undo, events: ReadEvent[]) {
     select q.task_id, x.seq::float8 as seq, x.undoes::float8 as undoes from unnest(${taskIds}::uuid[]) q(task_id)
     cross join lateral (
       select x.seq, x.undoes from events x
-      where x.task_id = q.task_id and x.project_id is not distinct from ${projectId} and x.type not in ('task.due', 'task.ready')
+      where x.task_id = q.task_id and x.project_id is not distinct from ${projectId} and x.type not in ('task.due', ${observedType})
         and not ${isOwn(undo)} and not (${sql.unsafe(isRespacingSql('x'))})
       order by x.id desc limit ${maxChanges}) x
     order by x.seq desc`
