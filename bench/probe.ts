@@ -14,7 +14,7 @@ export interface Table {
   rows: string[][]
 }
 
-/** What a probe has found, as the page of results shows it. */
+/** The result of a probe, as the page of results shows it. */
 export interface Findings {
   /** A sentence for the beginning of the page. */
   headline?: string

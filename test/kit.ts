@@ -1,4 +1,4 @@
-// What most tests use, so that a test has one import. Helpers of one folder stay in that folder.
+// The helpers and the parts of the product that most tests use, so that a test has one import. Helpers of one folder stay in that folder.
 export { freePort } from '../src/local/server.ts'
 export { until } from '../src/local/wait.ts'
 export { newId } from '../src/ids.ts'

@@ -66,7 +66,7 @@ export async function replaceAccount(
   return writeExactlyOnce(replace, () => sql`select from users where ${isUnchanged(sql, after)}`)
 }
 
-/** The job gets what a deleted account leaves no trace of: its email address, and the ids of its API tokens. */
+/** The job contains the email address and the ids of the API tokens, because they are deleted with the account. */
 export async function closeAccountJob(sql: Sql, { id: userId, email }: Account): Promise<OutboxJob> {
   const tokens = await retryOnce(
     () => sql<{ id: string }[]>`select id from api_tokens where user_id = ${userId}`,

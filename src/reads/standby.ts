@@ -12,7 +12,7 @@ const nextTryMs = 100
 const logEveryMs = 60_000
 const maxProjects = 10_000
 
-/** What the primary's check returned. The rows of a standby are used only if they belong to the same state. */
+/** The state that the check on the primary found. The rows of a standby are used only if they belong to this state. */
 export interface Demand {
   /** The rows belong to these projects. With `renaming`, the rows may contain names of people. */
   projects: Versioned[]

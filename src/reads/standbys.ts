@@ -86,10 +86,8 @@ function openPlace(database: Database, all: Standby[], probe: () => Promise<void
       const standby = choose(demand)
       if (!standby) return open(database.exports)
       const opening = open(standby.pools.exports)
-      const found = await openAttempt(
-        standby,
-        probe,
-      )(async () => {
+      const attempt = openAttempt(standby, probe)
+      const found = await attempt(async () => {
         const { sql } = await opening
         await readChecked(sql, standby, demand, sql`select`)
         return opening

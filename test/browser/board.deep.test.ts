@@ -222,7 +222,7 @@ test('when the web process is killed in the middle of a drag, the card moves onc
   expect(await page.evaluate(() => 'isSamePage' in globalThis)).toBe(true)
 })
 
-test('an undo names later changes that are in its way, and by whom', async () => {
+test('if later changes prevent an undo, its message names them and their authors', async () => {
   const { projectId, ids } = await makeBoard(ada, words('a b'))
   await invite(ada, projectId, bob, 'EDITOR')
   const { page, faults } = await openBoard(ada, projectId)

@@ -215,7 +215,7 @@ test('the stream of all projects leaves out a project whose new versions are all
   await write(bea, other)
   expect(await told(ofAda, other)).toEqual([{ projectId: other.id, version: 3 }])
   expect(await told(ofBea, other)).toEqual([{ projectId: other.id, version: 3 }])
-  // The version of others is told with the omitted versions before it.
+  // The stream sends the version of another account together with the omitted versions before it.
   await write(bea, one)
   await write(ada, one)
   const versions = (await told(ofAda, one)).map(({ version }) => version)

@@ -141,7 +141,7 @@ test('an undo that closes a blocker or removes a link makes the task ready', asy
   expect(await recorded()).toEqual([task, task, task])
 })
 
-test('a deleted blocker that an undo restores blocks again, and the task becomes ready anew', async () => {
+test('a deleted blocker that an undo restores blocks again, and the task becomes ready again', async () => {
   const blocker = await add('Blocker')
   const task = await add('Task', [blocker])
   await ada.delete(`/tasks/${blocker}`)

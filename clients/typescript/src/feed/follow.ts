@@ -30,8 +30,8 @@ const snapshotKinds = ['tasks', 'labels', 'fields'] as const
 const shortStreamMs = 5_000
 
 /**
- * Yields every event once, in order and without a gap, except those of `exceptActor`. Connects again until the signal aborts. If the service has deleted
- * the next events, yields a snapshot in place of them.
+ * Yields every event once, in order and without a gap, except those of `exceptActor`. Connects again until the signal
+ * aborts. If the service has deleted the next events, yields a snapshot in place of them.
  * @throws DocketError if the caller may not read the project (401, 403, 404), or if `after` is ahead of its version (400)
  */
 export function follow(
