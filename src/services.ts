@@ -30,7 +30,7 @@ import { openDatabase } from './postgres/database.ts'
 import { openOldestSeq } from './reads/retention.ts'
 import { openFindRole } from './reads/lookups.ts'
 import { openStandbys, type Place } from './reads/standbys.ts'
-import { LocalCommits, openVersions } from './reads/versions.ts'
+import { KnownCommits, nextCommit, openVersions } from './reads/versions.ts'
 import { disconnect, openRedis, openSubscriber } from './redis/connections.ts'
 import { warnOfServerSettings } from './redis/settings.ts'
 import type { Tracing } from './tracing/tracing.ts'
@@ -82,6 +82,7 @@ export function openWritePath(config: Config, log: Log, domain: Domain, tracing?
   const shared = openSharedServices(config, log)
   const { clock, counts, database, redis, subscriber, jobs, rowLocations, scheduler, findPerson, findRole } =
     shared
+  const { notifications, knownCommits } = shared
   const actors = openActors(shared, domain.react)
   const registry = registryOf(domain.commands)
   const lookUp = openRunLookups(findPerson, rowLocations)
@@ -104,6 +105,7 @@ export function openWritePath(config: Config, log: Log, domain: Domain, tracing?
     homeProblem: router.problem,
     async join(asHome: boolean) {
       await clock.known
+      if (asHome) notifications.listen(({ next }, isOwn) => void (next && !isOwn && knownCommits.add(next)))
       await router.join(asHome)
     },
     /** Drains the actors, then closes every connection, in a bounded time. */
@@ -127,14 +129,12 @@ function openSharedServices(config: Config, log: Log) {
   warnOfServerSettings(redis, config.redisUrl, [config.redisPrefix, queuePrefix(config)], log)
   const subscriber = openSubscriber(config.redisUrl, log)
   const notifications = new Notifications(redis, subscriber, `${config.redisPrefix}:versions`)
-  const localCommits = new LocalCommits((entity, isDeletedOrRestored) =>
-    (isDeletedOrRestored ? model().targets : model().keyed).has(entity as Entity),
-  )
-  const versions = openVersions(database.reads, localCommits, counts.readWaits.versions)
+  const knownCommits = new KnownCommits()
+  const versions = openVersions(database.reads, knownCommits, counts.readWaits.versions)
   const subscriptions = openSubscriptions(database.reads, notifications, config, log)
   return {
     ...{ config, log, counts, database, redis, subscriber },
-    ...{ notifications, versions, subscriptions, localCommits },
+    ...{ notifications, versions, subscriptions, knownCommits },
     clock: openDatabaseClock(database.background, log),
     jobs: openJobs(config, log),
     webhookNotifications: new Notifications(redis, subscriber, `${config.redisPrefix}:webhooks`),
@@ -148,8 +148,11 @@ function openSharedServices(config: Config, log: Log) {
   }
 }
 
+const isTarget = (entity: string, isDeletedOrRestored: boolean) =>
+  (isDeletedOrRestored ? model().targets : model().keyed).has(entity as Entity)
+
 function openActors(shared: ReturnType<typeof openSharedServices>, react: Reactions): Actors {
-  const { config, counts, database, redis, subscriber, notifications, recent, localCommits, jobs } = shared
+  const { config, counts, database, redis, subscriber, notifications, recent, knownCommits, jobs } = shared
   const dependencies = {
     loader: openLoader(database.reads, shared.findPerson),
     findCommitted: openFindCommitted(database.reads),
@@ -162,8 +165,9 @@ function openActors(shared: ReturnType<typeof openSharedServices>, react: Reacti
     onCommitted(unit: CommitUnit) {
       shared.rowLocations.add(unit.events)
       recent.add(unit)
-      localCommits.add(unit)
-      notifications.publish(changedProjects(unit))
+      const next = nextCommit(unit, isTarget)
+      if (next) knownCommits.add(next)
+      notifications.publish(changedProjects(unit, next))
       if (unit.jobs.length > 0) jobs.enqueue(unit.jobs)
     },
   }

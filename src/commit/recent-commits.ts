@@ -3,7 +3,7 @@ import type { MemberRow, ProjectRow } from '../../drizzle/rows.ts'
 import type { ProjectVersion } from '../subscriptions/notifications.ts'
 import type { StoredEvent } from '../model/events.ts'
 import { textLength } from '../model/model.ts'
-import type { VersionRef } from '../reads/versions.ts'
+import type { NextCommit, VersionRef } from '../reads/versions.ts'
 import type { CommitUnit } from './unit.ts'
 
 /** The last committed events of one project, without a gap. */
@@ -111,12 +111,14 @@ const bytesOf = ({ entity, before, after }: StoredEvent): number =>
   2_000 + 2 * (textLength(entity, before ?? {}) + textLength(entity, after ?? {}))
 
 /** The projects that a commit changed, with the users to whom they became visible: a new owner or new members. */
-export function changedProjects({ heads, events }: Pick<CommitUnit, 'heads' | 'events'>): ProjectVersion[] {
+export function changedProjects(
+  { heads, events }: Pick<CommitUnit, 'heads' | 'events'>,
+  next?: NextCommit,
+): ProjectVersion[] {
   const additions = events.filter(addsUser)
-  if (additions.length === 0) return heads
   return heads.map(({ projectId, version }) => {
     const own = additions.filter((event) => event.projectId === projectId)
-    return { projectId, version, newMembers: own.map(addedUser) }
+    return { projectId, version, newMembers: own.map(addedUser), next }
   })
 }
 

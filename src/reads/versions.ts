@@ -26,7 +26,7 @@ export type Versions = ReturnType<typeof openVersions>
 
 export function openVersions(
   sql: Sql,
-  { advance: follow }: Pick<LocalCommits, 'advance'>,
+  { advance: follow }: Pick<KnownCommits, 'advance'>,
   waits?: Distribution,
 ) {
   const lastRenamed = lastRenaming(sql)
@@ -62,8 +62,11 @@ interface Committed {
     undoes?: number | null
   }[]
 }
-/** The first commit after an event: the new version, and the ids of the tasks and views that the commit changed or deleted. */
-type NextCommit = VersionRef & { rows: string[] }
+/** The first commit after the event `after`, with the ids of the tasks and views that the commit changed or deleted. */
+export interface NextCommit extends VersionRef {
+  after: string
+  rows: string[]
+}
 
 /** The maximum number of ids of a generation. Two generations take about 20 MB. */
 const maxIds = 100_000
@@ -73,40 +76,44 @@ const noRows: string[] = []
 const maxCommitsAdvanced = 100
 
 /**
- * The latest commits of this process. A result that was read before such a commit stays valid, unless the commit
- * changed the same task or view, a role, or an entity that other rows refer to.
+ * Returns what keeps cached results valid after a commit; undefined if the commit may change any result, because it
+ * changed a role or an entity that other rows refer to.
+ * @param isTarget whether references by id to this entity are shown
  */
-export class LocalCommits {
+export function nextCommit(
+  { heads, events }: Committed,
+  isTarget: (entity: string, isDeletedOrRestored: boolean) => boolean,
+): NextCommit | undefined {
+  const [head, other] = heads
+  if (!head || other || head.expected === 0) return undefined
+  let rows = noRows
+  for (const { entity, entityId, before, after, undoes } of events) {
+    if (entity === 'project' || entity === 'member') return undefined
+    // References by id change in responses only if this row is deleted or restored.
+    if (isTarget(entity, !after || (!before && undoes != null))) return undefined
+    if (!before || (entity !== 'task' && entity !== 'view')) continue
+    if (rows === noRows) rows = []
+    rows.push(entityId)
+  }
+  if (rows.length > maxRows) return undefined
+  return { after: head.expectedEventId, version: head.version, lastEventId: head.lastEventId, rows }
+}
+
+/** The latest commits of all processes, as far as this process knows them. Cached results stay valid after most of them. */
+export class KnownCommits {
   /** A full young generation replaces the old generation. An LRU cache would cost more than the rest of a commit here. */
   private young = new Map<string, NextCommit>()
   private old = new Map<string, NextCommit>()
   private youngIds = 0
 
-  constructor(
-    private readonly isTarget: (entity: string, isDeletedOrRestored: boolean) => boolean = () => false,
-  ) {}
-
-  add({ heads, events }: Committed): void {
-    const [head, other] = heads
-    if (!head || other || head.expected === 0) return
-    const { expectedEventId, version, lastEventId } = head
-    let rows = noRows
-    for (const { entity, entityId, before, after, undoes } of events) {
-      if (entity === 'project' || entity === 'member') return
-      // References by id change in responses only if this row is deleted or restored.
-      if (this.isTarget(entity, !after || (!before && undoes != null))) return
-      if (!before || (entity !== 'task' && entity !== 'view')) continue
-      if (rows === noRows) rows = []
-      rows.push(entityId)
-    }
-    if (rows.length > maxRows) return
-    this.youngIds += 2 + rows.length
+  add(next: NextCommit): void {
+    this.youngIds += 2 + next.rows.length
     if (this.youngIds > maxIds) {
       this.old = this.young
       this.young = new Map()
-      this.youngIds = 2 + rows.length
+      this.youngIds = 2 + next.rows.length
     }
-    this.young.set(expectedEventId, { version, lastEventId, rows })
+    this.young.set(next.after, next)
   }
 
   /**

@@ -1,20 +1,27 @@
 import type { Redis } from 'ioredis'
 import { newId } from '../ids.ts'
+import type { NextCommit } from '../reads/versions.ts'
 import type { RedisClient } from '../redis/connections.ts'
 
-/** A project's current version; in a notification also the users to whom the commit made the project visible. */
+/**
+ * A project's current version; in a notification also the users to whom the commits made the project visible, and the
+ * commits as one, if cached results may stay valid after them.
+ */
 export interface ProjectVersion {
   projectId: string
   version: number
   newMembers?: string[]
+  next?: NextCommit | undefined
 }
+
+type Listener = (changed: ProjectVersion, isOwn: boolean) => void
 
 /** Redis messages between processes about new versions of projects. Messages may be lost, so versions are polled too. */
 export class Notifications {
   private pending = new Map<string, ProjectVersion>()
   /** Each message begins with this id, so that a process ignores its own messages, which it has already delivered. */
   private readonly processId = newId()
-  private readonly listeners = new Set<(changed: ProjectVersion) => void>()
+  private readonly listeners = new Set<Listener>()
   isSubscribed = false
 
   constructor(
@@ -28,7 +35,7 @@ export class Notifications {
   }
 
   /** The first listener subscribes to the channel. Returns a function that removes the listener. */
-  listen(listener: (changed: ProjectVersion) => void): () => void {
+  listen(listener: Listener): () => void {
     const isFirst = this.listeners.size === 0
     this.listeners.add(listener)
     if (isFirst) void this.subscribe()
@@ -49,7 +56,7 @@ export class Notifications {
     this.pending = new Map()
     let message = this.processId
     for (const one of all.values()) {
-      if (this.listeners.size > 0) this.deliver(one)
+      if (this.listeners.size > 0) this.deliver(one, true)
       message += `,${formatted(one)}`
     }
     if (this.redis.status === 'ready') this.redis.publish(this.channel, message).catch(() => {})
@@ -57,14 +64,14 @@ export class Notifications {
 
   private read(message: string): void {
     if (message.startsWith(this.processId)) return
-    for (const one of message.split(',')) {
-      const [projectId = '', version, ...newMembers] = one.split(' ')
-      if (version) this.deliver({ projectId, version: Number(version), newMembers })
+    for (const text of message.split(',')) {
+      const one = parsed(text)
+      if (one) this.deliver(one, false)
     }
   }
 
-  private deliver(changed: ProjectVersion): void {
-    for (const listener of this.listeners) listener(changed)
+  private deliver(changed: ProjectVersion, isOwn: boolean): void {
+    for (const listener of this.listeners) listener(changed, isOwn)
   }
 
   private async subscribe(): Promise<void> {
@@ -77,11 +84,33 @@ export class Notifications {
   }
 }
 
-const merged = (earlier: ProjectVersion, { projectId, version, newMembers }: ProjectVersion) => ({
-  projectId,
-  version: Math.max(version, earlier.version),
-  newMembers: earlier.newMembers ? [...earlier.newMembers, ...(newMembers ?? [])] : newMembers,
+const merged = (earlier: ProjectVersion, later: ProjectVersion): ProjectVersion => ({
+  projectId: later.projectId,
+  version: Math.max(later.version, earlier.version),
+  newMembers: [...(earlier.newMembers ?? []), ...(later.newMembers ?? [])],
+  next: earlier.next && later.next && asOne(earlier.next, later.next),
 })
 
-const formatted = ({ projectId, version, newMembers }: ProjectVersion): string =>
-  newMembers ? `${projectId} ${version} ${newMembers.join(' ')}` : `${projectId} ${version}`
+const asOne = (first: NextCommit, second: NextCommit): NextCommit | undefined =>
+  first.lastEventId === second.after
+    ? { ...second, after: first.after, rows: [...first.rows, ...second.rows] }
+    : undefined
+
+/** Begins the part that the release before does not know. It takes the words as ids of new members without streams. */
+const nextMark = '>'
+
+function formatted({ projectId, version, newMembers = [], next }: ProjectVersion): string {
+  const words = [projectId, version, ...newMembers]
+  if (next) words.push(nextMark, next.after, next.lastEventId, ...next.rows)
+  return words.join(' ')
+}
+
+function parsed(text: string): ProjectVersion | undefined {
+  const [projectId = '', versionText, ...rest] = text.split(' ')
+  if (!versionText) return undefined
+  const version = Number(versionText)
+  const mark = rest.indexOf(nextMark)
+  if (mark < 0) return { projectId, version, newMembers: rest }
+  const [after = '', lastEventId = '', ...rows] = rest.slice(mark + 1)
+  return { projectId, version, newMembers: rest.slice(0, mark), next: { after, version, lastEventId, rows } }
+}

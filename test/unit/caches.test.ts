@@ -1,5 +1,5 @@
 import { openBodyCache } from '../../src/responses/reply.ts'
-import { LocalCommits } from '../../src/reads/versions.ts'
+import { KnownCommits, nextCommit } from '../../src/reads/versions.ts'
 import '../../modules/modules.ts'
 import { RecentCommits } from '../../src/commit/recent-commits.ts'
 import type { StoredEvent } from '../../src/model/events.ts'
@@ -39,16 +39,15 @@ test('counts only the newer body after a replacement, and does not cache a body 
 
 test('the commits in memory that keep cached results valid are limited', () => {
   const projectId = 'p'
-  const commits = new LocalCommits()
+  const commits = new KnownCommits()
   const commit = (expected: number, type: string, rows = ['a']) => {
     const [entity = '', verb] = type.split('.')
     const before = verb === 'created' ? null : {}
     const version = expected + rows.length
     const head = { expected, expectedEventId: `e${expected}`, version, lastEventId: `e${version}` }
-    commits.add({
-      heads: [head],
-      events: rows.map((entityId) => ({ entity, entityId, before, after: {} })),
-    })
+    const events = rows.map((entityId) => ({ entity, entityId, before, after: {} }))
+    const next = nextCommit({ heads: [head], events }, () => false)
+    if (next) commits.add(next)
   }
   const advanced = (version: number) =>
     commits.advance({ projectId, version, lastEventId: `e${version}` }, 'b')?.version
