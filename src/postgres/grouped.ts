@@ -21,6 +21,8 @@ export interface GroupOptions<K> {
   slots: number
   /** How long an incomplete group waits for more keys while another call runs. */
   lingerMs?: number
+  /** A group of fewer keys waits a millisecond for more keys, if the group before shows that requests come together. */
+  few?: number
   waits?: Distribution
   /** Schedules the first call. Default: after the I/O of this tick, so that concurrent requests share a call. */
   schedule?: (go: () => void) => unknown
@@ -35,6 +37,9 @@ interface Waiting<K, V> {
 
 const maxWaiting = 10_000
 const slowMs = 1_000
+const gatherMs = 1
+/** After a group of so many keys, a process expects more keys within `gatherMs`. */
+const several = 3
 
 /**
  * Returns a function of one key. Keys that arrive while `slots` calls are running share the next call.
@@ -43,18 +48,20 @@ const slowMs = 1_000
  * @throws HttpError 503 when too many keys wait
  */
 export function grouped<K, V>(limits: GroupOptions<K>, work: (keys: K[]) => Promise<V[]>) {
-  const { schedule = setImmediate, lingerMs = 0 } = limits
+  const { schedule = setImmediate, lingerMs = 0, few = 0 } = limits
   const waiting: Waiting<K, V>[] = []
-  let [running, runningHeavy] = [0, 0]
+  let [running, runningHeavy, lastCount] = [0, 0, 0]
   const [pumpSoon, pumpIn] = [once(schedule, pump), once(setTimeout, pump)]
 
   function pump() {
     while (waiting.length > 0 && running < limits.slots) {
       const count = countThatFit(waiting, limits)
-      const leftMs = waiting[0]!.since + lingerMs - performance.now()
       const mayGrow = count === waiting.length && count < limits.keys
-      if (running > runningHeavy && mayGrow && leftMs > 0) return pumpIn(leftMs)
+      const waitMs = running > runningHeavy ? lingerMs : count < few && lastCount >= several ? gatherMs : 0
+      const leftMs = waiting[0]!.since + waitMs - performance.now()
+      if (mayGrow && waitMs > 0 && leftMs > 0) return pumpIn(leftMs)
       running++
+      lastCount = count
       limits.waits?.addSince(waiting[0]!.since)
       void run(waiting.splice(0, count))
     }
