@@ -42,7 +42,6 @@ test.each(['smtp', 'smtps'] as const)(
 
 test.each([
   ['smtp', 'a certificate that is not trusted', 'p@ss/word', false],
-  ['smtps', 'a certificate that is not trusted', 'p@ss/word', false],
   ['smtps', 'a wrong password', 'p@ss', true],
 ] as const)(
   'by %s with %s, sends nothing, and the job keeps the reason',

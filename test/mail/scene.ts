@@ -1,20 +1,14 @@
 import { disposable, openTestService, register, untilRedisReady } from '../kit.ts'
-import type { Client, Person, Sql, TestService } from '../kit.ts'
-import { type MailServer, openMailServer } from '../support/mail.ts'
+import type { Client, Person } from '../kit.ts'
+import { openMailServer } from '../support/mail.ts'
 
-export interface MailScene extends AsyncDisposable {
-  service: TestService
-  server: MailServer
-  client: Client
-  sql: Sql
-  close(): Promise<void>
-}
+export type MailScene = Awaited<ReturnType<typeof openMailScene>>
 
 /** Opens a service with a mail server. A worker sends the mail, unless `isIdle`. */
 export async function openMailScene(
   env: Record<string, string> = {},
   { reject, isIdle }: { reject?: Parameters<typeof openMailServer>[0]; isIdle?: boolean } = {},
-): Promise<MailScene> {
+) {
   const server = await openMailServer(reject)
   const service = await openTestService({ SMTP_URL: server.url, ...env })
   await untilRedisReady(service)
@@ -28,6 +22,7 @@ export async function openMailScene(
   })
 }
 
+export const notValid = /^token must be /
 export const verifying = (client: Client, token: string) => client.post('/auth/email/verify', { token })
 export const forgetting = (client: Client, email: string) => client.post('/auth/password/forgot', { email })
 export const resetting = (client: Client, token: string, password: string) =>

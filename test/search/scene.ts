@@ -41,17 +41,22 @@ export const searchIds = async (client: Client, q: string, more: More = {}): Pro
 export const indexedOf = async (client: Client, path = '/search?q=x') =>
   (await client.get(path)).headers.get('docket-indexed')
 
-export const titlesOf = (rows: { title: string }[]): string[] => rows.map(({ title }) => title)
-
-/** The matched words of a snippet, as its offsets select them. */
-export const matchedIn = ({ snippet: { text, matches } }: Hit): string[] =>
-  matches.map(([start, end]) => text.slice(start, end))
-
-export const project = async (client: Client, name = 'Project', description?: string): Promise<string> =>
-  (await make(client, '/projects', { name, description })).id
+/** Returns the text of a snippet with its matches between brackets. */
+export const marked = ({ snippet: { text, matches } }: Hit): string =>
+  matches.toReversed().reduce((all, [start, end]) => {
+    return `${all.slice(0, start)}[${all.slice(start, end)}]${all.slice(end)}`
+  }, text)
 
 export const task = async (client: Client, projectId: string, title: string, over: object = {}) =>
   (await make(client, '/tasks', { projectId, title, ...over })).id
 
-export const comment = async (client: Client, taskId: string, text: string): Promise<string> =>
-  (await make(client, `/tasks/${taskId}/comments`, { text })).id
+/** Creates tasks whose titles end with 1 to `count`. */
+export async function createMany(client: Client, projectId: string, count: number, title: string) {
+  for (let last = 0; last < count; last += 500) {
+    const operations = Array.from({ length: Math.min(500, count - last) }, (_, n) => {
+      return { op: 'task.create', title: `${title} ${last + n + 1}` }
+    })
+    const { status } = await client.post(`/projects/${projectId}/batch`, { operations })
+    expect(status).toBe(200)
+  }
+}

@@ -1,204 +1,70 @@
-import { randomUUID } from 'node:crypto'
-import { beforeEach, expect, setSystemTime, test } from 'bun:test'
-import { eventually, make, newId, openScene, purgeProject, rowsRead, testSecret } from '../kit.ts'
-import { unreachableUrl } from '../kit.ts'
-import type { Sql } from '../kit.ts'
-import { type Claim, claimWebhooks, type DeliveryResult, openClaims } from '../../workers/webhooks/claims.ts'
-import { openEncryption } from '../../src/identity/encryption.ts'
-import { expireDeliveries, reencryptSecrets } from '../../workers/webhooks/recurring.ts'
-import { countDeletes } from '../workers/remains.ts'
+import type { ServerResponse } from 'node:http'
+import { type Client, eventually, make, newId, openForEach, openTestService, register } from '../kit.ts'
+import { testSecret } from '../kit.ts'
 import { openReceiver, verified } from './receiver.ts'
-import type { Hook } from './scene.ts'
+import { type Hook, openWebhooks } from './scene.ts'
 
-const { sql, ada } = await openScene(['Ada'])
-let id: string
-let path: string
+const openScene = await openWebhooks()
+const forEach = openForEach()
 
-const openWorker = () => openClaims(sql, newId())
-const state = async () => (await ada.get(path)).body
-const endLease = () => sql`update webhooks set lease_until = now() - interval '1 second' where id = ${id}`
-
-const results: Record<string, Partial<DeliveryResult>> = {
-  'a success': { upTo: 2 },
-  'a failure': { waitMs: 60_000 },
-  'a failure that disables the webhook': { disabled: 'Gone' },
-  'that nothing was sent': {},
-}
-
-describe('claims', () => {
-  beforeEach(async () => {
-    const { id: projectId } = await make(ada, '/projects', { name: 'Engine' })
-    id = (await make(ada, `/projects/${projectId}/webhooks`, { url: unreachableUrl })).id
-    path = `/projects/${projectId}/webhooks/${id}`
-    await make(ada, '/tasks', { title: 'Event', projectId })
-  })
-
-  test('another worker claims the same delivery after the lease of a lost worker has ended', async () => {
-    const [first, second] = [openWorker(), openWorker()]
-    const claim = await first.claim(id)
-    expect(claim).toMatchObject({ id })
-    expect(await second.claim(id)).toBeUndefined()
-    expect([await second.renew([id]), await first.renew([id])]).toEqual([[], [id]])
-    await endLease()
-    expect(await second.claim(id)).toMatchObject({ id, deliveryId: claim!.deliveryId, head: claim!.head })
-    expect([await first.renew([id]), await second.renew([id])]).toEqual([[], [id]])
-  })
-
-  test('one of two workers that claim a webhook concurrently gets the claim', async () => {
-    let isDone = false
-    const second = await sql.begin(async (held) => {
-      expect((await claimWebhooks(held as unknown as Sql, newId(), [id]))[0]).toMatchObject({ id })
-      const beginning = claimWebhooks(sql, newId(), [id]).finally(() => (isDone = true))
-      const waiting = () => sql`select from pg_stat_activity
-      where datname = current_database() and wait_event_type = 'Lock' and query like '%lease_by%'`
-      await eventually('a lock wait or an end', async () => isDone || (await waiting()).length > 0)
-      return { beginning }
-    })
-    expect(await second.beginning).toEqual([undefined])
-  })
-
-  test('stores no attempt for a webhook that was deleted during the delivery', async () => {
-    const { claim: claimWebhook, release } = openWorker()
-    const claim = (await claimWebhook(id))!
-    const outcome = { status: 200, error: null, answer: '', at: new Date().toISOString(), durationMs: 1 }
-    const seqs = { firstSeq: 2, lastSeq: 2, events: 1, attempt: 1, type: 'events' as const }
-    const attempt = () => ({ webhookId: id, id: newId(), deliveryId: claim!.deliveryId, ...seqs, ...outcome })
-    const attempts = async () => (await sql`select from webhook_deliveries where webhook_id = ${id}`).length
-    await release({ claim, attempt: attempt(), waitMs: 1 })
-    expect(await attempts()).toBe(1)
-    await sql`delete from webhooks where id = ${id}`
-    expect(await release({ claim, upTo: 2, attempt: attempt() })).toBeFalse()
-    expect(await attempts()).toBe(1)
-  })
-
-  for (const [how, result] of Object.entries(results))
-    test(`storing ${how} after the lease has ended does not change the claim of another worker`, async () => {
-      const [late, current] = [openWorker(), openWorker()]
-      const lateClaim: Claim = (await late.claim(id))!
-      await endLease()
-      const currentClaim: Claim = (await current.claim(id))!
-      expect(currentClaim.deliveryId).toBe(lateClaim.deliveryId)
-      const before = await state()
-      expect(await late.release({ claim: lateClaim, ...result })).toBe(false)
-      expect(await state()).toEqual(before)
-      expect(await openWorker().claim(id)).toBeUndefined()
-      expect(await current.renew([id])).toEqual([id])
-      await current.release({ claim: currentClaim, upTo: 2 })
-      expect(await state()).toMatchObject({ enabled: true, failures: 0, cursor: 2 })
-    })
+test('delivers nothing to a webhook that another worker has claimed, until the lease of that worker ends', async () => {
+  await using scene = await openScene()
+  const { receiver, sql } = scene
+  const task = { types: ['task.created'] }
+  const [{ id }, free] = [await scene.hook(task, '/claimed'), await scene.hook(task)]
+  await sql`update webhooks set lease_by = ${newId()}, lease_until = now() + interval '1 hour' where id = ${id}`
+  for (const seq of [4, 5]) {
+    await scene.createTasks(1)
+    await scene.until(free.id, 'cursor', seq)
+  }
+  expect(receiver.seqs('/claimed')).toEqual([])
+  await sql`update webhooks set lease_until = now() where id = ${id}`
+  await scene.until(id, 'cursor', 5)
+  expect(receiver.seqs('/claimed')).toEqual([4, 5])
 })
 
-const throttle = { batchRows: 7, pauseMs: 0 }
-const { id: projectId } = await make(ada, '/projects', { name: 'Engine' })
-const hook = async (url = unreachableUrl) =>
-  (await make(ada, `/projects/${projectId}/webhooks`, { url })) as Hook
+test.each([200, 503])(
+  'an answer of %d after the end of the lease changes no claim of another worker',
+  async (status) => {
+    const sent: ServerResponse[] = []
+    const scene = await forEach(openScene({}, (response) => void (sent.push(response) > 2 && response.end())))
+    const other = await forEach(openTestService(scene.service.env))
+    other.startWorkers()
+    const { id } = await scene.hook()
+    await scene.createTasks(1)
+    await eventually('a delivery', () => sent.length === 1)
+    await scene.sql`update webhooks set lease_by = null, lease_until = null`
+    await eventually('a delivery by the other worker', () => sent.length === 2)
+    const before = await scene.state(id)
+    sent[0]!.writeHead(status).end()
+    // A slow worker has closed the connection, because its lease is lost.
+    const isEnded = async () => sent[0]!.destroyed || (await scene.attempts(id)).length === 1
+    await eventually('the stored result', isEnded)
+    expect(await scene.state(id)).toEqual(before)
+    sent[1]!.end()
+    await scene.until(id, 'cursor', 3)
+    expect(await scene.state(id)).toMatchObject({ enabled: true, failures: 0 })
+    const ids = scene.receiver.received.map(({ headers }) => headers['webhook-id'])
+    expect(ids).toEqual([ids[0], ids[0]])
+  },
+)
 
-const deliver = (webhookId: string, count: number, daysAgo: number) => sql`
-  insert into webhook_deliveries (webhook_id, id, delivery_id, type, events, attempt, answer, at, duration_ms)
-  select ${webhookId}, (lpad(to_hex(floor(extract(epoch from now() - ${daysAgo}::int4 * interval '1 day') * 1000)::bigint), 12, '0')
-    || '7' || substr(replace(gen_random_uuid()::text, '-', ''), 14))::uuid, gen_random_uuid(), 'test', 0, 1, 'x', now(), 1
-  from generate_series(1, ${count}::int4)`
-
-async function deliveriesByWebhook(): Promise<Record<string, number>> {
-  const rows = await sql<{ webhookId: string; n: number }[]>`
-    select webhook_id, count(*)::int4 as n from webhook_deliveries group by webhook_id`
-  return Object.fromEntries(rows.map(({ webhookId, n }) => [webhookId, n]))
-}
-
-describe('expire deliveries', () => {
-  beforeEach(async () => void (await sql`truncate webhooks, webhook_deliveries`))
-
-  test('deletes deliveries after 30 days, or when their webhook is deleted', async () => {
-    const [fresh, old, mixed] = [await hook(), await hook(), await hook()]
-    await deliver(fresh.id, 20, 29)
-    for (const { id } of [old, mixed]) await deliver(id, 20, 31)
-    await deliver(mixed.id, 10, 1)
-    await deliver(randomUUID(), 20, 1)
-    for (const _ of ['once', 'again']) {
-      expect(await expireDeliveries(sql, throttle)).toBeUndefined()
-      expect(await deliveriesByWebhook()).toEqual({ [fresh.id]: 20, [mixed.id]: 10 })
-    }
-  })
-
-  test('keeps recent deliveries when the clock of this machine is a year ahead', async () => {
-    const { id } = await hook()
-    await deliver(id, 5, 1)
-    try {
-      setSystemTime(Date.now() + 365 * 86_400_000)
-      await expireDeliveries(sql, throttle)
-    } finally {
-      setSystemTime()
-    }
-    expect(await deliveriesByWebhook()).toEqual({ [id]: 5 })
-  })
-
-  test('no statement deletes more rows than the batch size', async () => {
-    const deletes = await countDeletes(sql, 'webhook_deliveries')
-    await deliver((await hook()).id, 20, 31)
-    await expireDeliveries(sql, throttle)
-    expect(await deletes()).toEqual([7, 7, 6])
-  })
-
-  test('purging a project reads few deliveries of other projects', async () => {
-    for (const { id } of [await hook(), await hook(), await hook()]) await deliver(id, 3_000, 1)
-    const { id } = await hook()
-    await deliver(id, 3_000, 1)
-    const deletedProject = randomUUID()
-    await sql`update webhooks set project_id = ${deletedProject} where id = ${id}`
-    await sql`analyze webhooks, webhook_deliveries`
-    await sql.begin(async (tx) => {
-      // Forces the plans that Postgres chooses for a large table.
-      for (const way of ['seqscan', 'hashjoin', 'mergejoin']) await tx.unsafe(`set local enable_${way} = off`)
-      await purgeProject(tx as unknown as typeof sql, deletedProject, { batchRows: 100, pauseMs: 0 })
-      expect(await rowsRead(tx, 'webhook_deliveries')).toBeLessThan(3 * 3_000)
-    })
-    expect(await deliveriesByWebhook()).not.toHaveProperty(id)
-  })
-
-  test('re-encrypts webhook secrets after a change of JWT_SECRET, without changing the secrets themselves', async () => {
-    const receiver = await openReceiver()
-    const { id, secret } = await hook(receiver.url)
-    const path = `/projects/${projectId}/webhooks/${id}`
-    const next = openEncryption(['the next secret, of thirty-two bytes', testSecret])
-    await reencryptSecrets(sql, next, throttle)
-    const stored = async () =>
-      (await sql<{ secret: string }[]>`select secret from webhooks where id = ${id}`)[0]!.secret
-    const sealed = await stored()
-    expect(next.decrypt(sealed)).toBe(secret)
-    expect(openEncryption([testSecret]).decrypt(sealed)).toBeNull()
-    await reencryptSecrets(sql, next, throttle)
-    expect(await stored()).toBe(sealed)
-    expect((await ada.post(`${path}/test`)).body.message).toBe(
-      'The secret cannot be decrypted: rotate the secret',
-    )
-    await reencryptSecrets(
-      sql,
-      openEncryption([testSecret, 'the next secret, of thirty-two bytes']),
-      throttle,
-    )
-    expect((await ada.post(`${path}/test`)).status).toBe(200)
-    expect(verified(secret, receiver.received[0]!)).toEqual(receiver.received[0]!.body)
-    await receiver.close()
-  })
-
-  test('re-encryption continues after the last webhook of the previous run', async () => {
-    const hooks = [await hook(), await hook(), await hook(), await hook(), await hook()]
-    const next = openEncryption(['the next secret, of thirty-two bytes', testSecret])
-    const short = { batchRows: 2, pauseMs: 0, isOver: () => true }
-    const positions: unknown[] = []
-    for (
-      let position: string | undefined | void = '00000000-0000-0000-0000-000000000000';
-      position !== undefined;
-    ) {
-      position = await reencryptSecrets(sql, next, short, position)
-      positions.push(position)
-    }
-    const ids = hooks.map(({ id }) => id).sort()
-    expect(positions).toEqual([ids[1], ids[3], undefined])
-    const rows = await sql<{ id: string; secret: string }[]>`select id, secret from webhooks`
-    const alone = openEncryption(['the next secret, of thirty-two bytes'])
-    expect(new Map(rows.map(({ id, secret }) => [id, alone.decrypt(secret)]))).toEqual(
-      new Map(hooks.map(({ id, secret }) => [id, secret])),
-    )
-  })
+test('re-encrypts webhook secrets after a change of JWT_SECRET, without changing the secrets themselves', async () => {
+  const receiver = await forEach(openReceiver())
+  const { client, env } = await forEach(openTestService())
+  const ada = await register(client)
+  const path = `/projects/${(await make(ada, '/projects', { name: 'Engine' })).id}/webhooks`
+  const { id, secret } = (await make(ada, path, { url: receiver.url, enabled: false })) as Hook
+  const next = 'y'.repeat(32)
+  const [both, only] = [`${next},${testSecret}`, next].map((JWT_SECRET) =>
+    openTestService({ ...env, JWT_SECRET }),
+  )
+  const test = async (who: Client) => (await who.post(`${path}/${id}/test`)).body
+  ;(await forEach(both!)).startWorkers()
+  const { client: after } = await forEach(only!)
+  const { body } = await after.post('/auth/login', { email: ada.email, password: 'secret-1' })
+  const caller = after.as(body.access_token)
+  await eventually('a test with the next key', async () => ((await test(caller)).status as unknown) === 200)
+  expect(verified(secret, receiver.received.at(-1)!)).toEqual(receiver.received.at(-1)!.body)
+  expect((await test(ada)).message).toBe('The secret cannot be decrypted: rotate the secret')
 })

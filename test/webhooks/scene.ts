@@ -1,5 +1,6 @@
-import { type Body, disposable, forFile, make, openTestService, register, type TestService } from '../kit.ts'
-import { type Respond, openReceiver } from './receiver.ts'
+import { type Body, disposable, eventually, forFile, make, openTestService, register } from '../kit.ts'
+import type { TestService } from '../kit.ts'
+import { openReceiver, type Respond } from './receiver.ts'
 
 export type Hook = Body & {
   secret: string
@@ -27,19 +28,25 @@ async function openSceneOn(shared: TestService, overrides?: Record<string, strin
   const { id: projectId } = await make(ada, '/projects', { name: 'Engine' })
   if (overrides) service.startWorkers()
   const sql = service.services.database.background
-  const path = (id: string) => `/projects/${projectId}/webhooks/${id}`
+  const all = `/projects/${projectId}/webhooks`
+  const path = (id: string) => `${all}/${id}`
+  const state = async (id: string) => (await ada.get(path(id))).body as Hook
   return disposable({
-    path,
-    state: async (id: string) => (await ada.get(path(id))).body as Hook,
-    ...{ service, ada, receiver, projectId },
+    ...{ service, ada, receiver, projectId, sql, all, path, state },
     hook: async (over: object = {}, at = '/') =>
-      (await make(ada, `/projects/${projectId}/webhooks`, { url: receiver.url + at, ...over })) as Hook,
+      (await make(ada, all, { url: receiver.url + at, ...over })) as Hook,
     async createTasks(count: number) {
       for (let n = 0; n < count; n++) await make(ada, '/tasks', { title: `T${n}`, projectId })
     },
-    sql,
-    /** Makes waiting retries due now. */
-    hurry: () => sql`update webhooks set next_at = now() where next_at is not null`,
+    change: async (id: string, fields: object) => (await ada.patch(path(id), fields)).body as Hook,
+    /** Waits until the webhook has this value. */
+    until: <Key extends 'cursor' | 'failures' | 'enabled'>(id: string, key: Key, value: Hook[Key]) =>
+      eventually(`${key} = ${value}`, async () => (await state(id))[key] === value),
+    attempts: async (id: string) => (await ada.get(`${path(id)}/deliveries`)).body,
+    /** Makes waiting retries due now, after so many days of failures. */
+    hurry: (days = 0) => sql`
+      update webhooks set next_at = now(), failing_since = failing_since - ${days}::int4 * interval '1 day'
+      where next_at is not null`,
     async close() {
       await receiver.close()
       if (overrides) return service.close()
@@ -47,4 +54,17 @@ async function openSceneOn(shared: TestService, overrides?: Record<string, strin
       await sql`delete from webhook_deliveries`
     },
   })
+}
+
+/** Delays the first response until `answer` is called. Responds to later requests immediately with 200. */
+export function held(status = 200) {
+  const { promise, resolve: answer } = Promise.withResolvers<void>()
+  let isFirst = true
+  const respond: Respond = async (response) => {
+    if (!isFirst) return response.end()
+    isFirst = false
+    await promise
+    return response.writeHead(status, { 'retry-after': '3600' }).end()
+  }
+  return { respond, answer }
 }

@@ -1,21 +1,73 @@
 import { readFile, stat, writeFile } from 'node:fs/promises'
-import { Socket } from 'node:net'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
-import { withConnections, isMigrated, knownMigrations } from '../../drizzle/migrate.ts'
-import { forFile, freshDatabase, make, openTestService, register, type TestService } from '../kit.ts'
-import { openBackupScene } from './backup-scene.ts'
 import { applyMissing } from '../../drizzle/apply.ts'
+import { isMigrated, knownMigrations, withConnections } from '../../drizzle/migrate.ts'
+import {
+  forFile,
+  freshDatabase,
+  make,
+  newFolder,
+  openScene,
+  openTestService,
+  readConfig,
+  register,
+} from '../kit.ts'
 import { isDerived, tablesOf } from '../../workers/one-off/backup-format.ts'
+import { emptyDatabase } from '../processes/launch.ts'
+import { execute } from './run-admin.ts'
+
+const { service, ada } = await openScene(['Ada'])
+const own = service.env.DATABASE_URL!
+const dir = await newFolder()
+const newFile = () => join(dir, crypto.randomUUID())
+const fresh = async () => (await forFile(emptyDatabase())).url
+
+async function admin(databaseUrl: string, ...words: string[]) {
+  const config = readConfig({ ...service.env, DATABASE_URL: databaseUrl })
+  return withConnections(databaseUrl, (sql) => execute(words, { config, sql }))
+}
+
+/** Texts that COPY must escape, or that look like the end of a table. */
+const texts = [
+  'tab\tand\nline\r\nends',
+  '\\.',
+  'a\n\\.\nb',
+  '\\N',
+  '"quoted", {json}',
+  '𝄞 ünïcode',
+  'x'.repeat(20_000),
+]
+
+const { id: projectId } = await make(ada, '/projects', { name: 'Kept', description: texts[0] })
+const project = `/projects/${projectId}`
+await ada.post(`${project}/members/invite`, { email: (await register(service.client)).email, role: 'EDITOR' })
+const { id: taskId } = await make(ada, '/tasks', { title: 'Kept', projectId, description: texts[1] })
+for (const text of texts) await make(ada, `/tasks/${taskId}/comments`, { text })
+await make(ada, `${project}/webhooks`, { url: 'http://127.0.0.1:9/' })
+const expiresAt = new Date(Date.now() + 3_600_000)
+await make(ada, '/tokens', { name: 'Kept', scopes: ['read'], expiresAt })
+await ada.delete(`/tasks/${(await make(ada, '/tasks', { title: 'Deleted', projectId })).id}`)
+const paths = [
+  ...['/auth/me', '/projects', '/tokens', project, `${project}?asOf=1`, `${project}/members`],
+  ...[`${project}/webhooks`, `${project}/events`, `${project}/history`, `/tasks?projectId=${projectId}`],
+  ...[`/tasks/${taskId}`, `/tasks/${taskId}/comments`, `/tasks/${taskId}/history`, '/search?q=kept'],
+]
+
+/** The responses that a caller with an existing token gets from a service on another database. */
+async function answersOn(databaseUrl: string) {
+  await using other = await openTestService({ DATABASE_URL: databaseUrl })
+  const answers = await Promise.all(paths.map((path) => other.client.as(ada.token).get(path)))
+  return answers.map(({ status, text, headers }, at) => [paths[at], status, headers.get('etag'), text])
+}
 
 let file: string
-const scene = await openBackupScene()
-beforeEach(() => void (file = scene.newFile()))
-const backup = scene.newFile()
-const made = await scene.admin(scene.own, 'backup', backup)
-const restored = await scene.fresh()
-const restoration = await scene.admin(restored, 'restore', backup)
-const answers = await scene.answersOn(scene.own)
+beforeEach(() => void (file = newFile()))
+const backup = newFile()
+const made = await admin(own, 'backup', backup)
+const restored = await fresh()
+const restoration = await admin(restored, 'restore', backup)
+const answers = await answersOn(own)
 
 test('a service on a restored database gives byte-identical responses', async () => {
   expect(made).toEqual({
@@ -25,7 +77,7 @@ test('a service on a restored database gives byte-identical responses', async ()
   expect((await stat(backup)).mode & 0o777).toBe(0o600)
   expect(restoration).toEqual({ code: 0, text: 'The backup is restored' })
   expect(answers.filter(([, status]) => status !== 200)).toEqual([])
-  expect(await scene.answersOn(restored)).toEqual(answers)
+  expect(await answersOn(restored)).toEqual(answers)
 })
 
 test('a backup contains every table, except the tables of the search index', async () => {
@@ -35,7 +87,7 @@ test('a backup contains every table, except the tables of the search index', asy
       .matchAll(/^COPY "(\w+)"/gm),
   ]
   const found = await withConnections(
-    scene.own,
+    own,
     (sql) => sql`select tablename as name from pg_tables where schemaname = 'public'`,
   )
   const names = found.map(({ name }) => name).filter((name) => !isDerived(name))
@@ -43,15 +95,15 @@ test('a backup contains every table, except the tables of the search index', asy
 })
 
 test('backs up and restores a table with 20,000 rows', async () => {
-  const [{ url: many }, restored] = [await forFile(freshDatabase()), await scene.fresh()]
+  const [{ url: many }, restored] = [await forFile(freshDatabase()), await fresh()]
   await withConnections(
     many,
     (sql) => sql`
       insert into idempotency_keys (scope, key, fingerprint, status, body)
       select 'scope', g::text, md5(g::text), 201, repeat(md5(g::text), 20) from generate_series(1, 20000) g`,
   )
-  expect(await scene.admin(many, 'backup', file)).toMatchObject({ code: 0 })
-  expect(await scene.admin(restored, 'restore', file)).toMatchObject({ code: 0 })
+  expect(await admin(many, 'backup', file)).toMatchObject({ code: 0 })
+  expect(await admin(restored, 'restore', file)).toMatchObject({ code: 0 })
   const sum = (url: string) =>
     withConnections(url, async (sql) => [
       ...(await sql`select count(*), sum(hashtext(k::text)) from idempotency_keys k`),
@@ -59,60 +111,43 @@ test('backs up and restores a table with 20,000 rows', async () => {
   expect(await sum(restored)).toEqual(await sum(many))
 })
 
-test('restores a backup while the system confirms each write late', async () => {
-  const restored = await scene.fresh()
-  const { write } = Socket.prototype as { write: (...all: unknown[]) => boolean }
-  Socket.prototype.write = function (this: Socket, bytes: unknown, done?: () => void) {
-    return write.call(this, bytes, done && (() => setTimeout(done, 20)))
-  } as never
-  const restoring = scene.admin(restored, 'restore', backup)
-  expect(await restoring.finally(() => (Socket.prototype.write = write as never))).toEqual(restoration)
-  expect(await scene.answersOn(restored)).toEqual(answers)
-})
-
 test('a restored service accepts writes, and its outbox has the same jobs', async () => {
   await using other = await openTestService({ DATABASE_URL: restored })
-  const caller = other.client.as(scene.ada.token)
+  const caller = other.client.as(ada.token)
   const [project] = (await caller.get('/projects')).body
   await make(caller, '/tasks', { title: 'After it', projectId: project!.id })
-  const jobsIn = (sql: TestService) => sql.services.database.reads`select name, data from outbox order by id`
-  expect([...(await jobsIn(other))]).toEqual([...(await jobsIn(scene.service))])
+  const [before, after] = await Promise.all(
+    [service, other].map(
+      ({ services }) => services.database.reads`select name, data from outbox order by id`,
+    ),
+  )
+  expect([...after!]).toEqual([...before!])
 })
 
-test('does not overwrite an existing file, and names a file that cannot be opened', async () => {
+test('a backup or restore that cannot begin prints the reason, and changes nothing', async () => {
   await writeFile(file, 'precious')
-  expect(await scene.admin(scene.own, 'backup', file)).toEqual({
-    code: 1,
-    text: `${file} already exists; name another file`,
-  })
+  const [missing, empty] = [join(dir, 'none', 'file'), await fresh()]
+  const problems: [url: string, words: string[], problem: RegExp][] = [
+    [own, ['backup', file], / already exists; name another file$/],
+    [own, ['backup', missing], /cannot be opened: ENOENT/],
+    [own, ['restore', missing], /cannot be opened: ENOENT/],
+    [own, ['restore', dir, 'replace'], /cannot be (read|opened): EISDIR/],
+    [own, ['restore', backup], /is not empty/],
+    [own, ['restore', backup, 'please'], /./],
+    [empty, ['backup', newFile()], /^The database is not migrated: run npm run migrate first$/],
+  ]
+  for (const [url, words, problem] of problems)
+    expect(await admin(url, ...words)).toEqual({ code: 1, text: expect.stringMatching(problem) })
   expect(await readFile(file, 'utf8')).toBe('precious')
-  for (const verb of ['backup', 'restore'])
-    expect(await scene.admin(scene.own, verb, join(scene.dir, 'none', 'file'))).toEqual({
-      code: 1,
-      text: expect.stringContaining('cannot be opened: ENOENT'),
-    })
+  await expect(stat(problems.at(-1)![1][1]!)).rejects.toThrow('ENOENT')
+  expect(await answersOn(own)).toEqual(answers)
 })
 
-test('the backup of a database that is not migrated names the command that migrates', async () => {
-  expect(await scene.admin(await scene.fresh(), 'backup', file)).toEqual({
-    code: 1,
-    text: 'The database is not migrated: run npm run migrate first',
-  })
-  await expect(stat(file)).rejects.toThrow('ENOENT')
-})
-
-test('restore overwrites existing data only if the command ends with the word replace', async () => {
-  await using other = await openTestService()
-  const url = other.env.DATABASE_URL!
-  const bea = await register(other.client)
-  expect(await scene.admin(url, 'restore', backup)).toEqual({
-    code: 1,
-    text: expect.stringContaining('is not empty'),
-  })
-  expect((await scene.admin(url, 'restore', backup, 'please')).code).toBe(1)
-  expect((await bea.get('/auth/me')).status).toBe(200)
-  expect((await scene.admin(url, 'restore', backup, 'replace')).code).toBe(0)
-  expect(await scene.answersOn(url)).toEqual(answers)
+test('restore replaces existing data if the command ends with the word replace', async () => {
+  const other = await forFile(openTestService())
+  await register(other.client)
+  expect((await admin(other.env.DATABASE_URL!, 'restore', backup, 'replace')).code).toBe(0)
+  expect(await answersOn(other.env.DATABASE_URL!)).toEqual(answers)
 })
 
 test('a damaged backup leaves the database unchanged', async () => {
@@ -134,19 +169,19 @@ test('a damaged backup leaves the database unchanged', async () => {
   }
   for (const [damage, content] of Object.entries(damages)) {
     await writeFile(file, content)
-    const { code, text } = await scene.admin(scene.own, 'restore', file, 'replace')
+    const { code, text } = await admin(own, 'restore', file, 'replace')
     expect([damage, code, text]).toEqual([
       damage,
       1,
       expect.stringMatching(/^(The backup is damaged|The file is not)/),
     ])
   }
-  expect(await scene.answersOn(scene.own)).toEqual(answers)
+  expect(await answersOn(own)).toEqual(answers)
 })
 
 /** Makes a statement fail for each row that a restore adds to the table of users. */
 async function failingDatabase(statement: string): Promise<string> {
-  const url = await scene.fresh()
+  const url = await fresh()
   await withConnections(url, (sql) =>
     sql.unsafe(`
       create function fail() returns trigger language plpgsql as $$ begin ${statement}; return new; end $$;
@@ -170,29 +205,25 @@ test('an error of Postgres or of the disk during a restore is printed as it is, 
   }
   for (const [reason, statement] of Object.entries(broken)) {
     const url = await failingDatabase(statement)
-    const { code, text } = await scene.admin(url, 'restore', backup)
+    const { code, text } = await admin(url, 'restore', backup)
     expect([code, text]).toEqual([1, expect.stringMatching(/^Nothing was restored\. /)])
     expect(text).toContain(reason)
     const tables = await withConnections(url, (sql) => sql`select from pg_tables where schemaname = 'public'`)
     expect(tables.length).toBe(0)
   }
-  expect(await scene.admin(scene.own, 'restore', scene.dir, 'replace')).toEqual({
-    code: 1,
-    text: expect.stringMatching(/cannot be (read|opened): EISDIR/),
-  })
 })
 
 test('restores and migrates a backup of an earlier release, and rejects a backup of a later release or of one before the baseline', async () => {
-  const old = await scene.fresh()
+  const old = await fresh()
   const migrations = knownMigrations()
   await withConnections(old, async (sql) => {
     await applyMissing(sql, migrations.slice(0, 25))
     await sql`insert into users (id, name, email, password_hash, created_at)
       values (gen_random_uuid(), 'Old', 'old@example.com', 'x', now())`
   })
-  expect(await scene.admin(old, 'backup', file)).toMatchObject({ code: 0 })
-  const restored = await scene.fresh()
-  expect((await scene.admin(restored, 'restore', file)).code).toBe(0)
+  expect(await admin(old, 'backup', file)).toMatchObject({ code: 0 })
+  const restored = await fresh()
+  expect((await admin(restored, 'restore', file)).code).toBe(0)
   expect(await isMigrated(restored)).toBe(true)
   const tables = tablesOf(migrations.slice(0, 25))
   expect(tables.length).toBeLessThan(tablesOf(migrations).length)
@@ -200,14 +231,11 @@ test('restores and migrates a backup of an earlier release, and rejects a backup
   expect(user).toEqual({ name: 'Old' })
 
   const written = gunzipSync(await readFile(file)).toString()
-  const rejects = async (replaced: string | RegExp, by: string, problem: string) => {
+  for (const [replaced, by, problem] of [
+    ['\n', ' 0123abc\n', 'A later release made the backup: restore the backup with that release'],
+    [/ \w+\n/, '\n', 'An earlier release made the backup: restore the backup with the release of commit'],
+  ] as const) {
     await writeFile(file, gzipSync(written.replace(replaced, by)))
-    expect((await scene.admin(restored, 'restore', file)).text).toStartWith(problem)
+    expect((await admin(restored, 'restore', file)).text).toStartWith(problem)
   }
-  await rejects('\n', ' 0123abc\n', 'A later release made the backup: restore the backup with that release')
-  await rejects(
-    / \w+\n/,
-    '\n',
-    'An earlier release made the backup: restore the backup with the release of commit',
-  )
 })

@@ -1,6 +1,16 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
-import { startWorkers } from '../../workers/main.ts'
-import { cases, eventually, faultsOf, make, openScene, Random, runBatch, upTo } from '../kit.ts'
+import {
+  cases,
+  eventually,
+  faultsOf,
+  make,
+  openScene,
+  openTestService,
+  Random,
+  runBatch,
+  upTo,
+  versionOf,
+} from '../kit.ts'
 
 const { service, ada, sql } = await openScene(['Ada'])
 
@@ -35,36 +45,30 @@ function expectedFrom(log: Logged[], after: number): string[] {
   return [...unblocked].filter(isReady).sort()
 }
 
-const tasksOfProject = 7
-
 async function openProject(seed: number) {
   const random = new Random(seed)
   const { id: projectId } = await make(ada, '/projects', { name: `Random ${seed}` })
   const { id: otherId } = await make(ada, '/projects', { name: 'Other' })
-  const created = upTo(tasksOfProject).map((n) => ({ op: 'task.create', title: `T${n}` }))
+  const created = upTo(7).map((n) => ({ op: 'task.create', title: `T${n}` }))
   const ids = (await runBatch(ada, projectId, created)).map(({ id }) => id)
   const deletions: number[] = []
   const any = () => random.pick(ids)!
-  const path = () => `/tasks/${any()}`
+  const patch = (fields: () => object) => () => ada.patch(`/tasks/${any()}`, fields())
   const steps: (() => Promise<unknown>)[] = [
-    () => ada.patch(path(), { status: 'DONE' }),
-    () => ada.patch(path(), { status: 'DONE' }),
-    () => ada.patch(path(), { status: 'TODO' }),
-    () => ada.patch(path(), { addBlockedByIds: [any()] }),
-    () => ada.patch(path(), { blockedByIds: [any(), any()].filter((id, n, all) => all.indexOf(id) === n) }),
-    () => ada.patch(path(), { removeBlockedByIds: [any()] }),
-    () => ada.patch(path(), { blockedByIds: null, status: random.pick(['TODO', 'DONE']) }),
-    () => ada.post(`${path()}/claim`, { leaseSeconds: 600 }),
-    () => ada.post(`${path()}/release`, { failed: true }),
+    ...upTo(2).map(() => patch(() => ({ status: 'DONE' }))),
+    patch(() => ({ status: 'TODO' })),
+    patch(() => ({ addBlockedByIds: [any()] })),
+    patch(() => ({ blockedByIds: [...new Set([any(), any()])] })),
+    patch(() => ({ removeBlockedByIds: [any()] })),
+    patch(() => ({ blockedByIds: null, status: random.pick(['TODO', 'DONE']) })),
+    patch(() => ({ projectId: random.pick([otherId, projectId]) })),
+    () => ada.post(`/tasks/${any()}/claim`, { leaseSeconds: 600 }),
+    () => ada.post(`/tasks/${any()}/release`, { failed: true }),
     async () => {
-      const id = any()
-      if ((await ada.delete(`/tasks/${id}`)).status !== 200) return
-      const [event] = await sql<{ seq: number }[]>`
-        select seq::float8 as seq from events where task_id = ${id} and type = 'task.deleted' order by id desc limit 1`
-      deletions.push(event!.seq)
+      const { status } = await ada.delete(`/tasks/${any()}`)
+      if (status === 200) deletions.push(await versionOf(ada, projectId))
     },
     () => ada.post(`/projects/${projectId}/undo`, { seq: deletions.pop() ?? 1 }),
-    () => ada.patch(path(), { projectId: random.pick([otherId, projectId]) }),
     () =>
       ada.post(`/projects/${projectId}/batch`, {
         operations: [
@@ -78,28 +82,29 @@ async function openProject(seed: number) {
     async change() {
       for (const _ of upTo(20)) await random.pick(steps)!()
     },
+    /** How far workers have read the log of the project, and its version. */
+    async progress() {
+      const [row] = await sql<{ seq: number; version: number }[]>`
+        select coalesce(c.seq, 0)::float8 as seq, s.version::float8 as version
+        from streams s left join ready_cursors c using (project_id) where s.project_id = ${projectId}`
+      return row!
+    },
   }
-}
-
-const cursorOf = async (projectId: string) => {
-  const [row] = await sql<{ seq: number; version: number }[]>`
-    select coalesce(c.seq, 0)::float8 as seq, s.version::float8 as version
-    from streams s left join ready_cursors c using (project_id) where s.project_id = ${projectId}`
-  return row!
 }
 
 test('workers record exactly the tasks that a fold of the log finds, whatever happened while no worker ran', async () => {
   const projects = await Promise.all(upTo(cases(12)).map((n) => openProject(n)))
   for (const _ of upTo(3)) {
     await Promise.all(projects.map((project) => project.change()))
-    const before = await Promise.all(projects.map(({ projectId }) => cursorOf(projectId)))
-    const stop = startWorkers(service.services)
-    for (const { projectId } of projects)
-      await eventually('the end of the log', async () => {
-        const { seq, version } = await cursorOf(projectId)
-        return seq === version
-      })
-    await stop()
+    const before = await Promise.all(projects.map((project) => project.progress()))
+    const worker = await openTestService(service.env)
+    worker.startWorkers()
+    const isDone = async () => {
+      const all = await Promise.all(projects.map((project) => project.progress()))
+      return all.every(({ seq, version }) => seq === version)
+    }
+    await eventually('the ends of the logs', isDone)
+    await worker.close()
     for (const [n, { projectId }] of projects.entries()) {
       const log = await logOf(projectId)
       const { seq, version } = before[n]!

@@ -53,9 +53,11 @@ export async function flushRedis(url: string): Promise<void> {
   client.disconnect()
 }
 
+/** Returns a function that returns how many rows each later statement has deleted from the table. */
 export async function countDeletes(sql: Sql, table: string) {
+  await sql`drop table if exists statements`
   await sql`create table statements (rows int)`
-  await sql`create function note() returns trigger language plpgsql as
+  await sql`create or replace function note() returns trigger language plpgsql as
     'begin insert into statements select count(*) from deleted; return null; end'`
   await sql`create trigger note after delete on ${sql(table)} referencing old table as deleted
     for each statement execute function note()`

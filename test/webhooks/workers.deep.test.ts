@@ -1,0 +1,128 @@
+import postgres from 'postgres'
+import { eventually, make, openForEach, openTestService, register, spawnService, upTo } from '../kit.ts'
+import type { ServiceProcess } from '../kit.ts'
+import { openReceiver, type Respond } from './receiver.ts'
+import { openWebhooks } from './scene.ts'
+
+const forEach = openForEach()
+const openScene = await openWebhooks()
+
+async function open(respond?: Respond, overrides = {}) {
+  const service = await forEach(openTestService(overrides))
+  const receiver = await forEach(openReceiver(respond))
+  const ada = await register(service.client)
+  const { id: projectId } = await make(ada, '/projects', { name: 'Engine' })
+  await make(ada, `/projects/${projectId}/webhooks`, { url: receiver.url, maxEvents: 3 })
+  return {
+    ...{ receiver, sql: service.services.database.background },
+    startWorker: () => forEach(spawnService('worker', service.env)),
+    async createTasks(count: number) {
+      for (const n of upTo(count)) await make(ada, '/tasks', { title: `T${n}`, projectId })
+    },
+    ids: () => receiver.received.map(({ headers }) => headers['webhook-id']),
+    /** Waits for all events from seq 3 to `last`, in order, without deliveries whose id was received before. */
+    async untilReceived(last: number) {
+      const accepted = () => {
+        const byId = new Map(
+          receiver.received.toReversed().map((one) => [one.headers['webhook-id'], one.body]),
+        )
+        return [...byId.values()].toReversed().flatMap(({ data }) => data.events.map(({ seq }) => seq))
+      }
+      await eventually(`event ${last}`, () => accepted().at(-1) === last)
+      expect(accepted()).toEqual(upTo(last).slice(2))
+    },
+  }
+}
+
+test('a worker killed between sending and storing the result loses no event: the same delivery is sent again', async () => {
+  let victim: ServiceProcess | undefined
+  const { startWorker, createTasks, ids, untilReceived } = await open((response) => {
+    victim?.signal('SIGKILL')
+    victim = undefined
+    setTimeout(() => response.end('ok'), 20)
+  })
+  const kills = 3
+  for (const _ of upTo(kills)) {
+    const worker = (victim = await startWorker())
+    await createTasks(4)
+    await worker.exited
+  }
+  await startWorker()
+  await untilReceived(2 + 4 * kills)
+  expect(ids().length - new Set(ids()).size).toBe(kills)
+}, 60_000)
+
+test('several workers deliver each event once and in order, even after one of them is killed', async () => {
+  const { receiver, startWorker, createTasks, untilReceived } = await open()
+  const [first] = await Promise.all([startWorker(), startWorker(), startWorker()])
+  await createTasks(30)
+  await untilReceived(32)
+  expect(receiver.seqs()).toHaveLength(30)
+  await first.stop('SIGKILL')
+  await createTasks(30)
+  await untilReceived(62)
+}, 60_000)
+
+test('no other worker claims a webhook during a long delivery, and a stopping worker releases its claim immediately', async () => {
+  const answers: (() => void)[] = []
+  const { sql, startWorker, createTasks, ids } = await open(
+    (response) => void answers.push(() => response.end('ok')),
+  )
+  const first = await startWorker()
+  await createTasks(1)
+  await eventually('a delivery', () => answers.length === 1)
+  await startWorker()
+  const leaseUntil = async () =>
+    Date.parse((await sql<{ at: string }[]>`select lease_until as at from webhooks`)[0]!.at)
+  const firstLease = await leaseUntil()
+  await eventually('more than one lease', async () => (await leaseUntil()) > firstLease + 6_000)
+  expect(answers).toHaveLength(1)
+  await first.stop('SIGTERM')
+  await eventually('a repeated delivery', () => answers.length === 2)
+  answers.forEach((answer) => answer())
+  expect(new Set(ids()).size).toBe(1)
+}, 60_000)
+
+test('without Redis, a periodic search finds the events to deliver', async () => {
+  const { startWorker, createTasks, untilReceived } = await open(undefined, {
+    REDIS_URL: 'redis://127.0.0.1:9',
+  })
+  await startWorker()
+  await createTasks(7)
+  await untilReceived(9)
+}, 60_000)
+
+test('a delivery that waits in Postgres to store its result does not block other webhooks', async () => {
+  const { promise: held, resolve: release } = Promise.withResolvers<void>()
+  const locks: Promise<unknown>[] = []
+  const lock = (path: string) =>
+    new Promise<void>((resolve) => {
+      const hold = own.begin(async (sql) => {
+        await sql`select from webhooks where url like ${`%${path}`} for update`
+        resolve()
+        await held
+      })
+      locks.push(hold)
+    })
+  const times = { LOCK_TIMEOUT_MS: '30000', COMMIT_TIMEOUT_MS: '30000', BACKGROUND_TIMEOUT_MS: '5000' }
+  const opening = openScene({ WEBHOOK_CONCURRENCY: '1', ...times }, async (response, { path }) => {
+    if (path.startsWith('/held')) await lock(path)
+    response.end()
+  })
+  const scene = await forEach(opening)
+  const own: postgres.Sql = await forEach(postgres(scene.service.env.DATABASE_URL!, { max: 10 }))
+  const { receiver } = scene
+  // The fast and slow limits together allow six deliveries.
+  const paths = upTo(6).map((n) => `/held/${n}`)
+  for (const path of paths) await scene.hook({ types: ['task.created'] }, path)
+  await scene.createTasks(1)
+  await eventually('deliveries to all paths', () => paths.every((path) => receiver.seqs(path).length === 1))
+  await scene.hook({}, '/other')
+  await scene.createTasks(1)
+  await eventually('the delivery to the other webhook', () => receiver.seqs('/other').length === 1)
+  expect(receiver.seqs('/held/1')).toEqual([8])
+  release()
+  await Promise.all(locks)
+  await eventually('the remaining events', () => paths.every((path) => receiver.seqs(path).length >= 2))
+  for (const path of paths) expect(receiver.seqs(path)).toEqual([8, 10])
+})
