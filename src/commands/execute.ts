@@ -233,7 +233,7 @@ export function declaredPreload(
   return {
     ...declared,
     facts: [...(declared?.facts ?? []), ...facts],
-    referencedTasks: referencedTasks(entity, input),
+    referencedTasks: [...(declared?.referencedTasks ?? []), ...referencedTasks(entity, input)],
   }
 }
 
