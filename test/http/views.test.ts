@@ -1,41 +1,16 @@
-import { anId, aTimestamp, expectError, expectResponse, faultsOf, make, nextPath } from '../kit.ts'
-import { openProject, openTeam, unknownId, versionOf } from '../kit.ts'
-import type { Body } from '../kit.ts'
+import { expectError, make, nextPath, openProject, openTeam, unknownId, versionOf } from '../kit.ts'
 
-const { people, owner, admin, editor, viewer, stranger, sql } = await openTeam()
+const { people, owner, admin, editor, viewer, stranger } = await openTeam()
 const project = () => openProject(people)
-const add = (projectId: string, query: object, name = 'Mine') =>
-  make(editor, `/projects/${projectId}/views`, { name, query })
+const add = (projectId: string, query: object) =>
+  make(editor, `/projects/${projectId}/views`, { name: 'Mine', query })
 const task = (projectId: string, title: string, body: object = {}) =>
   make(editor, '/tasks', { projectId, title, ...body })
 const titles = async (path: string, caller = viewer) => {
-  const answer = await caller.get(path)
-  expect([answer.status, answer.text]).toEqual([200, answer.text])
-  return answer.body.map(({ title }) => title)
+  const { status, text, body } = await caller.get(path)
+  expect([status, text]).toEqual([200, text])
+  return body.map(({ title }) => title)
 }
-
-test('a view is created, changed, listed now and at a version, and deleted', async () => {
-  const projectId = await project()
-  const before = await versionOf(admin, projectId)
-  const list = `/projects/${projectId}/views`
-  const query = { status: 'TODO', sort: '-dueDate', limit: '5' }
-  const created = await editor.post(list, { name: ' Next ', query })
-  const view = { id: anId, projectId, name: 'Next', query, createdAt: aTimestamp }
-  expectResponse(created, 201, view)
-  const path = `/views/${created.body.id}`
-  const changed = await editor.patch(path, { ...created.body, query: { assigneeId: 'me' } })
-  expectResponse(changed, 200, { ...view, query: { assigneeId: 'me' } })
-  expect((await editor.patch(path, { name: 'Next' })).headers.get('etag')).toBe(changed.headers.get('etag'))
-  expectResponse(await viewer.get(list), 200, [changed.body])
-  expectError(await viewer.delete(path), 403)
-  expectResponse(await editor.delete(path), 200, { message: 'View deleted successfully' })
-  expectError(await viewer.get(`${path}/tasks`), 404, 'View not found')
-  for (const [version, rows] of [[], [created.body], [changed.body], []].entries())
-    expectResponse(await viewer.get(`${list}?asOf=${before + version}`), 200, rows)
-  expect((await owner.post(`/projects/${projectId}/undo`, { seq: before + 3 })).status).toBe(200)
-  expectResponse(await viewer.get(list), 200, [changed.body])
-  expect(await faultsOf(sql)).toEqual([])
-})
 
 const invalid: [query: unknown, message: string | RegExp][] = [
   [{ status: 'OPEN' }, 'query.status must be one of TODO, IN_PROGRESS, DONE'],
@@ -48,9 +23,10 @@ const invalid: [query: unknown, message: string | RegExp][] = [
   [{ 'field.size': 'x' }, 'query.field.size must name a field of the project'],
   [{ 'field.count': 'x' }, 'query.field.count must be a number'],
   [{ 'field.note.min': 'x' }, 'query.field.note.min must name a field of the type number or date'],
-  [{ projectId: unknownId }, 'query.projectId is not allowed in a view'],
-  [{ cursor: 'WyJ4Il0' }, 'query.cursor is not allowed in a view'],
-  [{ asOf: '1' }, 'query.asOf is not allowed in a view'],
+  ...[{ projectId: unknownId }, { cursor: 'WyJ4Il0' }, { asOf: '1' }].map((query): [object, string] => [
+    query,
+    `query.${Object.keys(query)[0]} is not allowed in a view`,
+  ]),
   ['status=TODO', /^query must be an object with at most 20 parameters of the list of tasks$/],
   [
     Object.fromEntries(Array.from({ length: 21 }, (_, n) => [`field.k${n}`, '1'])),
@@ -68,7 +44,6 @@ test('a query is checked like a list of tasks, and the error names the parameter
     expectError(await editor.post(`/projects/${projectId}/views`, { name: 'V', query }), 400, message)
     expectError(await editor.patch(`/views/${view.id}`, { query }), 400, message)
   }
-  expect((await editor.patch(`/views/${view.id}`, { query: {} })).status).toBe(200)
 })
 
 test('a view returns the same tasks as a list with its query, and the pages link to the view', async () => {
@@ -82,8 +57,7 @@ test('a view returns the same tasks as a list with its query, and the pages link
   expect(first.text).toBe(list.text)
   const next = nextPath(first.headers)!
   expect(next).toStartWith(`${path}?cursor=`)
-  expect(await titles(next)).toEqual(['T0'])
-  expect(await titles(`${path}?limit=1`)).toEqual(['T4'])
+  expect([await titles(next), await titles(`${path}?limit=1`)]).toEqual([['T0'], ['T4']])
   expect(await titles(nextPath((await viewer.get(`${path}?limit=1`)).headers)!)).toEqual(['T3'])
   expectError(await viewer.get(`${path}?limit=0`), 400, /^limit must be/)
   expectError(await viewer.get(`${path}?status=TODO`), 400)
@@ -95,7 +69,7 @@ test('the ETag of a view changes with the view and with its tasks', async () => 
   const view = await add(projectId, { status: 'TODO' })
   const path = `/views/${view.id}/tasks`
   const read = (etag: string) => viewer.get(path, { 'if-none-match': etag })
-  let { etag } = Object.fromEntries((await viewer.get(path)).headers) as { etag: string }
+  let etag = (await viewer.get(path)).headers.get('etag')!
   const changes: [change: () => Promise<unknown>, shown: string[]][] = [
     [() => editor.patch(`/views/${view.id}`, { query: { status: 'DONE' } }), []],
     [() => editor.patch(`/tasks/${one.id}`, { status: 'DONE' }), ['One']],
@@ -111,7 +85,7 @@ test('the ETag of a view changes with the view and with its tasks', async () => 
   }
 })
 
-test('"me" in a view means the caller, and a user without access to the view gets 404', async () => {
+test('"me" in a view means the caller, and a view of a stranger or of a deleted project gets 404', async () => {
   const projectId = await project()
   for (const [name, { id }] of Object.entries({ editor, viewer }))
     await task(projectId, name, { assigneeId: id })
@@ -119,9 +93,8 @@ test('"me" in a view means the caller, and a user without access to the view get
   for (const [name, caller] of Object.entries({ editor, viewer }))
     expect(await titles(path, caller)).toEqual([name])
   expect(await titles(path, admin)).toEqual([])
-  expectError(await stranger.get(path), 404, 'View not found')
-  for (const id of [unknownId, 'x', projectId])
-    expectError(await viewer.get(`/views/${id}/tasks`), 404, 'View not found')
+  const missing = [unknownId, 'x', projectId].map((id) => viewer.get(`/views/${id}/tasks`))
+  for (const answer of [stranger.get(path), ...missing]) expectError(await answer, 404, 'View not found')
   await owner.delete(`/projects/${projectId}`)
   expectError(await viewer.get(path), 404, 'View not found')
 })
@@ -136,15 +109,4 @@ test('a view with a deleted field gets 400, and works again after the undo', asy
   expectError(await viewer.get(path), 400, 'field.size.min must name a field of the project')
   await admin.post(`/projects/${projectId}/undo`, { seq: await versionOf(admin, projectId) })
   expect(await titles(path)).toEqual(['T2', 'T3'])
-})
-
-test('a project has at most 100 views, also in a batch', async () => {
-  const projectId = await project()
-  const batch = (count: number) => {
-    const operations = Array.from({ length: count }, () => ({ op: 'view.create', name: 'V', query: {} }))
-    return editor.post(`/projects/${projectId}/batch`, { operations })
-  }
-  expectError(await batch(101), 409, 'operations[100]: A project has at most 100 views')
-  expect(((await batch(100)).body as never as { results: Body[] }).results).toHaveLength(100)
-  expectError(await editor.post(`/projects/${projectId}/views`, { name: 'V', query: {} }), 409)
 })

@@ -1,0 +1,399 @@
+import {
+  anId,
+  aTimestamp,
+  expectError,
+  expectResponse,
+  faultsOf,
+  invite,
+  make,
+  malformedIds,
+} from '../kit.ts'
+import {
+  openProject,
+  openTeam,
+  readFeed,
+  register,
+  registerTeam,
+  unknownId,
+  upTo,
+  versionOf,
+  words,
+} from '../kit.ts'
+import type { Body, Person } from '../kit.ts'
+import { invalidNames, invalidTexts, validMultilineTexts, validTexts } from './sample-texts.ts'
+
+const { client, people, owner, admin, editor, viewer, stranger, sql, countEvents } = await openTeam()
+const guest = await register(client)
+
+interface Place {
+  projectId: string
+  taskId: string
+}
+interface Kind {
+  kind: string
+  list: (at: Place) => string
+  /** The path of POST, by default that of the list. */
+  create?: (at: Place) => string
+  path: (id: string, at: Place) => string
+  /** The least that POST accepts; `n` makes the row differ from others. */
+  body: (at: Place, n: number) => object
+  /** What a new row shows beside its id and its times. */
+  shown: (at: Place) => object
+  change: object
+  types: string
+}
+
+const ofProject =
+  (list: string) =>
+  ({ projectId }: Place) =>
+    `/projects/${projectId}/${list}`
+const ofTask =
+  (list: string) =>
+  ({ taskId }: Place) =>
+    `/tasks/${taskId}/${list}`
+const userOf = ({ id, email }: Person) => ({ id, name: 'Someone', email })
+const emptyTask = {
+  ...{ description: null, status: 'TODO', priority: 'MEDIUM', dueDate: null, assigneeId: null, attempts: 0 },
+  ...{ labelIds: [], blockedByIds: [], fields: {}, externalId: null, remindAt: null, claim: null },
+}
+
+const kinds: Kind[] = [
+  {
+    kind: 'Task',
+    list: ({ projectId }) => `/tasks?projectId=${projectId}`,
+    create: () => '/tasks',
+    path: (id) => `/tasks/${id}`,
+    body: ({ projectId }) => ({ projectId, title: ' Wheels ' }),
+    shown: ({ projectId }) => ({
+      ...{ projectId, title: 'Wheels', number: 1, position: 'j0000000001', ...emptyTask },
+      ...{ importedAuthor: null, updatedAt: aTimestamp },
+    }),
+    change: { title: 'Cogs', description: 'D', status: 'DONE', priority: 'HIGH', assigneeId: viewer.id },
+    types: 'task.created task.updated task.deleted',
+  },
+  {
+    kind: 'Subtask',
+    list: ofTask('subtasks'),
+    path: (id) => `/tasks/subtasks/${id}`,
+    body: () => ({ title: ' Oil ' }),
+    shown: ({ taskId }) => ({ taskId, title: 'Oil', completed: false }),
+    change: { title: 'Grease', completed: true },
+    types: 'subtask.created subtask.updated subtask.deleted',
+  },
+  {
+    kind: 'Comment',
+    list: ofTask('comments'),
+    path: (id) => `/tasks/comments/${id}`,
+    body: () => ({ text: ' Slow ' }),
+    shown: ({ taskId }) => ({
+      ...{ taskId, text: 'Slow', authorId: admin.id, author: { id: admin.id, name: 'Someone' } },
+      ...{ authorRemoved: false, importedAuthor: null, updatedAt: aTimestamp },
+    }),
+    change: { text: 'Fast' },
+    types: 'comment.created comment.updated comment.deleted',
+  },
+  {
+    kind: 'Label',
+    list: ofProject('labels'),
+    path: (id) => `/labels/${id}`,
+    body: (_, n) => ({ name: ` L${n} ` }),
+    shown: ({ projectId }) => ({ projectId, name: 'L0', color: null }),
+    change: { name: 'Fault', color: '#D73a4a' },
+    types: 'label.created label.updated label.deleted',
+  },
+  {
+    kind: 'Field',
+    list: ofProject('fields'),
+    path: (id) => `/fields/${id}`,
+    body: (_, n) => ({ key: `k${n}`, name: ' Size ', type: 'choice', options: [' small ', 'large'] }),
+    shown: ({ projectId }) => ({
+      ...{ projectId, key: 'k0', name: 'Size', type: 'choice', options: ['small', 'large'] },
+    }),
+    change: { name: 'Width', options: ['wide'] },
+    types: 'field.created field.updated field.deleted',
+  },
+  {
+    kind: 'View',
+    list: ofProject('views'),
+    path: (id) => `/views/${id}`,
+    body: () => ({ name: ' Next ', query: { status: 'TODO', sort: '-dueDate', limit: '5' } }),
+    shown: ({ projectId }) => ({
+      ...{ projectId, name: 'Next', query: { status: 'TODO', sort: '-dueDate', limit: '5' } },
+    }),
+    change: { name: 'Mine', query: { assigneeId: 'me' } },
+    types: 'view.created view.updated view.deleted',
+  },
+  {
+    kind: 'Member',
+    list: ofProject('members'),
+    create: ofProject('members/invite'),
+    path: (id, at) => `/projects/${at.projectId}/members/${id}`,
+    body: () => ({ email: ` ${guest.email.toUpperCase()} ` }),
+    shown: ({ projectId }) => ({ projectId, userId: guest.id, user: userOf(guest), role: 'VIEWER' }),
+    change: { role: 'EDITOR' },
+    types: 'member.invited member.role_set member.removed',
+  },
+]
+const isChild = (kind: string) => kind === 'Subtask' || kind === 'Comment'
+
+async function placeFor({ kind }: Kind): Promise<Place> {
+  const projectId = await make(owner, '/projects', { name: 'P' }).then(({ id }) => id)
+  for (const [person, role] of [
+    [admin, 'ADMIN'],
+    [viewer, 'VIEWER'],
+  ] as const)
+    if (kind !== 'Member') await invite(owner, projectId, person, role)
+  const task = isChild(kind) ? await make(owner, '/tasks', { projectId, title: 'T' }) : undefined
+  return { projectId, taskId: task?.id ?? '' }
+}
+const changeAt = ({ kind, path }: Kind, id: string, at: Place) =>
+  path(id, at) + (kind === 'Member' ? '/role' : '')
+
+test.each(kinds)('a $kind is created, changed, listed at each version, deleted and restored', async (one) => {
+  const { kind, list, create = list, path, body, shown, change, types } = one
+  const at = await placeFor(one)
+  const [by, reader] = kind === 'Member' ? [owner, owner] : [admin, viewer]
+  const before = await versionOf(owner, at.projectId)
+  const created = await by.post(create(at), body(at, 0))
+  expectResponse(created, 201, { id: anId, ...shown(at), createdAt: aTimestamp })
+  const row = created.body
+  expect(created.headers.get('location')).toEndWith(path(row.id, at))
+  const patch = (fields: object) => by.patch(changeAt(one, row.id, at), fields)
+  // The body of a read may be sent back; fields that no client sets are ignored.
+  for (const same of [row, { ...row, id: unknownId }, ...(/Member|Comment/.test(kind) ? [] : [{}])]) {
+    const answer = await patch(same)
+    expectResponse(answer, 200, row)
+    expect(answer.headers.get('etag')).toBe(created.headers.get('etag'))
+  }
+  // The times of the two writes must differ.
+  await Bun.sleep(2)
+  const changed = (await patch({ ...row, ...change })).body
+  const stamp = 'updatedAt' in row ? { updatedAt: changed.updatedAt } : {}
+  expect(changed).toStrictEqual({ ...row, ...change, ...stamp } as never)
+  expect('updatedAt' in row && changed.updatedAt <= row.updatedAt).toBeFalse()
+  expectResponse(await patch({ ...change }), 200, changed)
+  expectResponse(await reader.get(list(at)), 200, [changed])
+  const deleted = await by.delete(path(row.id, at))
+  const done = `${kind} ${kind === 'Member' ? 'removed' : 'deleted'} successfully`
+  expect([deleted.status, deleted.body.message]).toEqual([200, done])
+  for (const id of [row.id, at.projectId, ...(isChild(kind) ? [at.taskId] : [])]) {
+    expectError(await by.patch(changeAt(one, id, at), change), 404, `${kind} not found`)
+    expectError(await by.delete(path(id, at)), 404, `${kind} not found`)
+  }
+  const separator = list(at).includes('?') ? '&' : '?'
+  for (const [version, rows] of [[], [row], [changed], []].entries())
+    expectResponse(await reader.get(`${list(at)}${separator}asOf=${before + version}`), 200, rows)
+  const events = await readFeed(reader, `/projects/${at.projectId}/events?after=${before}`)
+  expect(events.map(({ type }) => type)).toEqual(types.split(' '))
+  const undone = await by.post(`/projects/${at.projectId}/undo`, { seq: before + 3 })
+  expect([undone.status, (await reader.get(list(at))).body]).toEqual([200, [changed] as never])
+  expect(await faultsOf(sql)).toEqual([])
+})
+
+type Values = [kind: string, field: string, valid: [sent: unknown, stored: unknown][], invalid: unknown[]]
+const unchanged = (values: unknown[]): [unknown, unknown][] => values.map((one) => [one, one])
+const noChoices = ['done', 'OPEN', '', ' DONE', 1, true, ['DONE'], {}]
+const lines = invalidTexts(20_000)
+const isBlank = (text: unknown) => text === null || /^\s*$/.test(String(text))
+const optionalLines = lines.filter((text) => !isBlank(text))
+const dates = words('2027-02-29 2027-01-31T17:00:00 0000-01-01 9999-12-31T23:59:59-01:00 tomorrow infinity 0')
+const badDates = [...dates, '', ' 2027-01-31', '2027-01-31\n', '2027-01-31\0']
+const dueDates: [string, string][] = [
+  ['2027-01-31T17:00Z', '2027-01-31T17:00:00.000Z'],
+  ['2027-01-31T17:00:00.123456789Z', '2027-01-31T17:00:00.123Z'],
+  ['2027-01-01T00:30:00+01:00', '2026-12-31T23:30:00.000Z'],
+  ['0001-01-01', '0001-01-01T00:00:00.000Z'],
+  ['9999-12-31T23:59:59.999Z', '9999-12-31T23:59:59.999Z'],
+]
+const members = [owner, admin, viewer].map(({ id }) => id)
+const values: Values[] = [
+  ['Project', 'name', validTexts(200), invalidNames(200)],
+  ['Project', 'description', [...validMultilineTexts(20_000), ['  ', null], [null, null]], optionalLines],
+  [
+    'Project',
+    'textEdits',
+    unchanged(['if-match', 'last-write-wins']),
+    ['always', null, 'IF-MATCH', ...noChoices],
+  ],
+  ['Task', 'title', validTexts(500), invalidNames(500)],
+  ['Task', 'description', [...validMultilineTexts(20_000), ['', null], [null, null]], optionalLines],
+  ['Task', 'status', unchanged(words('DONE TODO IN_PROGRESS DONE IN_PROGRESS TODO')), [null, ...noChoices]],
+  ['Task', 'priority', unchanged(words('LOW MEDIUM HIGH')), [null, ...noChoices]],
+  [
+    ...(['Task', 'assigneeId', unchanged([...members, null])] as const),
+    [stranger.id, unknownId, ...malformedIds, 'x'.repeat(101), ...noChoices],
+  ],
+  ['Task', 'dueDate', [...dueDates, [null, null]], [...badDates, 1767225600000, 0, true, {}, ['2027-01-31']]],
+  ['Subtask', 'title', validTexts(500), invalidNames(500)],
+  ['Comment', 'text', validMultilineTexts(20_000), lines],
+  ['Label', 'name', validTexts(50), invalidNames(50)],
+  ['Label', 'color', unchanged(['#D73a4a', null]), words('red #fff d73a4a #d73a4a0 #d73a4g').concat('')],
+  ['Field', 'name', validTexts(100), invalidNames(100)],
+  ['View', 'name', validTexts(100), invalidNames(100)],
+]
+const project: Kind = {
+  ...{ kind: 'Project', list: () => '/projects', path: (id) => `/projects/${id}`, types: '', change: {} },
+  ...{ body: () => ({ name: 'P' }), shown: () => ({}) },
+}
+
+test.each(values)('%s.%s is stored in its canonical form, and an invalid value gets 400', async (...row) => {
+  const [name, field, valid, invalid] = row
+  const kind = kinds.find(({ kind }) => kind === name) ?? project
+  const { create = kind.list, path, body } = kind
+  const [at, other] = [await placeFor(kind), await placeFor(kind)]
+  let n = 0
+  const post = (fields: object) => admin.post(create(other), { ...body(other, n++), ...fields })
+  const target = name === 'Project' ? at.projectId : (await make(admin, create(at), body(at, 0))).id
+  const patch = (value: unknown) => admin.patch(path(target, at), { [field]: value })
+  for (const [sent, stored] of valid) {
+    expect((await post({ [field]: sent })).body).toMatchObject({ [field]: stored })
+    expect((await patch(sent)).body).toMatchObject({ [field]: stored })
+  }
+  const message = new RegExp(`^${field} must be`)
+  for (const value of invalid) {
+    expectError(await post({ [field]: value }), 400, message)
+    expectError(await patch(value), 400, message)
+  }
+  const without = await post({ [field]: undefined })
+  if (field in body(at, 0)) expectError(without, 400, new RegExp(`^${field} is required`))
+  else expect(without.status).toBe(201)
+})
+
+test('the filters by due date accept and reject the same times', async () => {
+  const list = (name: string, value: string) => owner.get(`/tasks?${name}=${encodeURIComponent(value)}`)
+  for (const name of ['dueBefore', 'dueAfter']) {
+    for (const [sent] of dueDates) expect((await list(name, sent)).status).toBe(200)
+    for (const sent of badDates) expectError(await list(name, sent), 400, new RegExp(`^${name} must be`))
+  }
+})
+
+test.each([
+  ['field', 50, (n: number) => ({ key: `k${n}`, name: 'N', type: 'number' })],
+  ['view', 100, () => ({ name: 'V', query: {} })],
+  ['label', 500, (n: number) => ({ name: `L${n}` })],
+] as const)(
+  'a project has limits for its rows: the %ss are at most %p, also in a batch',
+  async (kind, max, rowOf) => {
+    const id = await openProject(people)
+    const rows = upTo(max + 1).map(rowOf)
+    const batch = (some: object[]) =>
+      admin.post(`/projects/${id}/batch`, {
+        operations: some.map((row) => ({ op: `${kind}.create`, ...row })),
+      })
+    const error = `A project has at most ${max} ${kind}s`
+    if (max < 500) expectError(await batch(rows), 409, `operations[${max}]: ${error}`)
+    expect((await batch(rows.slice(1))).status).toBe(200)
+    expectError(await admin.post(`/projects/${id}/${kind}s`, rows[0]), 409, error)
+  },
+)
+
+test('a task and its copy need the id of a project that its creator may write', async () => {
+  const create = (projectId: unknown) => admin.post('/tasks', { title: 'T', projectId })
+  expectError(await create(undefined), 400, /^projectId is required/)
+  for (const wrong of [null, 7, {}, 'x'.repeat(101)])
+    expectError(await create(wrong), 400, /^projectId must be/)
+  for (const wrong of ['', unknownId, ...malformedIds])
+    expectError(await create(wrong), 404, 'Project not found')
+  const projectId = await openProject(people)
+  const first = await make(editor, '/tasks', { title: 'T', projectId })
+  const copy = await make(editor, '/tasks', { ...first, id: undefined })
+  expect([copy.title, copy.number, copy.id === first.id]).toEqual(['T', 2, false])
+  await editor.delete(`/tasks/${copy.id}`)
+  expect((await make(editor, '/tasks', { title: 'T', projectId })).number).toBe(3)
+})
+
+test('the caller owns a new project; an update keeps absent fields, and writes no event without a change', async () => {
+  const fields = { name: ' Engine ', description: 'With wheels' }
+  const answer = await owner.post('/projects', { ...fields, ownerId: unknownId })
+  expectResponse(answer, 201, {
+    ...{ id: anId, ...fields, name: 'Engine', textEdits: 'last-write-wins' },
+    ...{ ownerId: owner.id, owner: userOf(owner), createdAt: aTimestamp },
+  })
+  const { body, headers } = answer
+  const path = `/projects/${body.id}`
+  expectResponse(await owner.get(path), 200, body)
+  for (const same of [{}, { name: ' Engine ', description: 'With wheels' }, { ownerId: unknownId }, body]) {
+    const again = await owner.patch(path, same)
+    expectResponse(again, 200, body)
+    expect(again.headers.get('etag')).toBe(headers.get('etag'))
+  }
+  expect(await countEvents(body.id)).toBe(1)
+  expectResponse(await owner.patch(path, { name: ' New ' }), 200, { ...body, name: 'New' })
+  expectResponse(await owner.patch(path, { description: null }), 200, {
+    ...body,
+    name: 'New',
+    description: null,
+  })
+  expect(await countEvents(body.id)).toBe(3)
+  const copy = await make(owner, '/projects', { ...body, id: undefined })
+  expect([copy.name, copy.id === body.id]).toEqual(['Engine', false])
+})
+
+test("the list of projects contains the caller's own and shared projects, until a project is deleted", async () => {
+  const others = await registerTeam(client)
+  const shared = await openProject(others, 'Shared')
+  const own = await make(others.viewer, '/projects', { name: 'Own' })
+  const { body } = await others.viewer.get('/projects')
+  expect(body.map(({ id }) => id)).toEqual([shared, own.id])
+  expectResponse(await others.viewer.get(`/projects/${shared}`), 200, body[0])
+  expectResponse(await others.stranger.get('/projects'), 200, [])
+  const path = `/projects/${shared}`
+  expectResponse(await others.owner.delete(path), 200, { message: 'Project deleted successfully' })
+  for (const again of [await others.owner.get(path), await others.owner.delete(path)])
+    expectError(again, 404, 'Project not found')
+  expectResponse(await others.owner.get('/projects'), 200, [])
+  expectResponse(await others.viewer.get('/projects'), 200, [own])
+})
+
+const projectId = await openProject(people)
+const list = `/projects/${projectId}/members`
+const inviteBy = (by: Person, body: object) => by.post(`${list}/invite`, body)
+
+test('an invitation needs an e-mail address of an account and one of three roles, and is for new members', async () => {
+  for (const email of [...invalidTexts(254), 'not-an-address', undefined])
+    expectError(await inviteBy(owner, { email }), 400, /^email /)
+  const { email } = stranger
+  for (const role of ['OWNER', 'viewer', '', null, 1, ['ADMIN'], {}])
+    expectError(await inviteBy(owner, { email, role }), 400, /^role must be one of VIEWER/)
+  expectError(await stranger.get(`/projects/${projectId}`), 404)
+  // The error must not tell whether an account has the address.
+  for (const address of ['nobody@example.com', email]) {
+    expectError(await inviteBy(editor, { email: address }), 403, 'This needs the role ADMIN in the project')
+    expectError(await inviteBy(stranger, { email: address }), 404, 'Project not found')
+  }
+  expectError(await inviteBy(owner, { email: owner.email }), 409, 'This user owns the project')
+  expectError(await inviteBy(owner, { email: viewer.email }), 409, 'This user is a member already')
+})
+
+test('a role is set once, and every member may leave and be invited again', async () => {
+  const { body } = await viewer.get(list)
+  expect(body.map(({ userId }) => userId).sort()).toEqual([admin, editor, viewer].map(({ id }) => id).sort())
+  for (const role of ['VIEWER', 'EDITOR', 'ADMIN']) {
+    const person = await register(client)
+    const member = await invite(admin, projectId, person, role)
+    expect(member.role).toBe(role)
+    const set = (to: unknown) => person.patch(`${list}/${member.id}/role`, { role: to })
+    for (const wrong of ['OWNER', 'admin', '', null, 0, undefined])
+      expectError(await admin.patch(`${list}/${member.id}/role`, { role: wrong }), 400, /^role /)
+    if (role === 'ADMIN') {
+      const before = await countEvents(projectId)
+      for (const to of ['ADMIN', 'VIEWER']) expectResponse(await set(to), 200, { ...member, role: to })
+      expect(await countEvents(projectId)).toBe(before + 1)
+    }
+    expectError(await set('ADMIN'), 403, 'This needs the role ADMIN in the project')
+    const none = { webhooks: [], serviceAccounts: [], tokens: [] }
+    const removed = { message: 'Member removed successfully', stillWorking: none, revoked: none }
+    expectResponse(await person.delete(`${list}/${member.id}`), 200, removed)
+    expectError(await person.get(`/projects/${projectId}`), 404, 'Project not found')
+    expectError(await owner.delete(`${list}/${member.id}`), 404, 'Member not found')
+    const again: Body = await invite(owner, projectId, person, 'EDITOR')
+    expect(again.id).not.toBe(member.id)
+  }
+})
+
+test('the id of a member of another project gets 404', async () => {
+  const elsewhere = await invite(owner, (await make(owner, '/projects', { name: 'Other' })).id, viewer)
+  expectError(await owner.patch(`${list}/${elsewhere.id}/role`, { role: 'ADMIN' }), 404, 'Member not found')
+  expectError(await owner.delete(`${list}/${elsewhere.id}`), 404, 'Member not found')
+  expectError(await viewer.delete(`${list}/${unknownId}`), 403)
+})
