@@ -1,10 +1,14 @@
-import { allPages, type Body, make, type Person } from '../kit.ts'
+import { allPages, type Body, make, type Person, versionOf } from '../kit.ts'
+import { batchResult } from './batch-scene.ts'
 
 export interface Place {
   before?: string
   after?: string
   place?: 'first' | 'last'
 }
+
+/** Enough tasks in one place that the tasks around it get new keys. */
+export const fillers = 300
 
 /** A project whose tasks have titles of one letter. */
 export async function openOrder(user: Person, titles: string) {
@@ -25,12 +29,22 @@ export async function openOrder(user: Person, titles: string) {
       .map(({ title }) => title)
       .join('')
   }
-  const put = (title: string, place: Place & object) => user.patch(`/tasks/${at(title)}`, place)
-  const version = async () => {
-    const { headers } = await user.get(`/projects/${projectId}`)
-    return Number(headers.get('docket-version'))
-  }
-  const undo = (selection: object) => user.post(`/projects/${projectId}/undo`, selection)
+  const version = () => versionOf(user, projectId)
   const batch = (operations: object[]) => user.post(`/projects/${projectId}/batch`, { operations })
-  return { projectId, ids, at, add, order, put, version, undo, batch }
+  return {
+    ...{ projectId, ids, at, add, order, version, batch },
+    put: (title: string, place: Place & { status?: string; projectId?: string }) =>
+      user.patch(`/tasks/${at(title)}`, place),
+    undo: (selection: object, by = user, query = '') =>
+      by.post(`/projects/${projectId}/undo${query}`, selection),
+    /** The order of the tasks that `respace` did not create. */
+    letters: async (query = '') => (await order(query, 200)).replaceAll('-', ''),
+    /** Places tasks directly after a task until other tasks get new keys. */
+    async respace(id: string): Promise<void> {
+      const from = await version()
+      const operation = { op: 'task.create', title: '-', after: id }
+      const answer = await batch(Array.from({ length: fillers }, () => operation))
+      expect(batchResult(answer).version).toBeGreaterThan(from + fillers)
+    },
+  }
 }
