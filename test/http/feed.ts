@@ -1,4 +1,4 @@
-import type { Body, Client } from '../support/client.ts'
+import type { Answer, Body, Client } from '../support/client.ts'
 import { allPages } from './list-pages.ts'
 
 type Entity = 'project' | 'member' | 'task' | 'subtask' | 'comment'
@@ -20,6 +20,18 @@ export interface FeedEvent {
 
 export const readFeed = async (client: Client, path: string) =>
   (await allPages(client, path)).flat() as unknown as FeedEvent[]
+
+export interface EventsPage {
+  events: (FeedEvent & { projectId: string })[]
+  after: Record<string, number>
+  gone: string[]
+}
+
+/** Returns the body of a response of `POST /events/read`, whose status must be 200. */
+export const expectEvents = ({ status, body, text }: Answer): EventsPage => {
+  expect([status, status === 200 ? '' : text]).toEqual([200, ''])
+  return body as unknown as EventsPage
+}
 
 /** The rows of a project that a client builds from events, by entity and id. */
 export type Replica = Record<Entity, Map<string, Row>>

@@ -1,9 +1,5 @@
-import { eventually, make, openScene, openStreamIn, parseMessages, register, streamBodyIn } from '../kit.ts'
-import { takeEvents, upTo } from '../kit.ts'
-import type { Message } from '../kit.ts'
+import { eventually, make, openScene, openStreamIn, takeEvents, upTo } from '../kit.ts'
 
-/** The documented maximum of projects of one stream. */
-const maxListedProjects = 1_000
 let projectId: string
 let reads: number
 /** The number of next reads that return no events. */
@@ -121,46 +117,4 @@ test('after a failover, streams opened before it end, and a stream opened later 
   await create('Cut')
   expect(await next).toMatchObject([[ended], [ended], [{ id: '3', event: 'task.created' }]])
   await since.return()
-})
-
-test('a resumed stream gets the events that it missed and new events, also while other streams are open', async () => {
-  const others = [await open(), await open()]
-  for (const title of ['Draw', 'Cut']) await create(title)
-  const messages = await open('?after=1')
-  const next = takeEvents(messages, 3)
-  await create('Bend')
-  expect(await next).toMatchObject([{ id: '2' }, { id: '3' }, { id: '4' }])
-  for (const one of [...others, messages]) await one.return()
-})
-
-test('sends "more" if the caller has more projects than one stream can follow, at the start and later', async () => {
-  const bea = await register(service.client)
-  // Ids that sort before every id created by the test.
-  await sql`insert into projects (id, owner_id, name, created_at, event_id)
-    select ('019a0000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, ${bea.id}, 'Covered', now(), uuidv7()
-    from generate_series(1, ${maxListedProjects}::int) n`
-  await sql`insert into streams (project_id, version, last_number, last_event_id)
-    select id, 1, 0, event_id from projects where owner_id = ${bea.id}`
-  const openAll = async () => {
-    const messages = parseMessages(await streamBodyIn(service, bea, '/events'))
-    await messages.next()
-    return messages
-  }
-  const next = async (messages: Awaited<ReturnType<typeof openAll>>, count: number) => {
-    const all: Message[] = []
-    while (all.length < count) all.push((await messages.next()).value!)
-    return all
-  }
-  const before = await openAll()
-  expect((await next(before, maxListedProjects)).map(({ event }) => event)).not.toContain('more')
-  const { id } = await make(bea, '/projects', { name: 'Beyond' })
-  const last = `019a0000-0000-7000-8000-${String(maxListedProjects).padStart(12, '0')}`
-  const more = { event: 'more', data: { told: maxListedProjects, last } }
-  expect(await next(before, 1)).toEqual([more as never])
-  await before.return()
-  const after = await openAll()
-  expect((await next(after, maxListedProjects + 1)).at(-1)).toEqual(more as never)
-  const { body } = await bea.post('/events/read', { after: { [id]: 0 } })
-  expect(body).toMatchObject({ after: { [id]: 1 } } as object)
-  await after.return()
 })

@@ -1,12 +1,13 @@
-import { invite, make, model, openScene, openTestService, Random, register, streamBodyIn } from '../kit.ts'
-import { versionOf } from '../kit.ts'
-import type { Person } from '../kit.ts'
+import { forFile, invite, make, model, openScene, openStreamIn, openTestService, Random } from '../kit.ts'
+import { register, streamBodyIn, takeEvents, upTo, versionOf } from '../kit.ts'
+import type { Client, Person } from '../kit.ts'
 import { startRandomWrites, writeRandomly } from '../past/random-writes.ts'
 
 /** The types of the events that streams read from memory instead of the database. */
 const typesFromMemory = new Set<string>()
 const { service } = await openScene()
-const { recent } = service.services
+const other = await forFile(openTestService(service.env))
+const { recent, counts } = service.services
 // A pause of the process must not let events expire.
 recent['recent'].ttl = 60_000
 const { after } = recent
@@ -15,6 +16,18 @@ recent.after = (range) => {
   for (const { type } of events ?? []) typesFromMemory.add(type)
   return events
 }
+const ada = await register(service.client, 'Ada "the first"\\ — ä')
+
+/** A project with a task, and with Grace as a member: events 1 to 3. */
+async function openShared() {
+  const grace = await register(service.client)
+  const { id: projectId } = await make(ada, '/projects', { name: 'Engine' })
+  const { id: memberId } = await invite(ada, projectId, grace)
+  const task = await make(ada, '/tasks', { title: 'Wheel', projectId })
+  return { grace, projectId, memberId, task }
+}
+const create = (projectId: string, title: string, by: Client = ada) =>
+  make(by, '/tasks', { title, projectId })
 
 async function openTextStream(reader: Person, projectId: string) {
   const stream = await streamBodyIn(service, reader, `/projects/${projectId}/events?after=0`)
@@ -38,18 +51,14 @@ async function openTextStream(reader: Person, projectId: string) {
 }
 
 /** Creates, changes and deletes a row of each kind. */
-async function writeEveryKind(ada: Person, projectId: string): Promise<void> {
-  const { id } = await make(ada, '/tasks', { projectId, title: 'T' })
+async function writeEveryKind(projectId: string): Promise<void> {
+  const { id } = await create(projectId, 'T')
+  const field = { key: 'every_kind', name: 'F', type: 'text' }
   const rows: [list: string, path: string, body: object, change: object][] = [
     [`/tasks/${id}/subtasks`, '/tasks/subtasks', { title: 'S' }, { title: 'U' }],
     [`/tasks/${id}/comments`, '/tasks/comments', { text: 'C' }, { text: 'D' }],
     [`/projects/${projectId}/labels`, '/labels', { name: 'every kind' }, { name: 'each kind' }],
-    [
-      `/projects/${projectId}/fields`,
-      '/fields',
-      { key: 'every_kind', name: 'F', type: 'text' },
-      { name: 'G' },
-    ],
+    [`/projects/${projectId}/fields`, '/fields', field, { name: 'G' }],
     [`/projects/${projectId}/views`, '/views', { name: 'V', query: {} }, { name: 'W' }],
   ]
   for (const [list, path, body, change] of rows) {
@@ -64,7 +73,6 @@ async function writeEveryKind(ada: Person, projectId: string): Promise<void> {
 }
 
 test('events sent from memory have exactly the bytes that the feed returns', async () => {
-  const ada = await register(service.client, 'Ada "the first"\\ — ä')
   const [grace, bea] = [await register(service.client), await register(service.client)]
   const world = await startRandomWrites(new Random(11), [ada, grace, bea])
   const projects = world.projects.map(({ id }) => id)
@@ -73,7 +81,7 @@ test('events sent from memory have exactly the bytes that the feed returns', asy
   const fed: string[][] = projects.map(() => [])
   for (let wave = 0; wave < 30; wave++) {
     await writeRandomly(world, 12)
-    if (wave === 10) await writeEveryKind(ada, projects[0]!)
+    if (wave === 10) await writeEveryKind(projects[0]!)
     await ada.patch(`/tasks/subtasks/${world.subtasks.at(-1)?.id}`, { title: `"\\ — ü ${wave}` })
     for (const [n, id] of projects.entries()) {
       const version = await versionOf(ada, id)
@@ -96,23 +104,71 @@ test('events sent from memory have exactly the bytes that the feed returns', asy
 })
 
 test('a removed member gets no later event, no matter which process removed the member', async () => {
-  await using other = await openTestService(service.env)
-  const [ada, grace] = [await register(service.client), await register(service.client)]
-  const { id: projectId } = await make(ada, '/projects', { name: 'Engine' })
-  for (const remover of [ada, other.client.as(ada.token)]) {
-    const member = await invite(ada, projectId, grace)
+  const { grace, projectId, memberId } = await openShared()
+  let [id, remover]: [string, Client] = [memberId, ada]
+  for (const next of [other.client.as(ada.token), undefined]) {
     const stream = await openTextStream(grace, projectId)
-    await make(ada, '/tasks', { title: 'Before', projectId })
+    await create(projectId, 'Before')
     await stream.eventsUpTo(await versionOf(ada, projectId))
     typesFromMemory.clear()
-    const last = await make(ada, '/tasks', { title: 'Also before', projectId })
+    const last = await create(projectId, 'Also before')
     await stream.eventsUpTo(await versionOf(ada, projectId))
     expect([...typesFromMemory]).toEqual(['task.created'])
-    expect((await remover.delete(`/projects/${projectId}/members/${member.id}`)).status).toBe(200)
-    const secret = await make(ada, '/tasks', { title: 'After', projectId })
+    expect((await remover.delete(`/projects/${projectId}/members/${id}`)).status).toBe(200)
+    const secret = await create(projectId, 'After')
     const text = await stream.textToEnd()
     expect(text).toContain(last.id)
     expect(text).not.toContain(secret.id)
     expect(text).toContain('event: end\ndata: {"statusCode":404')
+    if (next) [id, remover] = [(await invite(ada, projectId, grace)).id, next]
   }
+})
+
+const rounds = 10
+
+/** Opens 40 streams of one project. Returns how many queries ten writes cost, with the events that the streams send. */
+async function queriesOf(writer: Client): Promise<number> {
+  const { grace, projectId } = await openShared()
+  const all = []
+  for (const n of upTo(40)) all.push(await openStreamIn(service, n % 2 ? ada : grace, projectId))
+  const before = counts.queries.reads.total
+  for (const round of upTo(rounds)) {
+    const received = Promise.all(all.map((messages) => takeEvents(messages, 1)))
+    await create(projectId, `T${round}`, writer)
+    for (const [event] of await received) expect(event).toMatchObject({ id: String(round + 3) })
+  }
+  const { total } = counts.queries.reads
+  for (const messages of all) await messages.return()
+  return total - before
+}
+
+test('an event is read and authorized once for all streams of an account, or not at all if this process wrote it', async () => {
+  expect(await queriesOf(other.client.as(ada.token))).toBeLessThan(10 * rounds)
+  expect(await queriesOf(ada)).toBeLessThan(2 * rounds)
+})
+
+test('a cached read ends when its row changes or moves, and when its reader is removed between other writes', async () => {
+  const { grace, projectId, memberId, task } = await openShared()
+  const axle = await create(projectId, 'Axle')
+  const { id: elsewhere } = await make(ada, '/projects', { name: 'Mill' })
+  const reads = [`/tasks/${task.id}`, `/tasks?projectId=${projectId}`, `/projects/${projectId}`]
+  const rename = (id: string, title: string) => ada.patch(`/tasks/${id}`, { title })
+  for (const title of ['Cog', 'Gear']) {
+    await rename(task.id, title)
+    for (const person of [ada, grace]) {
+      expect((await person.get(reads[0]!)).body).toMatchObject({ title })
+      expect((await person.get(reads[1]!)).body).toMatchObject([{ title }, { title: 'Axle' }])
+    }
+  }
+  await rename(axle.id, 'Shaft')
+  await ada.patch(`/tasks/${task.id}`, { projectId: elsewhere })
+  await rename(axle.id, 'Rod')
+  expect((await ada.get(reads[0]!)).body).toMatchObject({ projectId: elsewhere })
+  expect((await grace.get(reads[0]!)).status).toBe(404)
+  await ada.patch(`/tasks/${task.id}`, { projectId })
+  for (const path of reads) expect((await grace.get(path)).status).toBe(200)
+  await rename(axle.id, 'Shaft')
+  expect((await ada.delete(`/projects/${projectId}/members/${memberId}`)).status).toBe(200)
+  await rename(axle.id, 'Rod')
+  for (const path of reads) expect([path, (await grace.get(path)).status]).toEqual([path, 404])
 })

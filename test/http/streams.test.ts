@@ -1,106 +1,107 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { eventually, forFile, invite, make, openClient, openPair, openStream } from '../kit.ts'
-import { openWebProcess, register, spawnService, takeEvents, upTo } from '../kit.ts'
-import type { Message, Person, ServiceProcess } from '../kit.ts'
+import { eventually, expectError, forFile, invite, make, openClient, openPair, openStream } from '../kit.ts'
+import { openWebProcess, register, spawnService, takeEvents, upTo, withToken } from '../kit.ts'
+import type { Message, Person } from '../kit.ts'
 import { startOnOwnPort } from '../support/own-port.ts'
 import { scrape } from '../metrics/scrape.ts'
 
-const { a: one, b: other, atA: ada, env } = await openPair()
+const { a: one, b: other, atA: ada, env, sql } = await openPair()
+// Without Redis this process gets no notifications, so it polls Postgres.
+const polling = await forFile(spawnService('web', { ...env, REDIS_URL: 'redis://127.0.0.1:1' }))
+const processes = { 'with notifications': other, 'without Redis': polling }
 
-const openProject = async () => (await make(ada, '/projects', { name: 'Engine' })).id
-const addTask = (projectId: string) => make(ada, '/tasks', { title: 'Draw', projectId })
+const newPerson = (name = 'Ada') => register(openClient(one.url), name)
+const openProject = async (by: Person = ada) => (await make(by, '/projects', { name: 'Engine' })).id
+const addTask = (projectId: string, by: Person = ada) => make(by, '/tasks', { title: 'Draw', projectId })
+const eventsPath = (projectId: string, query = '') => `/projects/${projectId}/events${query}`
 const seqsOf = (messages: Message[]) => messages.map(({ id }) => Number(id))
+const stop = (...streams: { stop(): void }[]) => streams.forEach((stream) => stream.stop())
+const contentOf = ({ headers }: { headers: Headers }) =>
+  ['content-type', 'x-accel-buffering'].map((name) => headers.get(name))
 
 test('a stream sends the events of another process once and in order', async () => {
   const projectId = await openProject()
-  const { answer, messages, stop } = await openStream(ada, other, `/projects/${projectId}/events?after=0`)
-  const headers = ['content-type', 'x-accel-buffering'].map((name) => answer.headers.get(name))
-  expect(headers).toEqual(['text/event-stream', 'no'])
-  const { value: first } = await messages.next()
+  const stream = await openStream(ada, other, eventsPath(projectId, '?after=0'))
+  expect(contentOf(stream.answer)).toEqual(['text/event-stream', 'no'])
+  const { value: first } = await stream.messages.next()
   expect(first).toMatchObject({ retry: expect.stringMatching(/^\d+$/), id: '0' })
-  expect(await takeEvents(messages, 1)).toMatchObject([
-    { id: '1', event: 'project.created', data: { seq: 1 } },
-  ])
-  for (const _ of upTo(150)) await addTask(projectId)
-  expect(seqsOf(await takeEvents(messages, 150))).toEqual(upTo(151).slice(1))
-  stop()
+  const created = { id: '1', event: 'project.created', data: { seq: 1 } }
+  expect(await takeEvents(stream.messages, 1)).toMatchObject([created])
+  for (const _ of upTo(100)) await addTask(projectId)
+  expect(seqsOf(await takeEvents(stream.messages, 100))).toEqual(upTo(101).slice(1))
+  stop(stream)
 })
 
-test('a stream starts after the newest event, or after Last-Event-ID', async () => {
+test('a stream starts after the newest event, or after Last-Event-ID, and sends only events of its types', async () => {
   const projectId = await openProject()
-  for (let i = 0; i < 3; i++) await addTask(projectId)
-  const path = `/projects/${projectId}/events`
-  const now = await openStream(ada, other, path)
+  for (const _ of upTo(3)) await addTask(projectId)
+  const now = await openStream(ada, other, eventsPath(projectId))
   await now.messages.next()
-  const resumed = await openStream(ada, other, `${path}?after=1`, { 'last-event-id': '3' })
-  await addTask(projectId)
-  expect(seqsOf(await takeEvents(now.messages, 1))).toEqual([5])
-  expect(seqsOf(await takeEvents(resumed.messages, 2))).toEqual([4, 5])
-  for (const { stop } of [now, resumed]) stop()
-})
-
-test('a stream with a type filter sends no events of other types', async () => {
-  const projectId = await openProject()
-  const path = `/projects/${projectId}/events?after=0&types=task.updated`
-  const { messages, stop } = await openStream(ada, other, path)
-  const task = await addTask(projectId)
-  await ada.patch(`/tasks/${task.id}`, { status: 'DONE' })
-  expect(await takeEvents(messages, 1)).toMatchObject([{ id: '3', event: 'task.updated' }])
-  stop()
+  const resumed = await openStream(ada, other, eventsPath(projectId, '?after=1'), { 'last-event-id': '3' })
+  const filtered = await openStream(ada, other, eventsPath(projectId, '?after=0&types=task.updated'))
+  const { id } = await addTask(projectId)
+  await ada.patch(`/tasks/${id}`, { status: 'DONE' })
+  for (const [{ messages }, seqs] of [
+    [now, [5, 6]],
+    [resumed, [4, 5, 6]],
+    [filtered, [6]],
+  ] as const)
+    expect(seqsOf(await takeEvents(messages, seqs.length))).toEqual([...seqs])
+  stop(now, resumed, filtered)
 })
 
 test('a stream ends with the reason when its reader is removed or signs out, or its project is deleted', async () => {
   const projectId = await openProject()
-  const grace = await register(openClient(one.url), 'Grace')
+  const [grace, bea] = [await newPerson('Grace'), await newPerson('Bea')]
   const member = await invite(ada, projectId, grace)
-  const bea = await register(openClient(one.url), 'Bea')
   await invite(ada, projectId, bea)
-  const path = `/projects/${projectId}/events`
+  const path = eventsPath(projectId)
   const ofGrace = await openStream(grace, other, path)
   const ofAda = await openStream(ada, other, path)
   const ofBea = await openStream(bea, one, path)
   await ofBea.messages.next()
   await bea.post('/auth/logout')
   await ada.delete(`/projects/${projectId}/members/${member.id}`)
-  expect(await takeEvents(ofGrace.messages, 9)).toMatchObject([{ event: 'end', data: { statusCode: 404 } }])
-  expect(await takeEvents(ofBea.messages, 9)).toMatchObject([{ event: 'end', data: { statusCode: 401 } }])
+  for (const [{ messages }, statusCode] of [
+    [ofGrace, 404],
+    [ofBea, 401],
+  ] as const)
+    expect(await takeEvents(messages, 9)).toMatchObject([{ event: 'end', data: { statusCode } }])
   await ada.delete(`/projects/${projectId}`)
   expect((await takeEvents(ofAda.messages, 9)).at(-1)).toMatchObject({ event: 'end' })
 })
 
 test('a closed stream no longer counts toward the limit of streams, and HEAD never counts', async () => {
-  const own = await openWebProcess({ SUBSCRIBERS_PER_ACCOUNT: '3' })
-  const { web, ada: bea } = own
-  const ofProject = `/projects/${(await make(bea, '/projects', { name: 'Engine' })).id}/events`
+  const { web, ada: bea } = await openWebProcess({ SUBSCRIBERS_PER_ACCOUNT: '3' })
+  /** Opens as many streams as one account may have. Repeats, because the service may notice closed streams late. */
+  const openAll = async (path: string) => {
+    for (;;) {
+      const streams = await Promise.all(upTo(3).map(() => openStream(bea, web, path)))
+      if (streams.every(({ answer }) => answer.status === 200)) return streams
+      stop(...streams)
+      await sleep(20)
+    }
+  }
+  const ofProject = eventsPath(await openProject(bea))
   for (const path of [ofProject, '/events', ofProject, '/events']) {
-    const streams = await openAll(bea, web, path)
+    const streams = await openAll(path)
     expect((await bea.call('HEAD', path)).status).toBe(200)
     const { answer } = await openStream(bea, web, path)
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([429, '1'])
-    for (const { stop } of streams) stop()
+    stop(...streams)
   }
 })
 
-/** Opens as many streams as one account may have. Retries, because the service may notice closed streams late. */
-async function openAll(client: Person, at: ServiceProcess, path: string) {
-  for (;;) {
-    const streams = await Promise.all([1, 2, 3].map(() => openStream(client, at, path)))
-    if (streams.every(({ answer }) => answer.status === 200)) return streams
-    for (const { stop } of streams) stop()
-    await sleep(20)
-  }
-}
-
 test('while Postgres is unavailable, a stream starts with 200 and ends immediately, because EventSource does not reconnect after 503', async () => {
-  const projectId = await openProject()
+  const path = eventsPath(await openProject())
   const away = await spawnService('web', { ...env, DATABASE_URL: 'postgres://docket@127.0.0.1:1/docket' })
-  for (const path of ['/events', `/projects/${projectId}/events`]) {
-    const { answer, messages } = await openStream(ada, away, path)
-    expect([path, answer.status]).toEqual([path, 200])
+  for (const one of ['/events', path]) {
+    const { answer, messages } = await openStream(ada, away, one)
+    expect([one, answer.status]).toEqual([one, 200])
     const last = await takeEvents(messages, 9)
     expect(last).toMatchObject([{ event: 'end', retry: expect.any(String), data: { statusCode: 503 } }])
   }
-  expect((await ada.at(away.url).get(`/projects/${projectId}/events`)).status).toBe(503)
+  expect((await ada.at(away.url).get(path)).status).toBe(503)
   expect((await ada.at(away.url).get(`/projects`, { accept: 'text/event-stream' })).status).toBe(503)
   await away.stop()
 })
@@ -109,17 +110,14 @@ test('a stopping process ends its streams first, with retry times spread over se
   const { started: stopping, port } = await startOnOwnPort((port) =>
     forFile(spawnService('web', { ...env, METRICS_PORT: String(port) })),
   )
-  const [id, atOther] = [await openProject(), ada.at(stopping.url)]
-  const paths = ['/events', `/projects/${id}/events`]
-  const streams = await Promise.all(
-    Array.from({ length: 40 }, (_, n) => openStream(ada, stopping, paths[n % 2]!)),
-  )
+  const [id, there] = [await openProject(), ada.at(stopping.url)]
+  const paths = ['/events', eventsPath(id)]
+  const streams = await Promise.all(upTo(40).map((n) => openStream(ada, stopping, paths[n % 2]!)))
   for (const { messages } of streams) await messages.next()
-  const waiting = paths.map((_, n) =>
-    n
-      ? atOther.get(`${paths[1]}?after=1&wait=25`)
-      : atOther.post('/events/read', { after: { [id]: 1 }, wait: 25 }),
-  )
+  const waiting = [
+    there.post('/events/read', { after: { [id]: 1 }, wait: 25 }),
+    there.get(eventsPath(id, '?after=1&wait=25')),
+  ]
   const open = async () => (await scrape(port)).of('docket_followers_open')
   await eventually('the long polls', async () => (await open()) === streams.length + waiting.length)
   const ends = streams.map(({ messages }) => takeEvents(messages, 9))
@@ -132,4 +130,148 @@ test('a stopping process ends its streams first, with retry times spread over se
   expect(longest - shortest).toBeGreaterThan(1_000)
   for (const answer of await Promise.all(waiting)) expect(answer.status).toBe(200)
   expect(await stopped).toBe(0)
+})
+
+type State = Record<string, number | null>
+
+/** Reads messages of a stream of all projects until the versions are the expected. Returns the changes. */
+async function until(messages: AsyncGenerator<Message, void, void>, state: State, expected: State) {
+  const changes: State[] = []
+  while (!Bun.deepEquals(state, expected)) {
+    const { value, done } = await messages.next()
+    if (done || value?.event === 'end') throw new Error(`the stream ended:  ${JSON.stringify(value)}`)
+    if (!value?.data) continue
+    const { projectId, version } = value.data as unknown as { projectId: string; version: number | null }
+    state[projectId] = version
+    changes.push({ [projectId]: version })
+  }
+  return changes
+}
+
+for (const [how, at] of Object.entries(processes))
+  test(`the stream of all projects sends their versions, then every change, new project and removal, ${how}`, async () => {
+    const [bea, grace] = [await newPerson('Bea'), await newPerson('Grace')]
+    const [own, shared] = [await openProject(bea), await openProject(grace)]
+    await addTask(own, bea)
+    const hers = await openStream(grace, at, '/events')
+    const { answer, messages, stop } = await openStream(bea, at, '/events')
+    expect(contentOf(answer)).toEqual(['text/event-stream', 'no'])
+    expect((await messages.next()).value).toEqual({ retry: expect.stringMatching(/^\d+$/) })
+    // Messages have no event name, so that EventSource delivers them to onmessage.
+    expect((await messages.next()).value).toEqual({ data: { projectId: own, version: 2 } as never })
+
+    const state: State = { [own]: 2 }
+    await addTask(own, bea)
+    await until(messages, state, { [own]: 3 })
+    const created = await openProject(bea)
+    await until(messages, state, { [own]: 3, [created]: 1 })
+    const member = await invite(grace, shared, bea)
+    await until(messages, state, { [own]: 3, [created]: 1, [shared]: 2 })
+    await addTask(shared, grace)
+    await until(messages, state, { [own]: 3, [created]: 1, [shared]: 3 })
+    await grace.delete(`/projects/${shared}/members/${member.id}`)
+    await until(messages, state, { [own]: 3, [created]: 1, [shared]: null })
+    // Bea is no longer a member, so her stream must not send this event.
+    await addTask(shared, grace)
+    await bea.delete(`/projects/${created}`)
+    await until(messages, state, { [own]: 3, [created]: null, [shared]: null })
+    await invite(grace, shared, bea)
+    await until(messages, state, { [own]: 3, [created]: null, [shared]: 6 })
+    stop()
+    await until(hers.messages, {}, { [shared]: 6 })
+    hers.stop()
+  })
+
+test('the stream of all projects of a revoked token ends with 401', async () => {
+  const bea = await newPerson('Bea')
+  const projectId = await openProject(bea)
+  const { messages } = await openStream(bea, other, '/events')
+  await until(messages, {}, { [projectId]: 1 })
+  await bea.post('/auth/logout')
+  const login = await bea.post('/auth/login', { email: bea.email, password: 'secret-1' })
+  const again = { ...bea, ...bea.as(login.body.access_token) }
+  // The cache may contain a revoked token for a moment.
+  let last: Message | undefined
+  while (last?.event !== 'end') {
+    await addTask(projectId, again)
+    last = (await messages.next()).value!
+  }
+  expect(last).toMatchObject({ data: { statusCode: 401 } })
+})
+
+test('a bound API token gets only its own project, in the stream and when it reads events', async () => {
+  const bea = await newPerson('Bea')
+  const [mine, second] = [await openProject(bea), await openProject(bea)]
+  const bound = await withToken(bea, { scopes: ['read'], projects: [mine] })
+  const all = await openStream(bea, other, '/events')
+  const own = await openStream(bound, other, '/events')
+  for (const id of [second, mine]) await addTask(id, bea)
+  // Waits until the stream of the unbound token has received the event of the other project.
+  await until(all.messages, {}, { [mine]: 2, [second]: 2 })
+  const changes = await until(own.messages, {}, { [mine]: 2 })
+  expect(changes.flatMap((one) => Object.keys(one))).not.toContain(second)
+  stop(all, own)
+  const { body } = await bound.post('/events/read', { after: { [mine]: 1, [second]: 1 } })
+  expect(body).toMatchObject({ after: { [mine]: 2 }, gone: [second] } as object)
+})
+
+/** Inserts projects with ids that sort before the ids of the service, and returns their ids. */
+async function insertProjects(owner: Person, count: number): Promise<string[]> {
+  const rows = await sql<{ id: string }[]>`
+    insert into projects (id, owner_id, name, created_at, event_id)
+    select ('019a' || substr(${owner.id}, 5, 9) || '-7000-8000-' || lpad(n::text, 12, '0'))::uuid, ${owner.id}, 'Old', now(), uuidv7()
+    from generate_series(1, ${count}::int) n returning id`
+  await sql`insert into streams (project_id, version, last_number, last_event_id)
+    select id, 1, 0, event_id from projects where owner_id = ${owner.id}`
+  return rows.map(({ id }) => id).sort()
+}
+
+const nextPath = ({ headers }: { headers: Headers }) =>
+  /^<\/api\/v1(\/events\?afterProject=[\w-]+)>; rel="next"$/.exec(headers.get('link') ?? '')?.[1]
+
+for (const [how, at] of Object.entries(processes))
+  test(`a member of 1,001 projects reaches each of them by pages, and a token of the newest gets only this one, ${how}`, async () => {
+    const [bea, grace] = [await newPerson('Bea'), await newPerson('Grace')]
+    const old = await insertProjects(bea, 1_000)
+    const first = await openStream(bea, at, '/events')
+    expect(first.answer.headers.get('link')).toBeNull()
+    const newest = await openProject(bea)
+    let more: Message | undefined
+    const told = new Set<string>()
+    while (more?.event !== 'more') {
+      more = (await first.messages.next()).value!
+      if (more.event !== 'more' && more.data)
+        told.add((more.data as unknown as { projectId: string }).projectId)
+    }
+    expect([[...told].sort(), more.data as unknown]).toEqual([old, { told: 1_000, last: old.at(-1)! }])
+
+    const again = await openStream(bea, at, '/events')
+    expect(nextPath(again.answer)).toBe(`/events?afterProject=${old.at(-1)}`)
+    const head = await bea.at(at.url).call('HEAD', '/events', undefined, { accept: 'text/event-stream' })
+    expect(nextPath(head)).toBe(nextPath(again.answer)!)
+    const second = await openStream(bea, at, nextPath(again.answer)!)
+    expect(second.answer.headers.get('link')).toBeNull()
+    const token = await withToken(bea, { scopes: ['read'], projects: [newest] })
+    const bound = await openStream(token, at, '/events')
+    for (const { messages } of [second, bound])
+      expect(await until(messages, {}, { [newest]: 1 })).toHaveLength(1)
+
+    await addTask(newest, bea)
+    await addTask(old[0]!, bea)
+    for (const { messages } of [second, bound])
+      expect(await until(messages, {}, { [newest]: 2 })).toHaveLength(1)
+    expect(await until(first.messages, {}, { [old[0]!]: 2 })).toHaveLength(1)
+    // A project within the range of the first page is sent to the first page, although this page is full.
+    const [older] = await insertProjects(grace, 1)
+    await invite(grace, older!, bea)
+    const page = older! < old.at(-1)! ? first : second
+    await until(page.messages, {}, { [older!]: 2 })
+    stop(first, again, second, bound)
+  })
+
+test('afterProject must be an id', async () => {
+  for (const bad of ['x', '', '0']) {
+    const answer = await ada.get(`/events?afterProject=${bad}`, { accept: 'text/event-stream' })
+    expectError(answer, 400, /^afterProject must be /)
+  }
 })
