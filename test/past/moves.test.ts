@@ -1,4 +1,14 @@
-import { eventually, expectError, expectResponse, invite, make, nextPath, openScene } from '../kit.ts'
+import {
+  allPages,
+  eventually,
+  expectError,
+  expectResponse,
+  invite,
+  make,
+  nextPath,
+  openScene,
+} from '../kit.ts'
+import { runBatch, upTo } from '../kit.ts'
 import type { Answer, Body } from '../kit.ts'
 
 const { service, sql, ada, bea } = await openScene(['Ada', 'Bea'])
@@ -98,6 +108,8 @@ test('a snapshot shows moved subtasks and comments after the task and its first 
 test('a restored task is missing only in snapshots between its deletion and its restoration', async () => {
   const { project, task, subtask, comment } = await furnish()
   await ada.delete(`/tasks/${task.id}`)
+  expectResponse(await ada.get(`/tasks/${task.id}/subtasks?asOf=4`), 200, [subtask])
+  expectError(await bea.get(`/tasks/${task.id}?asOf=4`), 404, 'Task not found')
   expect((await ada.post(`/projects/${project.id}/undo`, { seq: 5 })).status).toBe(200)
   for (const version of [4, 8]) {
     expectResponse(await ada.get(`/tasks/${task.id}?asOf=${version}`), 200, task)
@@ -128,4 +140,46 @@ test('a snapshot shows no task of another project that has the id of a deleted t
   expectResponse(await ada.get(`/tasks/${task.id}?asOf=${at}`), 200, task)
   expectError(await bea.get(`/tasks/${task.id}?asOf=${at}`), 404, 'Task not found')
   expectResponse(await ada.get(`/tasks?projectId=${project.id}&asOf=4`), 200, [task])
+})
+
+test('if asOf is a time, the next page uses the version of the first page', async () => {
+  const { id } = await open()
+  const add = (count: number) =>
+    runBatch(
+      ada,
+      id,
+      upTo(count).map((n) => ({ op: 'task.create', title: `T${n}` })),
+    )
+  await add(6)
+  const first = await ada.get(
+    `/tasks?projectId=${id}&limit=3&asOf=${encodeURIComponent('2200-01-01T00:00:00+01:00')}`,
+  )
+  expect([versionOf(first), nextPath(first.headers)!.includes('asOf=7')]).toEqual([7, true])
+  await add(3)
+  const second = await ada.get(nextPath(first.headers)!)
+  const whole = await ada.get(`/tasks?projectId=${id}&limit=6&asOf=7`)
+  expect([versionOf(second), [...first.body, ...second.body]]).toEqual([7, [...whole.body]])
+})
+
+test('a page that is sorted by creation and filtered by due date ends at the same task now and in a snapshot', async () => {
+  const { id } = await open()
+  // A page scans 2,000 tasks; the last of these tasks has a matching due date.
+  const due = (n: number) => ((n + 1) % 500 < 3 ? { dueDate: '2030-01-01' } : {})
+  for (let from = 0; from < 2_500; from += 500)
+    await runBatch(
+      ada,
+      id,
+      upTo(500).map((n) => ({ op: 'task.create', title: `T${n}`, ...due(from + n - 1) })),
+    )
+  const path = `/tasks?projectId=${id}&sort=createdAt&dueBefore=2030-01-02&limit=50`
+  const before = await ada.get(path)
+  expect([before.body.length, nextPath(before.headers) !== undefined]).toEqual([12, true])
+  const version = versionOf(before)
+  for (const { id } of before.body.slice(0, 5)) await ada.delete(`/tasks/${id}`)
+  for (const { id } of before.body.slice(5, 8)) await ada.patch(`/tasks/${id}`, { dueDate: null })
+  const then = await ada.get(`${path}&asOf=${version}`)
+  expect(then.text).toBe(before.text)
+  const cursorOf = ({ headers }: Answer) => /cursor=([\w-]+)/.exec(nextPath(headers)!)![1]
+  expect(cursorOf(then)).toBe(cursorOf(before)!)
+  expect((await allPages(ada, `${path}&asOf=${version}`)).flat()).toHaveLength(15)
 })

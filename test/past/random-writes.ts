@@ -34,7 +34,11 @@ const setTimes: Ask = ({ tasks }, client, { pick, value }) => {
   const soon = new Date(Date.now() + value).toISOString()
   return task && client.patch(`/tasks/${task.id}`, { remindAt: soon, dueDate: soon, status: 'TODO' })
 }
-const others = { batch, setTimes }
+const setExternalId: Ask = ({ tasks }, client, { pick, value }) => {
+  const task = tasks[pick % tasks.length]
+  return task && client.patch(`/tasks/${task.id}`, { externalId: value % 3 ? `X-${value % 4}` : null })
+}
+const others = { batch, setTimes, setExternalId }
 
 const weights: Partial<Record<Verb, number>> = {
   ...{ createTask: 8, changeTask: 10, assignTask: 3, moveTask: 10, deleteTask: 1, undo: 6 },
@@ -50,7 +54,12 @@ const weights: Partial<Record<Verb, number>> = {
 export async function writeRandomly(world: RandomWrites, writes: number): Promise<void> {
   const { random, people } = world
   const write = async () => {
-    const verb = random.weighted({ ...(weights as Record<Verb, number>), batch: 1, setTimes: 8 })
+    const verb = random.weighted({
+      ...(weights as Record<Verb, number>),
+      batch: 1,
+      setTimes: 8,
+      setExternalId: 3,
+    })
     const ask: Ask = { ...verbs, ...others }[verb]
     // Mostly one of the first eight rows, so that a row is changed several times.
     const pick = random.below(random.chance(0.7) ? 8 : 1_000)

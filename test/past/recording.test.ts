@@ -1,6 +1,17 @@
-import { cases, eventually, faultsOf, make, nextPath, openScene, Random, versionOf } from '../kit.ts'
+import {
+  allPages,
+  cases,
+  eventually,
+  faultsOf,
+  make,
+  nextPath,
+  openScene,
+  Random,
+  versionOf,
+} from '../kit.ts'
 import { workerActor } from '../kit.ts'
 import type { Person } from '../kit.ts'
+import { countedBy } from '../http/filters-scene.ts'
 import { startRandomWrites, type RandomWrites, writeRandomly } from './random-writes.ts'
 
 const waves = cases(3)
@@ -43,25 +54,63 @@ async function readAtVersion(who: Person, path: string, projectId?: string) {
   }
 }
 
-function someList(random: Random, projectId: string, people: Person[]): string {
-  const some = (name: string, values: readonly string[], chance = 0.3) =>
-    random.chance(chance) ? [[name, random.pick(values)!]] : []
-  return `/tasks?${new URLSearchParams([
+/** Returns random filters of a project's tasks, with the labels and fields that the project has now. */
+async function someFilters({ random, people, tasks }: RandomWrites, projectId: string) {
+  const [labels, fields] = await Promise.all(
+    ['labels', 'fields'].map(async (list) => (await allPages(ada, `/projects/${projectId}/${list}`)).flat()),
+  )
+  const some = (name: string, values: readonly string[], chance = 0.2) =>
+    values.length > 0 && random.chance(chance) ? [[name, random.pick(values)!]] : []
+  const ids = labels!.map(({ id }) => id)
+  const values: Record<string, string[]> = {
+    ...{ text: ['a', '2030-01-01'], number: ['1', '2.5'], boolean: ['true', 'false'] },
+    ...{ date: ['2030-01-01', '2030-01-02'] },
+  }
+  type Field = { key: string; type: string; options: string[] | null }
+  const ofFields = (fields as unknown as Field[]).flatMap(({ key, type, options }) => {
+    const isOrdered = type === 'number' || type === 'date'
+    const bounds = isOrdered ? ['', '.min', '.max'] : ['']
+    return some(`field.${key}${random.pick(bounds)}`, options ?? values[type]!, 0.1)
+  })
+  return [
     ['projectId', projectId],
     ...some('status', ['TODO', 'IN_PROGRESS', 'DONE']),
     ...some('priority', ['LOW', 'MEDIUM', 'HIGH']),
     ...some('assigneeId', ['me', people[1]!.id]),
     ...some('dueAfter', ['2030-01-01', '2030-01-02']),
     ...some('dueBefore', ['2030-01-03', '2030-01-05']),
-    ...some('sort', ['createdAt', '-createdAt', 'dueDate', '-dueDate', 'position'], 0.7),
-    ...some('limit', ['1', '2', '3', '5', '7', '100', '200'], 0.9),
-  ] as [string, string][])}`
+    ...[
+      ...some('labels', [...ids, ids.slice(0, 2).join()]),
+      ...some('anyLabel', [...ids, ids.join()]),
+    ].filter(([, value]) => value),
+    ...[...some('noLabel', ['true'], 0.1), ...some('ready', ['true'])],
+    ...some('claimedBy', ['me', 'none', people[1]!.id]),
+    ...some('externalId', ['X-1', 'X-2'], 0.1),
+    ...some(
+      'blocks',
+      tasks.slice(0, 8).map(({ id }) => id),
+      0.1,
+    ),
+    ...ofFields,
+  ] as [string, string][]
+}
+
+async function someList(world: RandomWrites, projectId: string): Promise<string> {
+  const { random } = world
+  const filters = await someFilters(world, projectId)
+  if (random.chance(0.3))
+    return `/tasks/counts?${new URLSearchParams([...filters, ['by', random.pick(countedBy)!]])}`
+  const sort = random.pick(['createdAt', '-createdAt', 'dueDate', '-dueDate', 'position'])!
+  const limit = random.pick(['1', '2', '3', '5', '7', '100', '200'])!
+  const order: [string, string][] = random.chance(0.7) ? [['sort', sort]] : []
+  return `/tasks?${new URLSearchParams([...filters, ...order, ['limit', limit]])}`
 }
 
 const limited = (random: Random, path: string) => `${path}?limit=${random.pick([1, 2, 3, 50])}`
 
 /** Reads resources of each kind, and up to three pages of lists. No client may write meanwhile. */
-async function record(who: Person, { random, projects, tasks, people }: RandomWrites): Promise<Recorded[]> {
+async function record(who: Person, world: RandomWrites): Promise<Recorded[]> {
+  const { random, projects, tasks } = world
   const found: Recorded[] = []
   const ask = async (path: string, projectId?: string): Promise<void> => {
     let next: string | undefined = path
@@ -77,7 +126,7 @@ async function record(who: Person, { random, projects, tasks, people }: RandomWr
     await ask(`/projects/${id}`, id)
     for (const list of ['members', 'labels', 'fields', 'views'])
       await ask(limited(random, `/projects/${id}/${list}`), id)
-    for (let n = 0; n < 6; n++) await ask(someList(random, id, people), id)
+    for (let n = 0; n < 12; n++) await ask(await someList(world, id), id)
   }
   for (const { id } of [...tasks.slice(0, 4), ...random.shuffled(tasks.slice(4)).slice(0, 4)]) {
     const before = found.length
@@ -89,7 +138,7 @@ async function record(who: Person, { random, projects, tasks, people }: RandomWr
   return found
 }
 
-test('asOf returns each earlier response byte for byte, by its version and by its time', async () => {
+test('asOf returns each earlier response byte for byte, by its version and by its time, also while clients write', async () => {
   const seed = Number(process.env.PAST_SEED ?? Math.floor(Math.random() * 1_000_000))
   console.log(`recording with PAST_SEED=${seed}`)
   const world = await startRandomWrites(new Random(seed), [ada, bea, cy, di])
@@ -106,22 +155,25 @@ test('asOf returns each earlier response byte for byte, by its version and by it
   const times = new Map(
     await Promise.all(world.projects.map(async ({ id }) => [id, await timesOf(id)] as const)),
   )
-  const places = await placesOf(world)
-  let reads = 0
-  for (const { path, projectId, version, text } of recorded) {
-    const [, taskId] = /^\/tasks\/([\w-]+)/.exec(path) ?? []
-    const instant = times.get(projectId)!.get(version)!
+  const check = async ({ path, projectId, version, text }: Recorded, places?: Map<string, string>) => {
+    const [, taskId] = /^\/tasks\/([\w-]{36})/.exec(path) ?? []
     // Without projectId, a version belongs to the task's current or last project.
-    const hasMoved = taskId && places.get(taskId) !== projectId
-    const whose = hasMoved || world.random.chance(0.2) ? `${version}&projectId=${projectId}` : version
-    for (const when of [taskId ? whose : version, encodeURIComponent(instant)]) {
+    const isNamed = taskId && (places?.get(taskId) !== projectId || world.random.chance(0.2))
+    const instant = times.get(projectId)!.get(version)!
+    for (const when of [
+      isNamed ? `${version}&projectId=${projectId}` : version,
+      encodeURIComponent(instant),
+    ]) {
       const again = await ada.get(asOf(path, when))
       const actual = [again.status, again.headers.get('docket-version'), again.text]
       expect([seed, path, when, ...actual]).toEqual([seed, path, when, 200, String(version), text])
-      reads += 1
     }
   }
-  expect(reads).toBe(recorded.length * 2)
+  const writing = writeRandomly({ ...world, random: new Random(seed) }, writesInWave)
+  for (const [n, one] of recorded.entries()) if (n % 2) await check(one)
+  await writing
+  const places = await placesOf(world)
+  for (const [n, one] of recorded.entries()) if (n % 2 === 0) await check(one, places)
   await eventually('task.reminded and task.due', async () => {
     const types = await sql<{ type: string }[]>`
       select distinct type from events where actor_id = ${workerActor}`
