@@ -10,6 +10,12 @@ export interface Edit {
   put: string
 }
 
+/** A new entity, as CONTRIBUTING explains it: the files of its module and of its table, and edits of other files. */
+export interface NewEntity {
+  files: Record<string, string>
+  edits: Edit[]
+}
+
 const below = (path: string, find: string, put: string): Edit => ({ path, find, put: `${find}\n${put}` })
 const before = (path: string, find: string, put: string): Edit => ({ path, find, put: `${put}${find}` })
 

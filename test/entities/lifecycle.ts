@@ -1,4 +1,4 @@
-// Runs in a copy of the project that has the new entities: see new-entities.test.ts.
+// Runs in a copy of the project that has the new entities: see copy.deep.test.ts.
 import { newId } from '../../src/ids.ts'
 import { readFeed } from '../http/feed.ts'
 import { eventually } from '../races/pair.ts'
@@ -12,38 +12,40 @@ interface Kind {
   entity: string
   list(place: Place): string
   one(id: string): string
+  /** The field with the text of a row. */
+  text: string
   body: object
   parent(place: Place): object
 }
 
 const kinds: Kind[] = [
   {
-    entity: 'attachment',
-    list: ({ taskId }) => `/tasks/${taskId}/attachments`,
-    one: (id) => `/tasks/attachments/${id}`,
-    body: { name: 'Plan', size: 3, details: { pages: [1, { of: 2 }] } },
-    parent: ({ taskId }) => ({ taskId }),
+    ...{ entity: 'work_log', text: 'remark', parent: ({ taskId }) => ({ taskId }) },
+    list: ({ taskId }) => `/tasks/${taskId}/work_logs`,
+    one: (id) => `/tasks/work_logs/${id}`,
+    body: { remark: 'Plan', hours: 3, kind: 'ONSITE', details: { pages: [1, { of: 2 }] } },
   },
   {
-    entity: 'tag',
+    ...{ entity: 'tag', text: 'name', parent: ({ projectId }) => ({ projectId }) },
     list: ({ projectId }) => `/projects/${projectId}/tags`,
     one: (id) => `/tags/${id}`,
     body: { name: 'Plan' },
-    parent: ({ projectId }) => ({ projectId }),
   },
 ]
 
-describe.each(kinds)('$entity', ({ entity, list, one, body, parent }: Kind) => {
+describe.each(kinds)('$entity', ({ entity, list, one, text, body, parent }: Kind) => {
   const feed = (projectId: string) => readFeed(ada, `/projects/${projectId}/events?after=2`)
-  const names = async (path: string) => (await rowsAt(path)).map(({ name }) => name)
+  const textIn = (row: object) => (row as Record<string, string>)[text]!
+  const texts = async (path: string) => (await rowsAt(path)).map(textIn)
+  const sketch = { [text]: 'Sketch' }
 
   test('is created, listed, updated and deleted, with an event for each write, and checks If-Match', async () => {
     const place = await createPlace()
     const row = await created(list(place), body)
     expect(await rowsAt(list(place))).toEqual([row])
-    const changed = await ada.patch(one(row.id), { name: 'Sketch' })
-    expect(changed.body).toMatchObject({ ...body, name: 'Sketch' })
-    const unchanged = await ada.patch(one(row.id), { name: 'Sketch' })
+    const changed = await ada.patch(one(row.id), sketch)
+    expect(changed.body).toMatchObject({ ...body, ...sketch })
+    const unchanged = await ada.patch(one(row.id), sketch)
     expect(unchanged.headers.get('etag')).toBe(changed.headers.get('etag'))
     expect((await ada.delete(one(row.id), { 'if-match': '"no"' })).status).toBe(412)
     expect((await ada.delete(one(row.id))).status).toBe(200)
@@ -52,7 +54,7 @@ describe.each(kinds)('$entity', ({ entity, list, one, body, parent }: Kind) => {
     const events = await feed(place.projectId)
     const types = ['created', 'updated', 'deleted'].map((verb) => `${entity}.${verb}`)
     expect(events.map(({ type }) => type)).toEqual(types)
-    expect(events[1]).toMatchObject({ before: { name: 'Plan' }, after: { name: 'Sketch' } })
+    expect(events[1]).toMatchObject({ before: { [text]: 'Plan' }, after: sketch })
     expect(await faultsOf(sql)).toEqual([])
   })
 
@@ -60,28 +62,28 @@ describe.each(kinds)('$entity', ({ entity, list, one, body, parent }: Kind) => {
     const place = await createPlace()
     const operations = [
       { op: `${entity}.create`, as: 'one', ...parent(place), ...body },
-      { op: `${entity}.update`, id: '#one', was: { name: 'Plan' }, name: 'Sketch' },
+      { op: `${entity}.update`, id: '#one', was: { [text]: 'Plan' }, ...sketch },
     ]
     const { body: answer } = await batch(place, operations, '?return=full')
-    const { results } = answer as never as { results: { id: string; name: string }[] }
-    expect(results.map(({ name }) => name)).toEqual(['Plan', 'Sketch'])
-    const stale = { op: `${entity}.delete`, id: results[0]!.id, was: { name: 'Plan' } }
+    const { results } = answer as never as { results: { id: string }[] }
+    expect(results.map(textIn)).toEqual(['Plan', 'Sketch'])
+    const stale = { op: `${entity}.delete`, id: results[0]!.id, was: { [text]: 'Plan' } }
     expect((await batch(place, [stale])).status).toBe(409)
   })
 
   test('every write can be undone, and the undo can be undone', async () => {
     const place = await createPlace()
     const row = await created(list(place), body)
-    await ada.patch(one(row.id), { name: 'Sketch' })
+    await ada.patch(one(row.id), sketch)
     await undo(place.projectId, 4)
-    expect(await names(list(place))).toEqual(['Plan'])
+    expect(await texts(list(place))).toEqual(['Plan'])
     await undo(place.projectId, 5)
-    expect(await names(list(place))).toEqual(['Sketch'])
+    expect(await texts(list(place))).toEqual(['Sketch'])
     await ada.delete(one(row.id))
     await undo(place.projectId, 7)
-    expect(await rowsAt(list(place))).toMatchObject([{ ...body, id: row.id, name: 'Sketch' }])
+    expect(await rowsAt(list(place))).toMatchObject([{ ...body, id: row.id, ...sketch }])
     await undo(place.projectId, 8)
-    expect(await names(list(place))).toEqual([])
+    expect(await texts(list(place))).toEqual([])
     expect((await ada.post(`/projects/${place.projectId}/undo`, { seq: 7 })).status).toBe(409)
     expect(await faultsOf(sql)).toEqual([])
   })
@@ -89,14 +91,14 @@ describe.each(kinds)('$entity', ({ entity, list, one, body, parent }: Kind) => {
   test('is shown in the history and in reads of the past', async () => {
     const place = await createPlace()
     const row = await created(list(place), body)
-    await ada.patch(one(row.id), { name: 'Sketch' })
+    await ada.patch(one(row.id), sketch)
     await ada.delete(one(row.id))
     const history = await readFeed(ada, `/projects/${place.projectId}/history?entity=${entity}`)
     const types = ['deleted', 'updated', 'created'].map((verb) => `${entity}.${verb}`)
     expect(history.map(({ type }) => type)).toEqual(types)
-    const namesAt = async (version: number) => names(`${list(place)}?asOf=${version}`)
+    const textsAt = async (version: number) => texts(`${list(place)}?asOf=${version}`)
     for (const [version, expected] of Object.entries({ 2: [], 3: ['Plan'], 4: ['Sketch'], 5: [] }))
-      expect(await namesAt(Number(version))).toEqual(expected)
+      expect(await textsAt(Number(version))).toEqual(expected)
   })
 
   test('is purged with its project', async () => {
@@ -114,7 +116,7 @@ describe.each(kinds)('$entity', ({ entity, list, one, body, parent }: Kind) => {
     const [first, again] = [await ada.post(list(place), body, key), await ada.post(list(place), body, key)]
     expect([again.status, again.text]).toEqual([201, first.text])
     const id = newId()
-    const own = { ...body, name: 'Own', id }
+    const own = { ...body, [text]: 'Own', id }
     expect((await created(list(place), own)).id).toBe(id)
     const other = await createPlace()
     expect((await ada.post(list(other), own)).status).toBe(409)

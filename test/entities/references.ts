@@ -1,4 +1,4 @@
-// Runs in a copy of the project that has the new entities: see new-entities.test.ts.
+// Runs in a copy of the project that has the new entities: see copy.deep.test.ts.
 import { newId } from '../../src/ids.ts'
 import { readFeed } from '../http/feed.ts'
 import { faultsOf } from '../support/history.ts'
@@ -15,24 +15,24 @@ async function createTagged() {
   const [red, blue] = [await tagIn(place, 'red'), await tagIn(place, 'blue')]
   const both = { tagIds: [red, blue] }
   await ada.patch(`/tasks/${place.taskId}`, both)
-  const path = `/tasks/${place.taskId}/attachments`
-  const attachment = await created(path, { name: 'Plan', size: 1, ...both, mainTagId: red })
+  const path = `/tasks/${place.taskId}/work_logs`
+  const log = await created(path, { remark: 'Plan', hours: 1, kind: 'ONSITE', ...both, mainTagId: red })
   const shown = async (query = '') => {
     const { tagIds } = (await ada.get(`/tasks/${place.taskId}${query}`)).body as Row
     const [one] = await rowsAt(path + query)
     return [tagIds, one?.tagIds, one?.mainTagId]
   }
-  return { ...place, place, red, blue, attachment, path, shown }
+  return { ...place, place, red, blue, log, path, shown }
 }
 
 test('rejects the id of a tag outside the project with 400 and names the field', async () => {
-  const { place, taskId, projectId, attachment } = await createTagged()
+  const { place, taskId, projectId, log } = await createTagged()
   const foreign = await tagIn(await createPlace(), 'red')
   const message = 'tagIds must be the ids of tags in the project'
   for (const id of [foreign, newId(), taskId]) {
     expect(errorOf(await ada.patch(`/tasks/${taskId}`, { tagIds: [id] }))).toEqual([400, message])
     expect(errorOf(await ada.post('/tasks', { projectId, title: 'N', tagIds: [id] }))).toEqual([400, message])
-    const main = await ada.patch(`/tasks/attachments/${attachment.id}`, { mainTagId: id })
+    const main = await ada.patch(`/tasks/work_logs/${log.id}`, { mainTagId: id })
     expect(errorOf(main)).toEqual([400, 'mainTagId must be the id of a tag in the project'])
   }
   const batched = await batch(place, [{ op: 'task.update', id: taskId, tagIds: [foreign] }])
@@ -99,26 +99,26 @@ test('a task whose events are older than the field has no tags, in reads of the 
   expect((await readTask(taskId)).tagIds).toEqual([])
 })
 
-test('a move replaces tags with those of the same name, drops the other tags, and moves attachments', async () => {
-  const { taskId, attachment, path } = await createTagged()
+test('a move replaces tags with those of the same name, drops the other tags, and moves children', async () => {
+  const { taskId, log, path } = await createTagged()
   const target = await createPlace()
   const blue = await tagIn(target, 'blue')
   const { body } = await ada.patch(`/tasks/${taskId}`, { projectId: target.projectId })
   expect((body as Row).tagIds).toEqual([blue])
   expect((await readTask(taskId)).tagIds).toEqual([blue])
-  expect(await rowsAt(path)).toEqual([{ ...attachment, tagIds: [], mainTagId: null } as never])
+  expect(await rowsAt(path)).toEqual([{ ...log, tagIds: [], mainTagId: null } as never])
   const [moved] = await rowsAt(`/projects/${target.projectId}/history?type=task.moved_in`)
-  expect(moved).toMatchObject({ after: { attachments: [{ id: attachment.id }] } })
+  expect(moved).toMatchObject({ after: { work_logs: [{ id: log.id }] } })
   expect(await faultsOf(sql)).toEqual([])
 })
 
-test('attachments are deleted and restored with their task', async () => {
-  const { projectId, taskId, attachment, path } = await createTagged()
+test('work logs are deleted and restored with their task', async () => {
+  const { projectId, taskId, log, path } = await createTagged()
   await ada.delete(`/tasks/${taskId}`)
   const seq = await versionOf(ada, projectId)
   await untilOutboxEmpty(sql)
-  expect(await rowsBesideSearch(sql, [attachment.id])).toEqual({ events: 1 })
+  expect(await rowsBesideSearch(sql, [log.id])).toEqual({ events: 1 })
   await undo(projectId, seq)
-  expect(await rowsAt(path)).toEqual([attachment])
+  expect(await rowsAt(path)).toEqual([log])
   expect(await faultsOf(sql)).toEqual([])
 })

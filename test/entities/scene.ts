@@ -3,7 +3,7 @@ import type { UndoResponse } from '../http/undo-scene.ts'
 import { type Answer, type Body, make, register } from '../support/client.ts'
 import { openTestService } from '../support/service.ts'
 
-export type Row = Body & { tagIds: string[]; mainTagId: string | null; details: unknown; size: number }
+export type Row = Body & { tagIds: string[]; mainTagId: string | null; details: unknown }
 
 const url = process.env.DATABASE_URL!
 await migrate(url)
