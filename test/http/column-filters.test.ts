@@ -70,8 +70,8 @@ const choices: Record<string, string[]> = {
   status: ['TODO', 'IN_PROGRESS', 'DONE'],
   priority: ['LOW', 'MEDIUM', 'HIGH'],
   assigneeId: ['me', bob.id],
-  dueBefore: ['2027-01-15', '2028-01-01'],
-  dueAfter: ['2027-01-15', '2026-01-01'],
+  dueBefore: ['2027-01-15', '2027-02-01', '2027-02-01T01:00:00+00:30', '2028-01-01'],
+  dueAfter: ['2027-01-15', '2027-01-01', '2026-01-01', '2028-01-01'],
   labels: [...someLabels, `${allLabels[1]},${allLabels[2]}`, `${allLabels[0]},${allLabels[1]}`],
   anyLabel: [`${allLabels[1]},${allLabels[2]},${allLabels[5]}`, allLabels[0]!, allLabels.join()],
   noLabel: ['true'],
@@ -81,9 +81,11 @@ const choices: Record<string, string[]> = {
   sort: ['createdAt', '-createdAt', 'dueDate', '-dueDate'],
 }
 
-async function expectReference(query: Query, caller: Person = ada, limit = 7): Promise<number> {
+/** Reads in pages that are smaller than the number of projects if few tasks are expected. */
+async function expectReference(query: Query, caller: Person = ada, most = 7): Promise<number> {
   const tasks = known.tasks.filter(({ projectId }) => caller.id === bob.id || projectId !== hidden.id)
   const expected = expectedIds(query, { ...known, tasks, me: caller.id })
+  const limit = expected.length < 20 ? 2 : most
   const pages = await allPages(caller, `/tasks?${new URLSearchParams({ ...query, limit: String(limit) })}`)
   expect([query, pages.flat().map(({ id }) => id)]).toEqual([query, expected])
   if (query.projectId) await expectCounts(query, { ...known, tasks, me: caller.id }, caller)
@@ -123,26 +125,20 @@ test('random combinations of filters return the same tasks as the reference impl
   expect(found).toBeGreaterThan(200)
 })
 
-test('a filter by a deleted label or blocker selects no task', async () => {
-  expectResponse(await ada.get(`/tasks?labels=${deletedLabels[0]}`), 200, [])
-  expectResponse(await ada.get(`/tasks?anyLabel=${deletedLabels[0]},${unknownId}`), 200, [])
-  expectResponse(await ada.get(`/tasks?blocks=${deletedTask!.id}`), 200, [])
-})
-
-test('a list shows no task of a project that the caller may not read', async () => {
+test('a filter by a deleted or hidden label or blocker, or by an unknown assignee, selects no task', async () => {
   const [theirs] = await sql<TaskRow[]>`select * from tasks
     where project_id = ${hidden.id} and blocked_by_ids is not null and label_ids is not null limit 1`
   const { labelIds, blockedByIds } = theirs!
   for (const filter of [
-    `labels=${labelIds![0]}`,
-    `anyLabel=${labelIds!.join()}`,
-    `blocks=${blockedByIds![0]}`,
+    ...[
+      `labels=${deletedLabels[0]}`,
+      `anyLabel=${deletedLabels[0]},${unknownId}`,
+      `blocks=${deletedTask!.id}`,
+    ],
+    ...[`labels=${labelIds![0]}`, `anyLabel=${labelIds!.join()}`, `blocks=${blockedByIds![0]}`],
+    `assigneeId=${unknownId}`,
   ])
     expectResponse(await ada.get(`/tasks?${filter}`), 200, [])
-  expectError(await ada.get(`/tasks?projectId=${hidden.id}&ready=true`), 404, 'Project not found')
-})
-
-test('with a token of one project, a filter selects only tasks of that project', async () => {
   const program = await withToken(ada, { projects: [first] })
   for (const filter of ['ready=true', 'noLabel=true', 'claimedBy=me', `anyLabel=${allLabels.join()}`])
     expect(await allPages(program, `/tasks?${filter}`)).toEqual(
@@ -150,8 +146,12 @@ test('with a token of one project, a filter selects only tasks of that project',
     )
 })
 
-test('rejects an invalid filter with 400 and names the parameter', async () => {
+test('rejects an invalid filter with 400 and names the parameter, and a project of others with 404', async () => {
   const wrong: [string, string[], RegExp][] = [
+    ['status', ['', 'todo', 'OPEN', 'TODO,DONE'], /^status must be one of/],
+    ['priority', ['', 'low', 'URGENT'], /^priority must be one of/],
+    ['sort', ['', 'title', 'createdAt,dueDate', '--dueDate'], /^sort must be one of/],
+    ['assigneeId', ['', 'Me', ...malformedIds.filter((id) => id !== 'me')], /^assigneeId must be/],
     ['labels', ['', 'x', `${unknownId},`, ...malformedIds], /^labels must be ids of labels/],
     ['anyLabel', ['', `${unknownId} ,${unknownId}`], /^anyLabel must be ids of labels/],
     ['noLabel', ['', 'false', '1', 'TRUE'], /^noLabel must be true$/],
@@ -176,8 +176,14 @@ test('rejects an invalid filter with 400 and names the parameter', async () => {
   for (const [name, values, message] of wrong)
     for (const value of values)
       expectError(await ada.get(`/tasks?projectId=${first}&${name}=${value}`), 400, message)
-  expectError(await ada.get('/tasks?externalId=X-1'), 400, /^externalId needs a projectId/)
-  expectError(await ada.get('/tasks?field.estimate=1'), 400, /^field.estimate needs a projectId/)
+  for (const query of ['externalId=X-1', 'field.estimate=1', 'sort=position'])
+    expectError(
+      await ada.get(`/tasks?${query}`),
+      400,
+      /^(externalId|field.estimate|sort=position) needs a projectId/,
+    )
+  for (const id of ['', unknownId, hidden.id, ...malformedIds])
+    expectError(await ada.get(`/tasks?projectId=${id}&ready=true`), 404, 'Project not found')
 })
 
 test('when a claim ends, lists with a filter by claims change at once, without a new version', async () => {

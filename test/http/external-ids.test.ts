@@ -1,28 +1,34 @@
-import { expectError, expectResponse, faultsOf, make, openProject, openTeam } from '../kit.ts'
+import { expectError, expectResponse, faultsOf, make, openProject, openTeam, upTo } from '../kit.ts'
 
 const { service, people, editor, viewer, countEvents } = await openTeam()
 const sql = service.services.database.reads
 
 async function open() {
   const projectId = await openProject(people)
-  const path = (externalId: string) =>
-    `/projects/${projectId}/tasks/external/${encodeURIComponent(externalId)}`
+  const pathTo = (segment: string) => `/projects/${projectId}/tasks/external/${segment}`
+  const path = (externalId: string) => pathTo(encodeURIComponent(externalId))
   const put = (externalId: string, body: object, headers = {}) =>
     editor.call('PUT', path(externalId), body, headers)
-  return { projectId, path, put }
+  const batch = (operations: object[]) => editor.post(`/projects/${projectId}/batch`, { operations })
+  const tasks = async () => (await viewer.get(`/tasks?projectId=${projectId}`)).body as object[]
+  return { projectId, pathTo, path, put, batch, tasks }
 }
 const taken = (number: number) => `externalId must be unique in the project: task ${number} has it`
 
 test('PUT creates a task once, then changes only the fields that it names, and writes no event when nothing changes', async () => {
   const { projectId, put, path } = await open()
   const id = 'JIRA/42 ä%'
-  const made = await put(id, { title: 'Wheels', priority: 'HIGH' })
-  expect([made.status, made.body]).toMatchObject([201, { title: 'Wheels', externalId: id, number: 1 }])
+  const key = { 'idempotency-key': crypto.randomUUID() }
+  const body = { title: 'Wheels', priority: 'HIGH' }
+  const made = await put(id, body, key)
+  expect([made.status, made.body]).toMatchObject([201, { ...body, externalId: id, number: 1 }])
   expect(made.headers.get('location')).toBe(`/api/v1/tasks/${made.body.id}`)
+  const again = await put(id, body, key)
+  expect([again.status, again.text]).toEqual([201, made.text])
   expectResponse(await viewer.get(`/tasks/${made.body.id}`), 200, made.body)
   const changed = await put(id, { status: 'DONE' })
   expect([changed.status, changed.headers.get('location')]).toEqual([200, null])
-  expect(changed.body).toMatchObject({ id: made.body.id, title: 'Wheels', priority: 'HIGH', status: 'DONE' })
+  expect(changed.body).toMatchObject({ ...body, id: made.body.id, status: 'DONE' })
   const before = await countEvents(projectId)
   for (const same of [id, ` ${id} `]) expectResponse(await put(same, { status: 'DONE' }), 200, changed.body)
   expect(await countEvents(projectId)).toBe(before)
@@ -32,24 +38,19 @@ test('PUT creates a task once, then changes only the fields that it names, and w
 })
 
 test('PUT rejects an invalid external id, a new task without a title, and a wrong If-Match', async () => {
-  const { put, path } = await open()
-  for (const id of ['%00', '%20', 'x'.repeat(201), '%E2%80%AE'])
-    expectError(
-      await editor.call('PUT', path('').concat(id), { title: 'T' }),
-      400,
-      /^externalId must be a text of 1 to 200/,
-    )
-  for (const id of ['%', '%zz', '%ff', 'a%E2%80'])
-    expectError(
-      await editor.call('PUT', path('').concat(id), { title: 'T' }),
-      400,
-      /^externalId must be percent-encoded/,
-    )
+  const { put, pathTo } = await open()
+  for (const [segments, message] of [
+    [['%00', '%20', 'x'.repeat(201), '%E2%80%AE'], /^externalId must be a text of 1 to 200/],
+    [['%', '%zz', '%ff', 'a%E2%80'], /^externalId must be percent-encoded/],
+  ] as const)
+    for (const segment of segments)
+      expectError(await editor.call('PUT', pathTo(segment), { title: 'T' }), 400, message)
   expectError(await put('A', {}), 400, /^title is required/)
   expectError(await put('A', { title: 'T' }, { 'if-match': '"x"' }), 412)
   const { headers } = await put('A', { title: 'T' })
-  expect((await put('A', { title: 'U' }, { 'if-match': headers.get('etag')! })).status).toBe(200)
-  expectError(await put('A', { title: 'V' }, { 'if-match': headers.get('etag')! }), 412)
+  const condition = { 'if-match': headers.get('etag')! }
+  expect((await put('A', { title: 'U' }, condition)).status).toBe(200)
+  expectError(await put('A', { title: 'V' }, condition), 412)
   expectError(await put('A', { titel: 'V' }), 400, /did you mean title/)
 })
 
@@ -64,32 +65,22 @@ test('the path may contain every external id, also one that looks like an id in 
 })
 
 test('the ids . and .. can be sent in a body, and no client can make them other segments of the path', async () => {
-  const { projectId, path } = await open()
+  const { projectId, pathTo, batch, tasks } = await open()
   for (const dots of ['.', '..', '%2e', '%2E%2e', '.%2e', '..%5C..', 'a\\..']) {
-    const { status, body } = await editor.call('PUT', path('').concat(dots), { title: 'T' })
+    const { status, body } = await editor.call('PUT', pathTo(dots), { title: 'T' })
     // A client may normalize the URL before it sends the request.
     expect([dots, [201, 400, 404, 405].includes(status)]).toEqual([dots, true])
     if (status === 201) expect(body).toMatchObject({ externalId: decodeURIComponent(dots) })
   }
   const operations = ['.', '..'].map((externalId) => ({ op: 'task.upsert', externalId, title: externalId }))
-  for (const created of [true, false]) {
-    const sent = await editor.post(`/projects/${projectId}/batch`, { operations })
-    expect([created, sent.status]).toEqual([created, 200])
-  }
+  for (const _ of upTo(2)) expect((await batch(operations)).status).toBe(200)
   for (const externalId of ['.', '..']) {
     const query = `projectId=${projectId}&externalId=${encodeURIComponent(externalId)}`
     expect((await viewer.get(`/tasks?${query}`)).body).toMatchObject([{ externalId, title: externalId }])
   }
-  const titles = (await viewer.get(`/tasks?projectId=${projectId}`)).body.map(({ title }) => title)
+  const titles = (await tasks()).map((task) => (task as { title: string }).title)
   expect(titles.filter((title) => title !== 'T')).toEqual(['.', '..'])
   expect(await faultsOf(sql)).toEqual([])
-})
-
-test('a repeat with the Idempotency-Key gets 201 and the same task', async () => {
-  const { put } = await open()
-  const key = { 'idempotency-key': crypto.randomUUID() }
-  const [first, second] = [await put('A', { title: 'T' }, key), await put('A', { title: 'T' }, key)]
-  expect([first.status, second.status, second.text]).toEqual([201, 201, first.text])
 })
 
 test('an external id is unique in its project, free again after a deletion, and kept by a move', async () => {
@@ -97,54 +88,50 @@ test('an external id is unique in its project, free again after a deletion, and 
   const other = await open()
   const { id } = await make(editor, '/tasks', { projectId, title: 'One', externalId: ' A ' })
   const second = await make(editor, '/tasks', { projectId, title: 'Two' })
+  const patch = (task: string, fields: object) => editor.patch(`/tasks/${task}`, fields)
+  const undo = (seq: number) => editor.post(`/projects/${projectId}/undo`, { seq })
   expectError(await editor.post('/tasks', { projectId, title: 'Three', externalId: 'A' }), 409, taken(1))
-  expectError(await editor.patch(`/tasks/${second.id}`, { externalId: 'A' }), 409, taken(1))
+  expectError(await patch(second.id, { externalId: 'A' }), 409, taken(1))
   expect((await other.put('A', { title: 'Elsewhere' })).status).toBe(201)
-  expectError(await editor.patch(`/tasks/${id}`, { projectId: other.projectId }), 409, taken(1))
+  expectError(await patch(id, { projectId: other.projectId }), 409, taken(1))
   await editor.delete(`/tasks/${id}`)
   const seq = await countEvents(projectId)
-  expect((await editor.patch(`/tasks/${second.id}`, { externalId: 'A' })).body).toMatchObject({
-    externalId: 'A',
-  })
-  expectError(await editor.post(`/projects/${projectId}/undo`, { seq }), 409, taken(2))
+  expect((await patch(second.id, { externalId: 'A' })).body).toMatchObject({ externalId: 'A' })
+  expectError(await undo(seq), 409, taken(2))
   const third = await open()
-  const moved = await editor.patch(`/tasks/${second.id}`, { projectId: third.projectId })
+  const moved = await patch(second.id, { projectId: third.projectId })
   expect(moved.body).toMatchObject({ externalId: 'A', number: 1 })
-  expect((await editor.post(`/projects/${projectId}/undo`, { seq })).status).toBe(200)
+  expect((await undo(seq)).status).toBe(200)
   expect((await put('A', { title: 'One again' })).body).toMatchObject({ id, title: 'One again' })
   expect((await third.put('A', { title: 'Moved' })).body).toMatchObject({ id: second.id })
   expect(await faultsOf(sql)).toEqual([])
 })
 
 test('a batch can create, change and rename tasks by their external ids', async () => {
-  const { projectId } = await open()
-  const run = (operations: object[]) => editor.post(`/projects/${projectId}/batch`, { operations })
-  const operations = [
+  const { batch, tasks } = await open()
+  const { status, text } = await batch([
     { op: 'task.upsert', as: 'a', externalId: 'A', title: 'One' },
     { op: 'task.upsert', externalId: 'A', status: 'DONE' },
     { op: 'task.update', id: '#a', externalId: 'B' },
     { op: 'task.upsert', externalId: 'A', title: 'Two' },
     { op: 'subtask.create', taskId: '#a', title: 'Oil' },
-  ]
-  const { status, text } = await run(operations)
-  expect([status, text]).toEqual([200, text])
-  const titles = (await viewer.get(`/tasks?projectId=${projectId}`)).body
-  expect(titles.map((one: object) => one)).toMatchObject([
-    { title: 'One', externalId: 'B', status: 'DONE' },
-    { title: 'Two', externalId: 'A' },
   ])
+  expect([status, text]).toEqual([200, text])
   const late = [
     { op: 'task.upsert', externalId: 'C', title: 'Three' },
     { op: 'task.create', title: 'Four', externalId: 'B' },
   ]
-  expectError(await run(late), 409, `operations[1]: ${taken(1)}`)
-  expect((await viewer.get(`/tasks?projectId=${projectId}`)).body).toHaveLength(2)
+  expectError(await batch(late), 409, `operations[1]: ${taken(1)}`)
+  expect(await tasks()).toMatchObject([
+    { title: 'One', externalId: 'B', status: 'DONE' },
+    { title: 'Two', externalId: 'A' },
+  ])
   expect(await faultsOf(sql)).toEqual([])
 })
 
 test('of many concurrent requests with one external id, one creates the task', async () => {
   const { put } = await open()
-  const replies = await Promise.all(Array.from({ length: 40 }, (_, n) => put('A', { title: `T${n}` })))
+  const replies = await Promise.all(upTo(40).map((n) => put('A', { title: `T${n}` })))
   expect(replies.filter(({ status }) => status === 201)).toHaveLength(1)
   expect(new Set(replies.map(({ body }) => body.id)).size).toBe(1)
 })

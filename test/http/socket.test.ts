@@ -130,15 +130,7 @@ test('an external id in a path is stored as it was sent, or gets 400', async () 
     expect((JSON.parse(body) as { externalId: string }).externalId).toBe(externalId)
   }
   const dots = ['.', '..', '%2e', '%2E%2e', '.%2e', '%2e.']
-  const backslashes = [
-    'a\\b',
-    '..\\x',
-    '..\\x\\y',
-    '..\\external\\y',
-    '\\..\\z',
-    '%2e%2e\\external\\y',
-    'y\\',
-  ]
+  const backslashes = words(String.raw`a\b ..\x ..\x\y ..\external\y \..\z %2e%2e\external\y y\ `)
   const { length } = (await ada.get(`/tasks?projectId=${projectId}`)).body
   for (const segment of [...dots, ...backslashes]) {
     const answer = await putRaw(segment)
@@ -159,15 +151,8 @@ test('a path parameter of dots or backslashes is never another segment of the pa
   let sent = 0
   for (const { method, path } of routes)
     for (const { index, 0: name } of path.matchAll(parameter))
-      for (const value of [
-        '..',
-        '%2e%2e',
-        '.',
-        '..%2f..',
-        `..\\${projectId}`,
-        `%2e%2e\\projects\\${projectId}`,
-      ]) {
-        const target = `${path.slice(0, index)}${value}${path.slice(index + name.length)}`
+      for (const value of words(String.raw`.. %2e%2e . ..%2f.. ..\ID %2e%2e\projects\ID`)) {
+        const target = path.slice(0, index) + value.replace('ID', projectId) + path.slice(index + name.length)
         const headers = method === 'GET' ? {} : content
         const filled = target.replaceAll(parameter, projectId)
         const { status } = await send(method, filled, headers, ...(method === 'GET' ? [] : ['{}']))
@@ -180,27 +165,15 @@ test('a path parameter of dots or backslashes is never another segment of the pa
 test('a path that matches a route only after its normalization gets 404', async () => {
   const { id } = await make(ada, '/tasks', { projectId, title: 'Kept' })
   const project = `/api/v1/projects/${projectId}`
-  const withoutRoute = [
-    'labels/..',
-    'labels/%2e%2e',
-    'webhooks/../',
-    'webhooks\\x/../..',
-    'a/b/../..',
-    '/..',
-    '//../',
-  ]
+  const ofProject = words(
+    String.raw`labels/.. labels/%2e%2e webhooks/../ webhooks\x/../.. a/b/../.. /.. //../ .`,
+  )
+  const ofTask = [...words('comments/.. comments/%2E%2E ./'), `../../projects/../tasks/${id}`]
   const paths = [
-    ...withoutRoute.map((path) => `${project}/${path}`),
-    ...[
-      `${project}/.`,
-      `${project}${'/x'.repeat(20)}${'/..'.repeat(20)}`,
-      `/x/..${project}`,
-      `/%2e${project}`,
-    ],
-    ...['comments/..', 'comments/%2E%2E', './', '../../projects/../tasks/' + id].map(
-      (path) => `/api/v1/tasks/${id}/${path}`,
-    ),
-    ...['/api/v1/tokens/../auth/me', '/api/v1/x/%2e%2e/auth/me', '/api\\v1/auth/me'],
+    ...ofProject.map((path) => `${project}/${path}`),
+    ...[`${project}${'/x'.repeat(20)}${'/..'.repeat(20)}`, `/x/..${project}`, `/%2e${project}`],
+    ...ofTask.map((path) => `/api/v1/tasks/${id}/${path}`),
+    ...words(String.raw`/api/v1/tokens/../auth/me /api/v1/x/%2e%2e/auth/me /api\v1/auth/me`),
   ]
   for (const path of paths) expectRawError(await send('DELETE', path), 404)
   expect((await ada.get(`/tasks/${id}`)).status).toBe(200)
