@@ -1,68 +1,65 @@
 import { clients, codeOf, importsOf, product, read, runtimeImportsOf, sourcesIn } from './source.ts'
-import type { Source } from './source.ts'
+import type { Import, Source } from './source.ts'
 import { words } from '../support/words.ts'
 
 /** Files that may import from every layer. */
 const composition = ['src/app.ts', 'src/main.ts']
 
 /** The layers from bottom to top. A layer may import from itself and from earlier layers in this list. */
-const places = [
-  ...words(`
-    drizzle package.json src/hosts.ts src/setting-values.ts src/tls.ts src/proxies.ts src/config.ts src/id-format.ts
-    src/ids.ts src/logger.ts src/waits.ts src/metrics src/tracing`),
-  ...words(`
-    src/responses src/schema src/redis src/postgres src/jobs src/admission src/identity src/outbound
-    src/reads src/subscriptions`),
-  ...words(`
-    src/model src/log src/commit src/lock src/routing src/actor src/commands src/batch src/openapi
-    src/http src/services.ts src/module.ts`),
-  ...['src/local', 'src/process', 'modules', 'workers'],
-]
+const layers = words(`
+  drizzle package.json src/hosts.ts src/setting-values.ts src/tls.ts src/proxies.ts src/config.ts src/id-format.ts
+  src/ids.ts src/logger.ts src/waits.ts src/metrics src/tracing
+  src/responses src/schema src/redis src/postgres src/jobs src/admission src/identity src/outbound
+  src/reads src/subscriptions
+  src/model src/log src/commit src/lock src/routing src/actor src/commands src/batch src/openapi
+  src/http src/services.ts src/module.ts
+  src/local src/process modules workers`)
 
 const isIn = (path: string, place: string) => path === place || path.startsWith(`${place}/`)
-const placeOf = (path: string) => places.find((place) => isIn(path, place))
+const layerOf = (path: string) => layers.findIndex((place) => isIn(path, place))
+const layered = () => product().filter(({ path }) => !composition.includes(path))
+const pathsOf = (sources: Source[]) => sources.map(({ path }) => path)
 
-test('every product file belongs to a layer', () => {
-  const others = product().filter(({ path }) => !composition.includes(path) && !placeOf(path))
-  expect(others.map(({ path }) => path)).toEqual([])
-})
+/** Returns the imports, type imports included, that match. */
+const imported = (sources: Source[], matches: (one: Import, from: string) => boolean) =>
+  sources.flatMap((source) =>
+    importsOf(source).flatMap((one) =>
+      matches(one, source.path) ? `${source.path} imports ${one.name}` : [],
+    ),
+  )
+const namesPackage = (source: Source, pattern: RegExp) =>
+  imported([source], ({ name, isPackage }) => isPackage && pattern.test(name)).length > 0
 
-test('each layer imports only from itself and lower layers', () => {
-  const isBelow = (name: string, path: string) =>
-    places.slice(0, places.indexOf(placeOf(path) ?? '') + 1).some((place) => isIn(name, place))
-  const upward = product()
-    .filter(({ path }) => !composition.includes(path))
-    .flatMap((source) =>
-      importsOf(source)
-        .filter(({ name, isPackage }) => !isPackage && !isBelow(name, source.path))
-        .map(({ name }) => `${source.path} imports ${name}`),
-    )
-  expect(upward).toEqual([])
+test('every product file belongs to a layer, and each layer imports only from itself and lower layers', () => {
+  expect(pathsOf(layered()).filter((path) => layerOf(path) < 0)).toEqual([])
+  const isUpward = ({ name, isPackage }: Import, from: string) => {
+    const layer = layerOf(name)
+    return !isPackage && (layer < 0 || layer > layerOf(from))
+  }
+  expect(imported(layered(), isUpward)).toEqual([])
 })
 
 test('no two modules import each other, and src/local imports nothing outside itself', () => {
   const moduleOf = (path: string) => /^modules\/[a-z-]+(?=\/)/.exec(path)?.[0]
-  const pairs = sourcesIn('modules').flatMap((source) =>
-    importsOf(source).map(({ name }) => [moduleOf(source.path), moduleOf(name)].join(' ')),
+  const pairs = new Set(
+    sourcesIn('modules').flatMap((source) =>
+      importsOf(source).map(({ name }) => [moduleOf(source.path), moduleOf(name)].join(' ')),
+    ),
   )
-  const both = pairs.filter((pair) => {
+  const both = [...pairs].filter((pair) => {
     const [one, other] = pair.split(' ')
-    return one && other && one !== other && pairs.includes(`${other} ${one}`)
+    return one && other && one !== other && pairs.has(`${other} ${one}`)
   })
   expect(both).toEqual([])
-  const local = sourcesIn('src/local').flatMap((source) => importsOf(source))
-  expect(local.filter(({ name, isPackage }) => !isPackage && !isIn(name, 'src/local'))).toEqual([])
+  const isOutside = ({ name, isPackage }: Import) => !isPackage && !isIn(name, 'src/local')
+  expect(imported(sourcesIn('src/local'), isOutside)).toEqual([])
 })
 
 test('imports form no cycles, type imports included', () => {
   const sources = [...product(), ...clients()]
-  const paths = new Set(sources.map(({ path }) => path))
-  const imports = new Map(
-    sources.map((source) => [
-      source.path,
-      importsOf(source).flatMap(({ name }) => (paths.has(name) ? name : [])),
-    ]),
-  )
+  const paths = new Set(pathsOf(sources))
+  const namesIn = (source: Source) => importsOf(source).flatMap(({ name }) => (paths.has(name) ? name : []))
+  const imports = new Map(sources.map((source) => [source.path, namesIn(source)]))
   const reaches = (from: string, goal: string, seen = new Set<string>()): boolean =>
     imports.get(from)!.some((name) => {
       if (name === goal) return true
@@ -73,84 +70,51 @@ test('imports form no cycles, type imports included', () => {
   expect([...paths].filter((path) => reaches(path, path))).toEqual([])
 })
 
-test('product code imports no test or benchmark, and the service imports no client', () => {
-  const upward = product().flatMap((source) =>
-    importsOf(source).filter(({ name }) => /^(test|bench|clients)\//.test(name)),
-  )
-  const tests = clients().flatMap((source) =>
-    importsOf(source).filter(({ name }) => /^(test|bench)\//.test(name)),
-  )
-  expect([...upward, ...tests]).toEqual([])
-})
-
-test('the client library uses only web standards and its own files', () => {
-  const sources = clients().filter(({ path }) => isIn(path, 'clients/typescript/src'))
-  expect(sources.length).toBeGreaterThan(5)
-  const foreign = sources.flatMap((source) => [
-    ...importsOf(source)
-      .filter(({ name, isPackage }) =>
-        isPackage ? name !== '@tanstack/db' : !isIn(name, 'clients/typescript/src'),
-      )
-      .map(({ name }) => `${source.path} imports ${name}`),
-    ...(/\b(Bun|Deno|process|Buffer)\s*[.[]/.exec(codeOf(source)) ?? []).map(
-      (one) => `${source.path}: ${one}`,
-    ),
-  ])
-  expect(foreign).toEqual([])
+test('the product imports no test or benchmark, and no client; the client library only its own files', () => {
+  expect(imported(product(), ({ name }) => /^(test|bench|clients)\//.test(name))).toEqual([])
+  expect(imported(clients(), ({ name }) => /^(test|bench)\//.test(name))).toEqual([])
+  const library = clients().filter(({ path }) => isIn(path, 'clients/typescript/src'))
+  expect(library.length).toBeGreaterThan(5)
+  const isForeign = ({ name, isPackage }: Import) =>
+    isPackage ? name !== '@tanstack/db' : !isIn(name, 'clients/typescript/src')
+  expect(imported(library, isForeign)).toEqual([])
+  const usesPlatform = (source: Source) => /\b(Bun|Deno|process|Buffer)\s*[.[]/.test(codeOf(source))
+  expect(pathsOf(library.filter(usesPlatform))).toEqual([])
 })
 
 test('in modules only routes.ts imports Elysia', () => {
   const users = sourcesIn('modules').filter((source) => namesPackage(source, /^@?elysia/))
-  const others = users.filter(({ path }) => !/routes\.ts$/.test(path))
-  expect(others.map(({ path }) => path)).toEqual([])
+  expect(pathsOf(users).filter((path) => !/routes\.ts$/.test(path))).toEqual([])
   expect(users.length).toBeGreaterThan(0)
 })
 
 /** Packages without I/O: schemas, keys of an order, comparison by value, table definitions. */
-const pure = ['@sinclair/typebox', 'node:util', 'drizzle-orm', 'drizzle-orm/pg-core', 'fractional-indexing']
-
-const rulesOfModules = () =>
-  sourcesIn('modules').filter(({ path }) => /^modules\/.+\/commands\.ts$/.test(path))
+const pure = words('@sinclair/typebox node:util drizzle-orm drizzle-orm/pg-core fractional-indexing')
+/** This file imports every module, so the search for indirect imports stops here. */
+const listOfModules = 'modules/modules.ts'
 
 test('commands.ts of every module is pure: neither the file nor its imports do I/O or read the clock', () => {
-  const rules = rulesOfModules()
+  const rules = sourcesIn('modules').filter(({ path }) => /^modules\/.+\/commands\.ts$/.test(path))
   expect(rules.length).toBeGreaterThan(4)
-  const loaded = closureOf(rules)
-  const impure = loaded.flatMap((source) => {
-    const imports = runtimeImportsOf(source)
-    const packages = imports.filter(({ isPackage, name }) => isPackage && !pure.includes(name))
-    const world = source.text.match(
-      /\b(Date\.now|new Date\(\)|fetch\(|crypto\b|Math\.random|process\b|performance\b)/g,
+  expect(pathsOf(rules.filter((rule) => namesPackage(rule, /./)))).toEqual([])
+  const loaded = new Map(rules.map((source) => [source.path, source]))
+  for (const source of loaded.values())
+    for (const { name, isPackage } of runtimeImportsOf(source))
+      if (!isPackage && name !== listOfModules && !loaded.has(name)) loaded.set(name, read(name))
+  const world = /\b(Date\.now|new Date\(\)|fetch\(|crypto\b|Math\.random|process\b|performance\b)/g
+  const impure = [...loaded.values()].flatMap((source) => {
+    const packages = runtimeImportsOf(source).filter(
+      ({ isPackage, name }) => isPackage && !pure.includes(name),
     )
-    return [...packages.map(({ name }) => name), ...(world ?? [])].map((one) => `${source.path}: ${one}`)
+    const all = [...packages.map(({ name }) => name), ...(source.text.match(world) ?? [])]
+    return all.map((one) => `${source.path}: ${one}`)
   })
   expect(impure).toEqual([])
-})
-
-test('commands.ts of a module imports no package, type imports included', () => {
-  const impure = rulesOfModules().filter((rule) => namesPackage(rule, /./))
-  expect(impure.map(({ path }) => path)).toEqual([])
 })
 
 test('only src/main.ts and src/local use the Bun global, import bun: or read process.env', () => {
   const portable = product().filter(({ path }) => path !== 'src/main.ts' && !isIn(path, 'src/local'))
   const platform = /\bBun\s*[.[]|\bprocess\.env\b/
   const users = portable.filter((one) => platform.test(one.text) || namesPackage(one, /^bun(:|$)/))
-  expect(users.map(({ path }) => path)).toEqual([])
+  expect(pathsOf(users)).toEqual([])
 })
-
-const namesPackage = (source: Source, pattern: RegExp) =>
-  importsOf(source).some(({ name, isPackage }) => isPackage && pattern.test(name))
-
-/** This file imports every module, so the search for indirect imports stops here. */
-const listOfModules = 'modules/modules.ts'
-
-function closureOf(sources: Source[]): Source[] {
-  const found = new Map(sources.map((source) => [source.path, source]))
-  for (const source of found.values()) {
-    for (const { name, isPackage } of runtimeImportsOf(source)) {
-      if (!isPackage && name !== listOfModules && !found.has(name)) found.set(name, read(name))
-    }
-  }
-  return [...found.values()]
-}

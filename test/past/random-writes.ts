@@ -1,6 +1,5 @@
 import { invite, make, type Person, type Random } from '../kit.ts'
-import { type Ask, type Verb, verbs } from '../rules/verbs.ts'
-import { emptyWorld, type World } from '../rules/world.ts'
+import { type Ask, emptyWorld, type Verb, verbs, type World } from '../rules/verbs.ts'
 
 /** Two projects of the first user, to which all users write at the same time. */
 export interface RandomWrites extends World {

@@ -1,39 +1,65 @@
 import { commands } from '../../modules/commands.ts'
+import { model } from '../kit.ts'
+import type { StoredEvent } from '../../src/model/events.ts'
+import type { EventType } from '../../src/model/entities.ts'
+import { undoRuleOf } from '../../src/model/model.ts'
+import { type Caller, roles, scopes } from '../../src/identity/rights.ts'
+import { editor, viewer } from './events.ts'
+import { errorOf } from './given.ts'
 
-const fieldsOf = ({ input }: (typeof commands)[number]) => Object.keys(input.properties)
+const nouns = 'project|member|serviceAccount|token|webhook|task|subtask|comment|label|field|view'
 
-test('every command has a unique name of the form noun.verb', () => {
+test('every command has a unique name of the form noun.verb, its target, a strict plain schema, and one response', () => {
   const names = commands.map(({ name }) => name)
   expect(new Set(names).size).toBe(names.length)
-  expect(
-    names.filter(
-      (name) =>
-        !/^(project|member|serviceAccount|token|webhook|task|subtask|comment|label|field|view)\.[a-z]+(_[a-z]+)?$/.test(
-          name,
-        ),
-    ),
-  ).toEqual([])
-})
-
-test('the input of every command contains the id of its target', () => {
-  const lost = commands.filter((one) => one.target.kind !== 'new' && !fieldsOf(one).includes(one.target.key))
-  expect(lost.map(({ name }) => name)).toEqual([])
-})
-
-test('every input schema is plain JSON and rejects unknown fields', () => {
-  for (const { name, input } of commands) {
+  expect(names.filter((name) => !new RegExp(`^(${nouns})\\.[a-z]+(_[a-z]+)?$`).test(name))).toEqual([])
+  for (const { name, input, target, view, message, status, creates, location } of commands) {
+    if (target.kind !== 'new')
+      expect([name, Object.keys(input.properties)]).toEqual([name, expect.arrayContaining([target.key])])
     expect([name, input.additionalProperties]).toEqual([name, false])
     expect([name, JSON.parse(JSON.stringify(input))]).toEqual([
       name,
       expect.objectContaining({ type: 'object' }),
     ])
+    if (name === 'task.unassign') continue
+    expect([name, Boolean(view) !== Boolean(message)]).toEqual([name, true])
+    expect([name, location !== undefined]).toEqual([name, status === 201 || creates === true])
   }
 })
 
-test('every public command has a view or a message, and a location if it creates a row', () => {
-  for (const { name, view: shows, message: says, status, creates, location } of commands) {
-    if (name === 'task.unassign') continue
-    expect([name, Boolean(shows) !== Boolean(says)]).toEqual([name, true])
-    expect([name, location !== undefined]).toEqual([name, status === 201 || creates === true])
+/** The lowest role and token scope that may undo each change of another user. */
+const expected: Partial<Record<EventType, string>> = {
+  ...{ 'project.updated': 'ADMIN admin', 'member.invited': 'ADMIN admin' },
+  ...{ 'member.role_set': 'ADMIN admin', 'member.removed': 'ADMIN admin' },
+  ...{ 'task.created': 'EDITOR write', 'task.updated': 'EDITOR write', 'task.deleted': 'ADMIN admin' },
+  ...{ 'task.claimed': 'EDITOR write', 'task.unassigned': 'EDITOR write', 'subtask.created': 'EDITOR write' },
+  ...{ 'subtask.updated': 'EDITOR write', 'subtask.toggled': 'EDITOR write' },
+  ...{ 'subtask.deleted': 'ADMIN admin', 'comment.created': 'ADMIN admin' },
+  ...{ 'field.created': 'ADMIN admin', 'field.updated': 'ADMIN admin', 'field.deleted': 'ADMIN admin' },
+  ...{ 'view.created': 'EDITOR write', 'view.updated': 'EDITOR write', 'view.deleted': 'ADMIN admin' },
+  ...{ 'label.created': 'EDITOR write', 'label.updated': 'EDITOR write', 'label.deleted': 'ADMIN admin' },
+  ...{ 'comment.updated': 'nobody', 'comment.deleted': 'ADMIN admin' },
+}
+
+test('an undo requires the same role and token scope as the inverse change, or the author of a comment', () => {
+  const fields = { userId: viewer, authorId: viewer }
+  const found: typeof expected = {}
+  for (const type of model.eventTypes) {
+    const inverse = undoRuleOf(type)
+    if (typeof inverse === 'function') continue
+    const before = type.endsWith('created') || type === 'member.invited' ? null : fields
+    const after = type.endsWith('deleted') || type === 'member.removed' ? null : fields
+    const isAllowed = (role: (typeof roles)[number], caller: Caller) =>
+      !errorOf(() => inverse.admit({ caller, role }, { before, after } as unknown as StoredEvent))
+    const role = roles.find((one) => isAllowed(one, { userId: editor }))
+    const withScope = (scope: (typeof scopes)[number]) => ({
+      userId: editor,
+      token: { id: 't', scope, projects: null },
+    })
+    const scope = scopes.find((one) => isAllowed('ADMIN', withScope(one)))
+    found[type] = role ? `${role} ${scope}` : 'nobody'
+    if (type === 'comment.created' || type === 'comment.updated')
+      expect([type, isAllowed('VIEWER', { userId: viewer })]).toEqual([type, true])
   }
+  expect(found).toEqual(expected)
 })

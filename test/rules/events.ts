@@ -25,7 +25,7 @@ export const project = row<ProjectRow>({
   createdAt,
   eventId: 'project-event',
 })
-export const elsewhere = row<ProjectRow>({ ...project, id: elsewhereId, eventId: 'elsewhere-event' })
+const elsewhere = row<ProjectRow>({ ...project, id: elsewhereId, eventId: 'elsewhere-event' })
 
 export const memberOf = (userId: string, role: MemberRole, of = projectId) =>
   row<MemberRow>({ id: `${userId}-in`, projectId: of, userId, role, createdAt, eventId: `${userId}-event` })
@@ -74,15 +74,8 @@ export function eventOf<E extends Entity>(
   { id = after?.eventId ?? 'new-1', at = projectId } = {},
 ): EventDraft<E> {
   const entityId = (after ?? before)!.id
-  return {
-    id,
-    projectId: at,
-    type: type as EventType,
-    entity,
-    entityId,
-    before: changedOf(before, after),
-    after,
-  }
+  const about = { id, projectId: at, type: type as EventType, entity, entityId }
+  return { ...about, before: changedOf(before, after), after }
 }
 
 function changedOf<R extends { eventId: string }>(before: R | null, after: R | null): Partial<R> | null {
@@ -96,9 +89,10 @@ function changedOf<R extends { eventId: string }>(before: R | null, after: R | n
 const joined = (member: MemberRow) =>
   eventOf('member.invited', 'member', null, member, { at: member.projectId })
 
-export const projectCreated = eventOf('project.created', 'project', null, project)
-export const elsewhereCreated = eventOf('project.created', 'project', null, elsewhere, { at: elsewhereId })
-export const invited = (userId: string, role: MemberRole) => joined(memberOf(userId, role))
+const created = (of: ProjectRow) => eventOf('project.created', 'project', null, of, { at: of.id })
+export const projectCreated = created(project)
+export const elsewhereCreated = created(elsewhere)
+const invited = (userId: string, role: MemberRole) => joined(memberOf(userId, role))
 export const invitedElsewhere = (userId: string, role: MemberRole) =>
   joined(memberOf(userId, role, elsewhereId))
 export const taskCreated = (of: TaskRow = task) =>

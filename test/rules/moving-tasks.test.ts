@@ -1,82 +1,65 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
-import type { TaskChange } from '../../modules/tasks/schema.ts'
 import { updateTask } from '../../modules/tasks/commands.ts'
 import { maxMoved } from '../../src/log/children.ts'
-import type { EventDraft } from '../../src/model/events.ts'
-import { busy, comment, commentCreated, editor, elsewhereCreated } from './events.ts'
+import { upTo } from '../kit.ts'
+import { comment, commentCreated, editor, elsewhereCreated } from './events.ts'
 import { elsewhereId, eventOf, invitedElsewhere, staffed, subtask } from './events.ts'
-import { subtaskCreated, task, taskCreated, taskOf, viewer } from './events.ts'
-import { ruleOf, contextOf, folded, when, now, withLoadedChildren } from './given.ts'
+import { subtaskCreated, task, taskCreated, taskOf } from './events.ts'
+import { ruleOf, when, now } from './given.ts'
 
-const there = [elsewhereCreated, invitedElsewhere(editor, 'EDITOR'), invitedElsewhere(viewer, 'VIEWER')]
-const move = (wanted: TaskChange = {}, id = task.id) =>
-  ruleOf(updateTask, { ...wanted, id, projectId: elsewhereId })
-const arrived = (fields: Partial<TaskRow> = {}) =>
-  taskOf({ projectId: elsewhereId, number: 1, updatedAt: now, eventId: 'new-2', ...fields })
-const leaving = (before: TaskRow = task) => eventOf('task.moved_out', 'task', before, null, { id: 'new-1' })
-const arriving = (after: TaskRow, along: object = { subtasks: [subtask], comments: [comment] }) =>
-  eventOf('task.moved_in', 'task', null, { ...after, ...along }, { at: elsewhereId })
-const alone = { subtasks: [], comments: [] }
+const note = (n: number, text = 'Oil it') => ({ ...comment, id: `c${n}`, text })
+const notes = (count: number, text?: string) => upTo(count).map((n) => note(n, text))
+const move = (children: object[], isWithSubtask = false) =>
+  when(
+    editor,
+    ruleOf(updateTask, { id: task.id, projectId: elsewhereId }),
+    [
+      ...[...staffed, taskCreated(), ...(isWithSubtask ? [subtaskCreated()] : [])],
+      ...children.map((child) => commentCreated(child as typeof comment)),
+    ],
+    [elsewhereCreated, invitedElsewhere(editor, 'EDITOR')],
+  )
 
-describe('moving a task', () => {
-  test('moves subtasks and comments, in several events if one event cannot contain all', () => {
-    const note = (n: number, text = 'Oil it') => ({ ...comment, id: `c${n}`, text })
-    const notes = Array.from({ length: 150 }, (_, n) => note(n))
-    const more = (eventId: string, was: string, along: object) => {
-      const after = arrived({ eventId })
-      const change = eventOf('task.moved_in', 'task', { ...after, eventId: was }, after, { at: elsewhereId })
-      return { ...change, after: { ...after, ...along } }
-    }
-    when(
-      editor,
-      move(),
-      [...staffed, taskCreated(), subtaskCreated(), ...notes.map((note) => commentCreated(note))],
-      there,
-    )
-      .then(
-        leaving(),
-        arriving(arrived(), { subtasks: [subtask], comments: notes.slice(0, 99) }),
-        more('new-3', 'new-2', { subtasks: [], comments: notes.slice(99) }),
-      )
-      .answering(arrived({ eventId: 'new-3' }))
+const leaving = eventOf('task.moved_out', 'task', task, null, { id: 'new-1' })
+const rowAfter = (eventId: string): TaskRow =>
+  taskOf({ projectId: elsewhereId, number: 1, updatedAt: now, eventId })
 
-    const [long, longer] = [note(1, 'x'.repeat(150_000)), note(2, 'x'.repeat(250_000))]
-    when(
-      editor,
-      move(),
-      [...staffed, taskCreated(), ...[long, longer, note(3)].map((note) => commentCreated(note))],
-      there,
-    ).then(
-      leaving(),
-      arriving(arrived(), { ...alone, comments: [long] }),
-      more('new-3', 'new-2', { ...alone, comments: [longer] }),
-      more('new-4', 'new-3', { ...alone, comments: [note(3)] }),
-    )
-  })
+/** The n-th event of the arrival of a task. */
+function arriving(n: number, comments: object[], subtasks: object[] = []) {
+  const [was, after] = [rowAfter(`new-${n}`), rowAfter(`new-${n + 1}`)]
+  const before = n === 1 ? null : { ...after, eventId: was.eventId }
+  const event = eventOf('task.moved_in', 'task', before, after, { at: elsewhereId })
+  return { ...event, after: { ...after, subtasks, comments } }
+}
 
-  test('the last event, which contains the returned row, has the id of the command', () => {
-    const ids = (events: EventDraft[]) => {
-      const known = { ...contextOf(editor), newEventId: () => 'the order' }
-      return move()(withLoadedChildren(events), known, folded(there, elsewhereId)).changes.map(({ id }) => id)
-    }
-    const notes = Array.from({ length: 250 }, (_, n) => commentCreated({ ...comment, id: `c${n}` }))
-    expect(ids(busy)).toEqual(['new-1', 'the order'])
-    expect(ids([...busy, ...notes])).toEqual(['new-1', 'new-2', 'new-3', 'the order'])
-  })
+test('a move takes subtasks and comments along, in several events if one event cannot contain all', () => {
+  const many = notes(150)
+  move(many, true).then(leaving, arriving(1, many.slice(0, 99), [subtask]), arriving(2, many.slice(99)))
+  const [long, longer] = [note(1, 'x'.repeat(150_000)), note(2, 'x'.repeat(250_000))]
+  move([long, longer, note(3)]).then(
+    leaving,
+    arriving(1, [long]),
+    arriving(2, [longer]),
+    arriving(3, [note(3)]),
+  )
+  // The last event, which contains the returned row, has the id of the command.
+  for (const [count, ids] of [
+    [1, ['new-1', 'of command']],
+    [250, ['new-1', 'new-2', 'new-3', 'of command']],
+  ] as const)
+    expect(
+      move(notes(count), true)
+        .decide({ newEventId: () => 'of command' })
+        .changes.map(({ id }) => id),
+    ).toEqual([...ids])
+})
 
-  test('is rejected with 409 if the task has too many children, or too many characters in them', () => {
-    const { rows, characters } = maxMoved
-    const notes = (count: number, text: string) =>
-      Array.from({ length: count }, (_, n) => commentCreated({ ...comment, id: `c${n}`, text }))
-    const whole = `${rows} subtasks and comments, or ${characters} characters in them,`
-    const refusal = `A task with more than ${whole} cannot move to another project`
-    const moving = (events: EventDraft[]) =>
-      when(editor, move(), [...staffed, taskCreated(), ...events], there)
-    const allowed = [...staffed, taskCreated(), ...notes(rows, 'x')]
-    const target = folded(there, elsewhereId)
-    expect(() => move()(withLoadedChildren(allowed), contextOf(editor), target)).not.toThrow()
-    moving(notes(rows + 1, 'x')).thenRejected(409, refusal)
-    moving([subtaskCreated(), ...notes(rows, 'x')]).thenRejected(409, refusal)
-    moving(notes(2, 'x'.repeat(characters / 2 + 1))).thenRejected(409, refusal)
-  })
+test('a move is rejected with 409 if the task has too many children, or too many characters in them', () => {
+  const { rows, characters } = maxMoved
+  const whole = `${rows} subtasks and comments, or ${characters} characters in them,`
+  const error = `A task with more than ${whole} cannot move to another project`
+  expect(() => move(notes(rows, 'x')).decide()).not.toThrow()
+  move(notes(rows + 1, 'x')).thenRejected(409, error)
+  move(notes(rows, 'x'), true).thenRejected(409, error)
+  move(notes(2, 'x'.repeat(characters / 2 + 1))).thenRejected(409, error)
 })

@@ -1,80 +1,153 @@
 import fc from 'fast-check'
-import type { EventDraft } from '../../src/model/events.ts'
-import { cases } from '../kit.ts'
+import { end, keyOf, start } from '../../modules/order/keys.ts'
+import { orderFact, type WantedOrder } from '../../modules/order/load.ts'
 import { Order } from '../../modules/order/order.ts'
-import { openBoard } from './order-scene.ts'
+import { createTask, updateTask } from '../../modules/tasks/commands.ts'
+import { task } from '../../modules/tasks/entity.ts'
+import { applyEvent } from '../../src/actor/state.ts'
+import type { EventDraft } from '../../src/model/events.ts'
+import { FactNeeded } from '../../src/model/facts.ts'
+import { cases, upTo } from '../kit.ts'
+import { owner, projectCreated, projectId } from './events.ts'
+import { contextOf, folded, ruleOf } from './given.ts'
 
-const moves = cases(1_000)
-const idOf = (changes: EventDraft[]) => changes.at(-1)!.entityId
+type Place = { before?: string; after?: string; place?: 'first' | 'last' }
 
-function openWithTasks(count: number) {
-  const board = openBoard()
-  for (let n = 0; n < count; n++) board.create({ place: 'last' })
-  return board
+/** A project in memory with some tasks, and a model of its order: a list of ids. */
+function openBoard(tasks: number) {
+  const state = folded([projectCreated])
+  const context = contextOf(owner)
+  let ids = 0
+  context.newId = context.newEventId = () => `00000000-0000-7000-8000-${String(++ids).padStart(12, '0')}`
+  const list: string[] = []
+  const keyAt = (n: number) => (n < 0 ? start : n < list.length ? keyOf(state.row('task', list[n]!)!) : end)
+
+  /** Loads what a command wants, as the database does. */
+  function load(wanted: WantedOrder[]): Order {
+    const order = new Order(projectId)
+    const addGaps = (from: number, to: number) => {
+      for (let n = from; n <= to; n++) {
+        if (n < to && n >= 0 && list[n]) order.addTask(keyAt(n), list[n]!)
+        order.addGap(keyAt(n - 1), keyAt(n))
+      }
+    }
+    for (const n of [0, list.length]) addGaps(n, n)
+    for (const { taskId, around } of wanted) {
+      if (taskId) addGaps(list.indexOf(taskId), list.indexOf(taskId) + 1)
+      if (!around) continue
+      const at = list.findLastIndex((_, n) => keyAt(n) <= around.key) + 1
+      addGaps(Math.max(0, at - around.radius), Math.min(list.length, at + around.radius))
+      order.radius = around.radius
+    }
+    return order
+  }
+
+  function run(command: typeof createTask | typeof updateTask, input: object): EventDraft[] {
+    const wanted = task.factsFor!(input).map((query) => query.wanted as WantedOrder)
+    for (;;) {
+      state.facts.set(orderFact as never, load(wanted))
+      try {
+        return ruleOf(command as typeof updateTask, input as never)(state, context, state).changes
+      } catch (error) {
+        if (!(error instanceof FactNeeded)) throw error
+        wanted.push(error.query.wanted as WantedOrder)
+      } finally {
+        state.facts.clear()
+      }
+    }
+  }
+
+  /** The moving task may be anywhere until the last event. */
+  function expectInOrder(id: string, moving?: string): void {
+    const n = list.indexOf(id)
+    const [below, above] = [list[n - 1] === moving ? n - 2 : n - 1, list[n + 1] === moving ? n + 2 : n + 1]
+    const key = keyAt(n)
+    expect([keyAt(below) < key, key < keyAt(above), key.length <= 48]).toEqual([true, true, true])
+  }
+
+  function placeInList(id: string, { before, after, place }: Place): void {
+    if (list.includes(id)) list.splice(list.indexOf(id), 1)
+    const neighbour = list.indexOf(before ?? after ?? '')
+    const last = place === 'last' ? list.length : 0
+    list.splice(before ? neighbour : after ? neighbour + 1 : last, 0, id)
+  }
+
+  /** Creates or moves a task. After each event the order is the order of the model. Returns the events and the task. */
+  function put(place: Place, id?: string): { events: number; id: string } {
+    const changes = id
+      ? run(updateTask, { id, ...place })
+      : run(createTask, { title: 'T', projectId, ...place })
+    const moved = changes.at(-1)?.entityId ?? id!
+    for (const [n, change] of changes.entries()) {
+      applyEvent(state, change)
+      const isLast = n === changes.length - 1
+      if (isLast) placeInList(change.entityId, place)
+      expectInOrder(change.entityId, isLast ? undefined : moved)
+    }
+    return { events: changes.length, id: moved }
+  }
+
+  const expectSorted = () => {
+    const keys = list.map((_, n) => keyAt(n))
+    expect(keys).toEqual([...new Set(keys)].sort())
+  }
+  for (const _ of upTo(tasks)) put({ place: 'last' })
+  return { list, put, expectSorted }
 }
 
-const expectSorted = (keys: string[]) => expect(keys).toEqual([...new Set(keys)].sort())
+const count = cases(1_000)
 
-test('1,000 new tasks in one gap, alternately before and after the previous task, keep one order and short keys', () => {
-  const board = openWithTasks(2)
-  let [last] = board.list as [string]
+test('many new tasks in one gap, alternately before and after the previous task, keep one order and short keys', () => {
+  const { list, put, expectSorted } = openBoard(2)
+  let last = { id: list[0]!, events: 0 }
   let events = 0
-  for (let n = 0; n < moves; n++) {
-    const changes = board.create(n % 2 ? { before: last } : { after: last })
-    last = idOf(changes)
-    events += changes.length
+  for (const n of upTo(count)) {
+    last = put(n % 2 ? { after: last.id } : { before: last.id })
+    events += last.events
   }
-  expectSorted(board.keys())
-  expect(board.list).toHaveLength(moves + 2)
-  expect(events).toBeGreaterThan(moves + 128)
-  expect(events).toBeLessThan(5 * moves)
+  expectSorted()
+  expect(list).toHaveLength(count + 2)
+  expect(events).toBeGreaterThan(count + 128)
+  expect(events).toBeLessThan(5 * count)
 })
 
-test('1,000 moves of 300 tasks into one gap keep one order and short keys', () => {
-  const board = openWithTasks(300)
-  let last = board.list[150]!
-  for (let n = 0; n < moves; n++) {
-    const id = board.list[(n * 97) % 300]!
-    if (id === last) continue
-    board.move(id, n % 2 ? { before: last } : { after: last })
+test('many moves into one gap, or to the first or last place, keep one order and short keys', () => {
+  const { list, put, expectSorted } = openBoard(300)
+  let last = list[150]!
+  for (const n of upTo(count)) {
+    const id = list[(n * 97) % 300]!
+    if (id !== last) put(n % 2 ? { before: last } : { after: last }, id)
     last = id
   }
-  expectSorted(board.keys())
-})
-
-test('1,000 moves to the first or last place keep one order and short keys', () => {
+  expectSorted()
   for (const place of ['first', 'last'] as const) {
-    const board = openWithTasks(150)
-    for (let n = 0; n < moves; n++) board.move(board.list[place === 'first' ? 149 : 0]!, { place })
-    expectSorted(board.keys())
-    const created = board.create({ place: 'last' })
-    expect(board.list.at(-1)).toBe(idOf(created))
+    const board = openBoard(150)
+    for (const _ of upTo(count)) board.put({ place }, board.list[place === 'first' ? 149 : 0]!)
+    board.expectSorted()
+    expect(board.put({ place: 'last' }).id).toBe(board.list.at(-1)!)
   }
 })
 
 test('any sequence of places gives the order of a list', () => {
-  const step = fc.record({ task: fc.nat(), near: fc.nat(), where: fc.nat({ max: 4 }), isNew: fc.boolean() })
+  const step = fc.record({ task: fc.nat(), near: fc.nat(), where: fc.nat({ max: 3 }), isNew: fc.boolean() })
   const property = fc.property(fc.array(step, { maxLength: 60, size: 'max' }), (steps) => {
-    const board = openWithTasks(3)
+    const { list, put, expectSorted } = openBoard(3)
     for (const { task, near, where, isNew } of steps) {
-      const id = board.list[task % board.list.length]!
-      const other = board.list[near % board.list.length]!
-      const place = [{ before: other }, { after: other }, { place: 'first' }, { place: 'last' }][
-        where % 4
-      ] as object
-      if (isNew) board.create(place)
-      else if (id !== other) board.move(id, place)
+      const [id, other] = [task, near].map((n) => list[n % list.length]!) as [string, string]
+      const places: Place[] = [{ before: other }, { after: other }, { place: 'first' }, { place: 'last' }]
+      if (isNew || id !== other) put(places[where]!, isNew ? undefined : id)
     }
-    expectSorted(board.keys())
+    expectSorted()
   })
   fc.assert(property, { numRuns: cases(60) })
 })
 
 test('a gap between two tasks stays one gap after a task between them leaves', () => {
-  const order = new Order('project', [
+  const gaps = [
     { low: 'a1', high: 'a3' },
     { low: 'a3', high: 'a5' },
-  ])
+  ]
+  const order = new Order('project', gaps)
   const row = { id: 'task', number: 1, position: 'a3' }
   order.apply({ entity: 'task', entityId: 'task', before: row, after: null } as never)
   expect(order.gapAround('a3')).toEqual({ low: 'a1', high: 'a5' })

@@ -10,14 +10,9 @@ export async function stateOf(sql: Sql): Promise<State> {
   const isVisible = visibleIn(rows)
   const state: State = new Map()
   for (const { entity, row } of rows) {
-    const {
-      eventId: _,
-      updatedAt: __,
-      dueAfter: ___,
-      ...fields
-    } = { ...row, ...noClaim } as typeof row & { updatedAt?: string; dueAfter?: string }
-    for (const [name, value] of isVisible(entity, row) ? Object.entries(fields) : [])
-      state.set(`${entity} ${row.id} ${name}`, value)
+    for (const [name, value] of isVisible(entity, row) ? Object.entries({ ...row, ...noClaim }) : [])
+      if (!['eventId', 'updatedAt', 'dueAfter'].includes(name))
+        state.set(`${entity} ${row.id} ${name}`, value)
   }
   return state
 }
@@ -64,6 +59,15 @@ export const assigneeHadLeft = (events: StoredEvent[], before: State): boolean =
 
 export const fieldsOf = ({ entity, entityId, before, after }: StoredEvent): string[] =>
   before && after ? Object.keys(before).map((name) => `${entity} ${entityId} ${name}`) : []
+
+type Stream = { projectId: string; version: number; lastNumber: number }
+
+/** All events, oldest first. Event ids are ordered by time, even across projects. */
+export const readEvents = (sql: Sql) =>
+  sql<StoredEvent[]>`select *, seq::float8 as seq from events order by id`
+
+export const readStreams = (sql: Sql) => sql<Stream[]>`
+  select project_id, version::float8 as version, last_number from streams order by project_id`
 
 export const forgetAll = (sql: Sql) =>
   sql`truncate streams, events, outbox, projects, members, tasks, subtasks, comments, labels, task_fields, task_views`

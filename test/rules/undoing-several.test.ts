@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { cases, faultsOf, openUndoScene, purgeTask } from '../kit.ts'
 import type { Answer, Body, UndoResponse } from '../kit.ts'
-import { assertInTime } from './time-limit.ts'
+import { assertInTime } from './random-requests.ts'
 import { forgetAll } from './states.ts'
 
 const scene = await openUndoScene()

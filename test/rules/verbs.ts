@@ -1,7 +1,31 @@
-import type { Answer, Body, Client } from '../kit.ts'
-import { roles, at, fieldsOf, labelName, colors, labelIdsIn, fieldOf, optionsOf } from './verb-values.ts'
-import { valuesIn, statuses, blockersIn, viewOf } from './verb-values.ts'
-import type { World } from './world.ts'
+import type { Answer, Body, Client, Person } from '../kit.ts'
+
+/** What the clients know: the rows that their requests created. */
+export interface World {
+  people: Person[]
+  projects: Body[]
+  members: Body[]
+  tasks: Body[]
+  subtasks: Body[]
+  comments: Body[]
+  labels: Body[]
+  fields: (Body & { key: string; type: string })[]
+  views: Body[]
+}
+
+export const emptyWorld = (people: Person[]): World => ({
+  ...{
+    people,
+    projects: [],
+    members: [],
+    tasks: [],
+    subtasks: [],
+    comments: [],
+    labels: [],
+    fields: [],
+    views: [],
+  },
+})
 
 /** One request of a user to one of the processes. `pick`, `other` and `value` choose rows and values. */
 export interface Step {
@@ -16,169 +40,186 @@ export interface Step {
 type Choices = Pick<Step, 'pick' | 'other' | 'value'>
 export type Ask = (world: World, client: Client, choices: Choices) => Promise<Answer> | undefined
 
+const at = <T>(list: T[], n: number): T | undefined => list[n % list.length]
+const roles = ['VIEWER', 'EDITOR', 'ADMIN']
+const statuses = ['TODO', 'IN_PROGRESS', 'DONE']
+const dates = ['2030-01-01', '2030-01-02', '2030-01-03', '2020-01-01', '2030-01-04T12:00:00.5+02:00', null]
+const reminders = [undefined, undefined, '2130-01-01', undefined, null, '2130-01-02T12:00:00Z']
+const descriptions = ['long '.repeat(300), null, undefined, undefined, undefined, undefined, undefined]
+const fieldsOf = (value: number) => ({
+  ...{ status: at(statuses, value), priority: at(['LOW', 'MEDIUM', 'HIGH', undefined], value) },
+  ...{ dueDate: at(dates, value), remindAt: at(reminders, value), description: at(descriptions, value) },
+})
 const someone = ({ people }: World, n: number) => at([null, ...people], n)?.id ?? null
+/** Few names and keys, so that they are taken, and moved tasks find labels and fields with the same ones. */
+const labelOf = (value: number, color: number) => ({
+  ...{ name: `${value % 2 ? 'L' : 'l'}${value % 5}`, color: at(['#d73a4a', null, undefined], color) },
+})
+const optionsOf = (value: number) => at([['a'], ['b'], ['a', 'b']], value)!
+const fieldOf = ({ other, value }: Choices) => {
+  const type = at(['text', 'number', 'boolean', 'date', 'choice'], other)
+  return {
+    key: `k${value % 3}`,
+    name: `F${value}`,
+    type,
+    options: type === 'choice' ? optionsOf(value) : null,
+  }
+}
+const labelIdsIn = ({ labels }: World, projectId: string, other: number) => {
+  const ids = labels.filter((one) => one.projectId === projectId).map(({ id }) => id)
+  return ids.filter((_, n) => (other + n) % 3 !== 0).slice(0, 50)
+}
+const valuesOf: Record<string, unknown[]> = {
+  ...{ text: ['a', '2030-01-01', null], number: [1, 2.5, null], boolean: [true, false, null] },
+  ...{ date: ['2030-01-01', '2030-01-02', null], choice: ['a', 'b', null] },
+}
+const valuesIn = ({ fields }: World, projectId: string, value: number) => {
+  const own = fields.filter((one) => one.projectId === projectId).slice(-3)
+  const some = own.filter((_, n) => (value + n) % 3 !== 0)
+  return Object.fromEntries(some.map(({ key, type }, n) => [key, at(valuesOf[type]!, value + n)]))
+}
+/** One or two tasks, so that most changes form no cycle. */
+const blockersIn = ({ tasks }: World, { other, value }: Choices) => {
+  const ids = [at(tasks, other), ...(value % 3 ? [] : [at(tasks, other + 1)])].map((one) => one!.id)
+  return { [at(['addBlockedByIds', 'addBlockedByIds', 'blockedByIds', 'removeBlockedByIds'], value)!]: ids }
+}
+const viewOf = (value: number, other: number) => {
+  const queries = [
+    {},
+    { status: 'TODO' },
+    { sort: '-dueDate', limit: '3' },
+    { assigneeId: 'me' },
+    { 'field.k0': 'a' },
+  ]
+  return { name: `V${value}`, query: at(queries, other) }
+}
 
-const on =
-  (
-    list: keyof World,
-    ask: (it: Body, client: Client, choices: Choices, world: World) => Promise<Answer>,
-  ): Ask =>
+type List = Exclude<keyof World, 'people'>
+type BodyOf = (choices: Choices, it: Body, world: World) => object
+
+/** A request for a row of the list, whose fields replace `:id` and other names in the path. */
+const to =
+  (method: 'POST' | 'PATCH' | 'DELETE') =>
+  (list: List, path: string, bodyOf?: BodyOf): Ask =>
   (world, client, choices) => {
     const it = at(world[list] as Body[], choices.pick)
-    return it && ask(it, client, choices, world)
+    const filled = path.replace(/:(\w+)/g, (_, name: 'id') => it?.[name] ?? '')
+    return it && client.call(method, filled, bodyOf?.(choices, it, world))
   }
+const [post, patch, remove] = [to('POST'), to('PATCH'), to('DELETE')]
+
 const adding =
-  (list: keyof World, verb: Ask): Ask =>
+  (list: List, ask: Ask): Ask =>
   async (world, client, choices) => {
-    const answer = await verb(world, client, choices)
+    const answer = await ask(world, client, choices)
     if (answer?.status === 201) (world[list] as Body[]).push(answer.body)
     return answer as Answer
   }
 
+const inTask = (name: 'title' | 'text', list: string, prefix: string) =>
+  post('tasks', `/tasks/:id/${list}`, ({ value }) => ({ [name]: `${prefix}${value}` }))
+const leaseOf = ({ value }: Choices) => ({ leaseSeconds: 600 + value })
+
 export const verbs = {
   openProject: adding('projects', (_, client, { value }) => client.post('/projects', { name: `P${value}` })),
-  changeProject: on('projects', ({ id }, client, { value }) =>
-    client.patch(`/projects/${id}`, {
-      name: `P${value}`,
-      description: value % 2 ? `About ${value}` : null,
-      textEdits: value % 7 ? 'last-write-wins' : 'if-match',
-    }),
-  ),
-  deleteProject: on('projects', ({ id }, client) => client.delete(`/projects/${id}`)),
+  changeProject: patch('projects', '/projects/:id', ({ value }) => ({
+    name: `P${value}`,
+    description: value % 2 ? `About ${value}` : null,
+    textEdits: value % 7 ? 'last-write-wins' : 'if-match',
+  })),
+  deleteProject: remove('projects', '/projects/:id'),
   invite: adding(
     'members',
-    on('projects', ({ id }, client, { other, value }, { people }) =>
-      client.post(`/projects/${id}/members/invite`, {
-        email: at(people, other)?.email,
-        role: at(roles, value),
-      }),
-    ),
+    post('projects', '/projects/:id/members/invite', ({ other, value }, _, { people }) => ({
+      ...{ email: at(people, other)?.email, role: at(roles, value) },
+    })),
   ),
-  setRole: on('members', ({ id, projectId }, client, { value }) =>
-    client.patch(`/projects/${projectId}/members/${id}/role`, { role: at(roles, value) }),
-  ),
-  removeMember: on('members', ({ id, projectId }, client) =>
-    client.delete(`/projects/${projectId}/members/${id}`),
-  ),
+  setRole: patch('members', '/projects/:projectId/members/:id/role', ({ value }) => ({
+    role: at(roles, value),
+  })),
+  removeMember: remove('members', '/projects/:projectId/members/:id'),
   createTask: adding(
     'tasks',
-    on('projects', ({ id: projectId }, client, { other, value }, world) =>
-      client.post('/tasks', {
-        ...{ projectId, title: `T${value}`, assigneeId: someone(world, other) },
-        ...fieldsOf(value),
-        ...(value % 4 === 0 && { labelIds: labelIdsIn(world, projectId, other) }),
-        ...(value % 4 === 1 && { fields: valuesIn(world, projectId, other) }),
-        ...(value % 4 === 2 && world.tasks.length > 0 && { blockedByIds: [at(world.tasks, other)!.id] }),
-      }),
-    ),
+    post('projects', '/tasks', ({ other, value }, { id: projectId }, world) => ({
+      ...{ projectId, title: `T${value}`, assigneeId: someone(world, other) },
+      ...fieldsOf(value),
+      ...(value % 4 === 0 && { labelIds: labelIdsIn(world, projectId, other) }),
+      ...(value % 4 === 1 && { fields: valuesIn(world, projectId, other) }),
+      ...(value % 4 === 2 && world.tasks.length > 0 && { blockedByIds: [at(world.tasks, other)!.id] }),
+    })),
   ),
-  changeTask: on('tasks', ({ id }, client, { value }) =>
-    client.patch(`/tasks/${id}`, { ...fieldsOf(value), ...(value % 2 && { title: `C${value}` }) }),
-  ),
-  assignTask: on('tasks', ({ id }, client, { other }, world) =>
-    client.patch(`/tasks/${id}`, { assigneeId: someone(world, other) }),
-  ),
-  placeTask: on('tasks', ({ id }, client, { other, value }, { tasks }) => {
+  changeTask: patch('tasks', '/tasks/:id', ({ value }) => {
+    return { ...fieldsOf(value), ...(value % 2 && { title: `C${value}` }) }
+  }),
+  assignTask: patch('tasks', '/tasks/:id', ({ other }, _, world) => ({ assigneeId: someone(world, other) })),
+  placeTask: patch('tasks', '/tasks/:id', ({ other, value }, _, { tasks }) => {
     const near = at(tasks, other)!.id
-    return client.patch(`/tasks/${id}`, {
-      ...at(
-        [{ before: near }, { after: near }, { after: near }, { place: 'first' }, { place: 'last' }],
-        value,
-      ),
-      ...(value % 3 === 0 && { status: at(statuses, other) }),
-    })
+    const places = [{ before: near }, { after: near }, { after: near }, { place: 'first' }, { place: 'last' }]
+    return { ...at<object>(places, value), ...(value % 3 === 0 && { status: at(statuses, other) }) }
   }),
-  labelTask: on('tasks', ({ id, projectId }, client, { other, value }, world) =>
-    client.patch(`/tasks/${id}`, {
-      [at(['labelIds', 'addLabelIds', 'removeLabelIds'], value)!]: labelIdsIn(world, projectId, other),
-    }),
-  ),
-  blockTask: on('tasks', ({ id }, client, { other, value }, world) =>
-    client.patch(`/tasks/${id}`, blockersIn(world, other, value)),
-  ),
-  setValues: on('tasks', ({ id, projectId }, client, { value }, world) =>
-    client.patch(`/tasks/${id}`, { fields: valuesIn(world, projectId, value) }),
-  ),
-  createField: adding(
-    'fields',
-    on('projects', ({ id }, client, { other, value }) =>
-      client.post(`/projects/${id}/fields`, fieldOf(value, other)),
-    ),
-  ),
-  changeField: on('fields', ({ id, ...field }, client, { value }) => {
-    const isChoice = (field as { type?: string }).type === 'choice'
-    return client.patch(`/fields/${id}`, {
-      name: `F${value}`,
-      ...(isChoice && { options: optionsOf(value) }),
-    })
-  }),
+  labelTask: patch('tasks', '/tasks/:id', ({ other, value }, { projectId }, world) => ({
+    [at(['labelIds', 'addLabelIds', 'removeLabelIds'], value)!]: labelIdsIn(world, projectId, other),
+  })),
+  blockTask: patch('tasks', '/tasks/:id', (choices, _, world) => blockersIn(world, choices)),
+  setValues: patch('tasks', '/tasks/:id', ({ value }, { projectId }, world) => ({
+    fields: valuesIn(world, projectId, value),
+  })),
+  createField: adding('fields', post('projects', '/projects/:id/fields', fieldOf)),
+  changeField: patch('fields', '/fields/:id', ({ value }, it) => ({
+    name: `F${value}`,
+    ...((it as { type?: string }).type === 'choice' && { options: optionsOf(value) }),
+  })),
+  deleteField: remove('fields', '/fields/:id'),
   createView: adding(
     'views',
-    on('projects', ({ id }, client, { other, value }) =>
-      client.post(`/projects/${id}/views`, viewOf(value, other)),
-    ),
+    post('projects', '/projects/:id/views', ({ value, other }) => viewOf(value, other)),
   ),
-  changeView: on('views', ({ id }, client, { value: n }) => client.patch(`/views/${id}`, viewOf(n, n))),
-  deleteView: on('views', ({ id }, client) => client.delete(`/views/${id}`)),
-  deleteField: on('fields', ({ id }, client) => client.delete(`/fields/${id}`)),
+  changeView: patch('views', '/views/:id', ({ value }) => viewOf(value, value)),
+  deleteView: remove('views', '/views/:id'),
   createLabel: adding(
     'labels',
-    on('projects', ({ id }, client, { value }) =>
-      client.post(`/projects/${id}/labels`, { name: labelName(value), color: at(colors, value) }),
-    ),
+    post('projects', '/projects/:id/labels', ({ value }) => labelOf(value, value)),
   ),
-  changeLabel: on('labels', ({ id }, client, { other, value }) =>
-    client.patch(`/labels/${id}`, { name: labelName(value), color: at(colors, other) }),
-  ),
-  deleteLabel: on('labels', ({ id }, client) => client.delete(`/labels/${id}`)),
-  moveTask: on('tasks', ({ id }, client, { other, value }, { projects }) =>
-    client.patch(`/tasks/${id}`, {
-      projectId: at(projects, other)?.id,
-      ...(value % 2 && { title: `M${value}` }),
-    }),
-  ),
+  changeLabel: patch('labels', '/labels/:id', ({ other, value }) => labelOf(value, other)),
+  deleteLabel: remove('labels', '/labels/:id'),
+  moveTask: patch('tasks', '/tasks/:id', ({ other, value }, _, { projects }) => ({
+    ...{ projectId: at(projects, other)?.id, ...(value % 2 && { title: `M${value}` }) },
+  })),
   // Subtasks that were cached before the first move must not be used after the task has moved back.
-  thereAndBack: on('subtasks', async ({ id, taskId }, client, { pick, other }, { projects }) => {
+  async thereAndBack({ subtasks, projects }, client, { pick, other }) {
+    const it = at(subtasks, pick)
+    const move = (n: number) => client.patch(`/tasks/${it?.taskId}`, { projectId: at(projects, n)?.id })
+    if (!it) return undefined as unknown as Answer
     for (const n of [pick, other]) {
-      await client.patch(`/tasks/${taskId}`, { projectId: at(projects, n)?.id })
-      await client.patch(`/tasks/subtasks/${id}/toggle`)
+      await move(n)
+      await client.patch(`/tasks/subtasks/${it.id}/toggle`)
     }
-    return client.patch(`/tasks/${taskId}`, { projectId: at(projects, pick)?.id })
-  }),
-  appendToTask: on('tasks', ({ id }, client, { value }) =>
-    client.post(`/tasks/${id}/append`, { field: 'description', text: `D${value}` }),
-  ),
-  claimTask: on('tasks', ({ id }, client, { value }) =>
-    client.post(`/tasks/${id}/claim`, { leaseSeconds: 600 + value }),
-  ),
-  claimNext: on('projects', ({ id }, client, { value }) =>
-    client.post(`/projects/${id}/claim-next`, { leaseSeconds: 600 + value }),
-  ),
-  releaseTask: on('tasks', ({ id }, client) => client.post(`/tasks/${id}/release`)),
-  deleteTask: on('tasks', ({ id }, client) => client.delete(`/tasks/${id}`)),
-  addSubtask: adding(
-    'subtasks',
-    on('tasks', ({ id }, client, { value }) => client.post(`/tasks/${id}/subtasks`, { title: `S${value}` })),
-  ),
-  toggleSubtask: on('subtasks', ({ id }, client) => client.patch(`/tasks/subtasks/${id}/toggle`)),
-  changeSubtask: on('subtasks', ({ id }, client, { value }) =>
-    client.patch(`/tasks/subtasks/${id}`, { title: `S${value}`, completed: value % 2 === 0 }),
-  ),
-  deleteSubtask: on('subtasks', ({ id }, client) => client.delete(`/tasks/subtasks/${id}`)),
-  addComment: adding(
-    'comments',
-    on('tasks', ({ id }, client, { value }) => client.post(`/tasks/${id}/comments`, { text: `C${value}` })),
-  ),
-  editComment: on('comments', ({ id }, client, { value }) =>
-    client.patch(`/tasks/comments/${id}`, { text: `C${value}` }),
-  ),
-  deleteComment: on('comments', ({ id }, client) => client.delete(`/tasks/comments/${id}`)),
+    return move(pick)
+  },
+  appendToTask: post('tasks', '/tasks/:id/append', ({ value }) => ({
+    field: 'description',
+    text: `D${value}`,
+  })),
+  claimTask: post('tasks', '/tasks/:id/claim', leaseOf),
+  claimNext: post('projects', '/projects/:id/claim-next', leaseOf),
+  releaseTask: post('tasks', '/tasks/:id/release'),
+  deleteTask: remove('tasks', '/tasks/:id'),
+  addSubtask: adding('subtasks', inTask('title', 'subtasks', 'S')),
+  toggleSubtask: patch('subtasks', '/tasks/subtasks/:id/toggle'),
+  changeSubtask: patch('subtasks', '/tasks/subtasks/:id', ({ value }) => ({
+    ...{ title: `S${value}`, completed: value % 2 === 0 },
+  })),
+  deleteSubtask: remove('subtasks', '/tasks/subtasks/:id'),
+  addComment: adding('comments', inTask('text', 'comments', 'C')),
+  editComment: patch('comments', '/tasks/comments/:id', ({ value }) => ({ text: `C${value}` })),
+  deleteComment: remove('comments', '/tasks/comments/:id'),
   // Undoes one of the latest seven events, whose rows have often not changed since.
-  undo: on('projects', async ({ id }, client, { value }) => {
+  async undo({ projects }, client, { pick, value }) {
+    const { id } = at(projects, pick)!
     const { headers } = await client.get(`/projects/${id}`)
     const seq = Number(headers.get('docket-version') ?? 1) - (value % 7)
     return client.post(`/projects/${id}/undo`, { seq: Math.max(seq, 1) })
-  }),
-}
+  },
+} satisfies Record<string, Ask>
 
 export type Verb = keyof typeof verbs
