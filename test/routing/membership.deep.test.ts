@@ -1,286 +1,235 @@
 import { Membership } from '../../src/routing/membership.ts'
 import { disconnect, disposable, eventually, freshRedis, openLog, openRedis, openSubscriber } from '../kit.ts'
-import { readConfig, upTo } from '../kit.ts'
-import type { FreshRedis } from '../kit.ts'
+import { type FreshRedis, readConfig, upTo } from '../kit.ts'
 import { agreed, type Member, openMember } from './member.ts'
 import { assignShards } from '../../src/routing/placement.ts'
 
 const shards = '5'
+let redis: FreshRedis
+let members: Member[] = []
+let runs = 0
 
-/** Members on their own Redis server, which a test may stop, flush or corrupt. */
-class MemberGroup {
-  redis!: FreshRedis
-  members: Member[] = []
-  private runs = 0
-  private env: Record<string, string> = {}
+// Members have their own Redis server, which a test may stop, flush or corrupt.
+beforeAll(async () => void (redis = await freshRedis()))
+afterEach(() => members.splice(0).forEach((member) => member.close()))
+afterAll(() => redis.stop())
 
-  constructor() {
-    beforeAll(async () => {
-      this.redis = await freshRedis()
-    })
-    afterEach(() => this.members.splice(0).forEach((member) => member.close()))
-    afterAll(() => this.redis.stop())
-  }
-
-  /** Starts three members with five shards. A new assignment would place the shards differently. */
-  async start(): Promise<string[]> {
-    this.env = { REDIS_URL: this.redis.url, REDIS_PREFIX: `run${++this.runs}`, WRITE_SHARDS: shards }
-    for (const id of ['p', 'q', 'r', 's']) await this.join(id)
-    await this.leave('p')
-    await this.join('t')
-    const view = await this.leave('q')
-    expect(view).not.toEqual(assignShards(Number(shards), ['r', 's', 't'], [], false))
-    await this.untilAllHaveRead(view)
-    return view
-  }
-
-  /** The view alone does not show whether a member has read the stored assignment. */
-  private async untilAllHaveRead(view: string[]): Promise<void> {
-    const isStored = async () => (await this.stored()).endsWith(` ${JSON.stringify(view)}`)
-    await eventually('the assignment to be stored', isStored)
-    const [seconds, micros] = (await this.command('TIME')) as string[]
-    const now = Number(seconds) * 1_000 + Number(micros) / 1_000
-    await eventually('all members to read the assignment', async () => {
-      const heartbeats = await this.command('ZRANGE', this.living(), '0', '-1', 'WITHSCORES')
-      return (heartbeats as [string, number][]).every(([, at]) => at > now)
-    })
-  }
-
-  async join(id: string): Promise<string[]> {
-    this.members.push(openMember(this.env, id))
-    return agreed(this.members)
-  }
-
-  async leave(id: string): Promise<string[]> {
-    const leaving = this.members.find((member) => member.id === id)!
-    await leaving.leave()
-    leaving.close()
-    this.members = this.members.filter((member) => member !== leaving)
-    return agreed(this.members)
-  }
-
-  async expectStable(before: string[], heartbeats = 6): Promise<void> {
-    const began = performance.now()
-    await eventually('some heartbeats', () => {
-      for (const member of this.members) expect(member.view()).toEqual(before)
-      return performance.now() - began > heartbeats * 500
-    })
-    expect(this.members.filter((member) => !this.listsAll(member))).toEqual([])
-  }
-
-  async command(...words: string[]): Promise<unknown> {
-    const client = new Bun.RedisClient(this.redis.url)
-    const reply = await client.send(words[0]!, words.slice(1))
-    client.close()
-    return reply
-  }
-
-  living = () => `run${this.runs}:{homes-2}:living`
-  assignment = () => `run${this.runs}:{homes-2}:of-${shards}`
-  stored = async () => String(await this.command('GET', this.assignment()))
-  listed = async () => (await this.command('ZRANGE', this.living(), '0', '-1')) as string[]
-
-  /** Returns true if each member becomes a home when all other members are lost. */
-  private listsAll(member: Member): boolean {
-    const ids = this.members.map(({ id }) => id)
-    return ids.every((id) => member.view(ids.filter((other) => other !== id)).includes(id))
-  }
+async function command(...words: string[]): Promise<unknown> {
+  const client = new Bun.RedisClient(redis.url)
+  const reply = await client.send(words[0]!, words.slice(1))
+  client.close()
+  return reply
 }
-
+const living = () => `run${runs}:{homes-2}:living`
+const assignment = () => `run${runs}:{homes-2}:of-${shards}`
+const stored = async () => String(await command('GET', assignment()))
+const listed = async () => (await command('ZRANGE', living(), '0', '-1')) as string[]
+const heartbeats = async () =>
+  (await command('ZRANGE', living(), '0', '-1', 'WITHSCORES')) as [string, number][]
 const entryOf = (id: string) => JSON.stringify({ id, host: '127.0.0.1', port: 1 })
 
-const group = new MemberGroup()
+async function join(id: string): Promise<string[]> {
+  members.push(openMember({ REDIS_URL: redis.url, REDIS_PREFIX: `run${runs}`, WRITE_SHARDS: shards }, id))
+  return agreed(members)
+}
+
+async function leave(id: string): Promise<string[]> {
+  const leaving = members.find((member) => member.id === id)!
+  await leaving.leave()
+  leaving.close()
+  members = members.filter((member) => member !== leaving)
+  return agreed(members)
+}
+
+/** Starts three members with five shards. A new assignment would place the shards differently. */
+async function start(): Promise<string[]> {
+  runs++
+  for (const id of ['p', 'q', 'r', 's']) await join(id)
+  await leave('p')
+  await join('t')
+  const view = await leave('q')
+  expect(view).not.toEqual(assignShards(Number(shards), ['r', 's', 't'], [], false))
+  // The view alone does not show whether a member has read the stored assignment.
+  await eventually('the assignment to be stored', async () =>
+    (await stored()).endsWith(` ${JSON.stringify(view)}`),
+  )
+  const [seconds, micros] = (await command('TIME')) as string[]
+  const now = Number(seconds) * 1_000 + Number(micros) / 1_000
+  await eventually('all members to read the assignment', async () =>
+    (await heartbeats()).every(([, at]) => at > now),
+  )
+  return view
+}
+
+/** For some heartbeats, no shard moves; and each member becomes a home when all other members are lost. */
+async function expectStable(before: string[], count = 6): Promise<void> {
+  const began = performance.now()
+  await eventually('some heartbeats', () => {
+    for (const member of members) expect(member.view()).toEqual(before)
+    return performance.now() - began > count * 500
+  })
+  const ids = members.map(({ id }) => id)
+  const listsAll = (member: Member) =>
+    ids.every((id) => member.view(ids.filter((other) => other !== id)).includes(id))
+  expect(members.filter((member) => !listsAll(member))).toEqual([])
+}
 
 test('a change without notification is noticed at the next heartbeat', async () => {
-  await group.start()
-  const [dead, ...rest] = group.members as [Member, ...Member[]]
+  await start()
+  const [dead, ...rest] = members as [Member, ...Member[]]
   dead.close()
-  const [entry] = (await group.listed()).filter((one) => one.includes(`"${dead.id}"`))
-  await group.command('ZREM', group.living(), entry!)
+  const [entry] = (await listed()).filter((one) => one.includes(`"${dead.id}"`))
+  await command('ZREM', living(), entry!)
   await agreed(rest)
 })
 
-test('a process that leaves while it is disconnected from Redis is removed when it reconnects', async () => {
-  await group.start()
-  const [leaving, ...rest] = group.members as [Member, ...Member[]]
+test('a process that has left is removed again, also if it was disconnected, or another process adds it back', async () => {
+  await start()
+  const [leaving, ...rest] = members as [Member, ...Member[]]
   // Heartbeats with the id of the leaving process, so that its entry does not expire.
-  const heartbeat = () => group.command('ZADD', group.living(), 'XX', String(Date.now()), entryOf(leaving.id))
+  const heartbeat = () => command('ZADD', living(), 'XX', String(Date.now()), entryOf(leaving.id))
   const timer = setInterval(() => void heartbeat().catch(() => {}), 100)
-  for (const type of ['normal', 'pubsub']) await group.command('CLIENT', 'KILL', 'TYPE', type)
+  for (const type of ['normal', 'pubsub']) await command('CLIENT', 'KILL', 'TYPE', type)
   await leaving.leave()
-  await agreed(rest).finally(() => clearInterval(timer))
-})
-
-test('a process that has left is removed again if another process adds it back', async () => {
-  await group.start()
-  const [leaving, ...rest] = group.members as [Member, ...Member[]]
-  await leaving.leave()
-  const after = await agreed(rest)
+  const after = await agreed(rest).finally(() => clearInterval(timer))
   const entry = entryOf(leaving.id)
-  await group.command('ZADD', group.living(), String(Date.now()), entry)
-  await eventually('the removal of the entry', async () => !(await group.listed()).includes(entry))
+  await command('ZADD', living(), String(Date.now()), entry)
+  await eventually('the removal of the entry', async () => !(await listed()).includes(entry))
   expect(await agreed(rest)).toEqual(after)
 })
 
-const invalidPeers = `{ 7 null [] "a" {"id":1} {"id":"x","host":"h"} {"id":"x","host":[],"port":1}
-  {"id":"x","host":"","port":1} {"id":"x","host":"h","port":0} {"id":"x","host":"h","port":65536}`
-const invalidAssignments = [
-  '',
-  '{',
-  '["r"]',
-  '7',
-  '7 ',
-  '7 {}',
-  '7 [1,2]',
-  '7 ["unknown"]',
-  '1e9 []',
-  '999999999 []',
-]
-const tooLarge = `${'9'.repeat(40)} []`
-
 test('ignores and removes entries in the format of another version', async () => {
-  const before = await group.start()
-  const now = String(Date.now())
-  const entries = invalidPeers.split(/\s+/).flatMap((entry) => [now, entry])
-  await group.command('ZADD', group.living(), ...entries, 'inf', 'ever', '1e300', 'late')
-  await group.expectStable(before)
-  await eventually(
-    'the removal of the entries',
-    async () => (await group.listed()).length === group.members.length,
-  )
-  await group.command('SET', group.living(), 'a text')
-  await group.expectStable(before)
+  const before = await start()
+  const invalid = `{ 7 null [] "a" {"id":1} {"id":"x","host":"h"} {"id":"x","host":[],"port":1}
+    {"id":"x","host":"","port":1} {"id":"x","host":"h","port":0} {"id":"x","host":"h","port":65536}`
+  const entries = invalid.split(/\s+/).flatMap((entry) => [String(Date.now()), entry])
+  await command('ZADD', living(), ...entries, 'inf', 'ever', '1e300', 'late')
+  await expectStable(before)
+  await eventually('the removal of the entries', async () => (await listed()).length === members.length)
+  await command('SET', living(), 'a text')
+  await expectStable(before)
 })
 
 test('replaces an assignment in the format of another version', async () => {
-  await group.start()
-  for (const text of [...invalidAssignments, tooLarge, `8 ${JSON.stringify([...'rstrstrst'])}`]) {
-    await group.command('SET', group.assignment(), text)
-    await eventually('another assignment', async () => (await group.stored()) !== text)
-    await agreed(group.members)
+  await start()
+  const invalid = ['', '{', '["r"]', '7', '7 ', '7 {}', '7 [1,2]', '7 ["unknown"]', '1e9 []', '999999999 []']
+  for (const text of [...invalid, `${'9'.repeat(40)} []`, `8 ${JSON.stringify([...'rstrstrst'])}`]) {
+    await command('SET', assignment(), text)
+    await eventually('another assignment', async () => (await stored()) !== text)
+    await agreed(members)
   }
-  await group.command('LPUSH', 'list', 'one')
-  await group.command('RENAME', 'list', group.assignment())
-  await eventually(
-    'a new assignment',
-    async () => (await group.command('TYPE', group.assignment())) === 'string',
-  )
-  await group.expectStable(await agreed(group.members))
+  await command('LPUSH', 'list', 'one')
+  await command('RENAME', 'list', assignment())
+  await eventually('a new assignment', async () => (await command('TYPE', assignment())) === 'string')
+  await expectStable(await agreed(members))
 })
 
 const config = { redisPrefix: 'assigning', writeShards: 2 }
 
 async function openConnections() {
-  const { url } = group.redis
   const log = openLog('silent')
-  const redis = openRedis(readConfig({ REDIS_URL: url }), log)
-  const subscriber = openSubscriber(url, log)
-  await eventually('both connections', () => redis.status === 'ready' && subscriber.status === 'ready')
-  const close = async () => [redis, subscriber].forEach(disconnect)
-  return disposable({ redis, subscriber, close })
+  const [commands, subscriber] = [
+    openRedis(readConfig({ REDIS_URL: redis.url }), log),
+    openSubscriber(redis.url, log),
+  ]
+  await eventually('both connections', () => commands.status === 'ready' && subscriber.status === 'ready')
+  const close = async () => [commands, subscriber].forEach(disconnect)
+  const open = (onChange = () => {}) => new Membership(commands, subscriber, config, onChange)
+  return disposable({ commands, open, close })
 }
 
-test('subscribes to changes on a connection that is ready already', async () => {
+test('subscribes on connections that are ready already, and of two concurrent assignments stores only the first', async () => {
   await using connections = await openConnections()
   const { promise: notified, resolve } = Promise.withResolvers<void>()
-  new Membership(connections.redis, connections.subscriber, config, resolve)
+  const [first, second] = [connections.open(resolve), connections.open()]
   await notified
-})
-
-test('of two concurrent assignments only the first is stored', async () => {
-  await using connections = await openConnections()
-  const open = () => new Membership(connections.redis, connections.subscriber, config, () => {})
-  const [first, second] = [open(), open()]
   for (const membership of [first, second]) await membership.read(undefined)
   expect([await first.assign(['p', 'q']), await second.assign(['q', 'q'])]).toEqual([true, false])
   expect((await second.read(undefined)).assignment).toEqual(['p', 'q'])
   expect(await second.assign(['q', 'q'])).toBeTrue()
 })
 
-test('a flushed Redis moves no shard', async () => {
-  const before = await group.start()
+test('a flushed Redis moves no shard, and a new process that is the first in it gets none', async () => {
+  const before = await start()
   for (const _ of upTo(4)) {
-    await group.command('FLUSHALL')
-    await group.expectStable(before, 2)
+    await command('FLUSHALL')
+    await expectStable(before, 2)
   }
-  await group.expectStable(before)
-})
-
-test('a new process that is the first in a flushed Redis gets no shard', async () => {
-  const before = await group.start()
+  await expectStable(before)
   // A process that joined first would have stored this state.
   const script = `redis.call('flushall') redis.call('zadd', KEYS[1], ARGV[1], ARGV[2]) redis.call('set', KEYS[2], ARGV[3])`
   const left = [String(Date.now()), entryOf('new'), `1 ${JSON.stringify(upTo(5).map(() => 'new'))}`]
-  await group.command('EVAL', script, '2', group.living(), group.assignment(), ...left)
-  expect(await group.join('new')).toEqual(before)
-  await group.expectStable(before)
+  await command('EVAL', script, '2', living(), assignment(), ...left)
+  expect(await join('new')).toEqual(before)
+  await expectStable(before)
 })
 
 test('processes restore the last assignment of shards if Redis lost it', async () => {
-  await group.start()
-  const old = await group.stored()
-  const after = await group.leave('r')
+  await start()
+  const old = await stored()
+  const after = await leave('r')
   // A new assignment would give the shards of `r` to `new`.
-  expect(await group.join('new')).toEqual(after)
-  await group.command('SET', group.assignment(), old)
-  await eventually('the newer assignment', async () => (await group.stored()) !== old)
-  await group.expectStable(after)
+  expect(await join('new')).toEqual(after)
+  await command('SET', assignment(), old)
+  await eventually('the newer assignment', async () => (await stored()) !== old)
+  await expectStable(after)
 })
 
-test('homes do not change during and after an outage of Redis, even if Redis lost its data', async () => {
-  const before = await group.start()
-  for (const hasLostData of [false, true]) {
-    group.redis.kill()
-    await group.expectStable(before)
-    await group.redis.restart()
-    if (hasLostData) await group.command('FLUSHALL')
-    await group.expectStable(before)
-  }
-})
+/** One command for all members, so that no heartbeat runs between two changes. */
+async function shiftHeartbeats(ms: number): Promise<void> {
+  const shifted = (await heartbeats()).flatMap(([member, at]) => [String(at + ms), member])
+  await command('ZADD', living(), ...shifted)
+}
 
-test('a Redis frozen for longer than the time to live of members moves no shard', async () => {
-  const before = await group.start()
-  group.redis.freeze()
-  await group.expectStable(before)
-  group.redis.thaw()
-  await group.expectStable(before)
+async function outage(before: string[], hasLostData: boolean): Promise<void> {
+  redis.kill()
+  await expectStable(before)
+  await redis.restart()
+  if (hasLostData) await command('FLUSHALL')
+}
+
+async function freeze(before: string[]): Promise<void> {
+  redis.freeze()
+  await expectStable(before)
+  redis.thaw()
+}
+
+test.each<[string, (before: string[]) => Promise<void>]>([
+  ['an outage of Redis', (before) => outage(before, false)],
+  ['an outage in which Redis lost its data', (before) => outage(before, true)],
+  ['a freeze of Redis for longer than the time to live of members', freeze],
+  ['a change of the clock of Redis', async () => shiftHeartbeats(-3_600_000)],
+  ['a change of the clock of Redis, forward', async () => shiftHeartbeats(3_600_000)],
+])('%s moves no shard and removes no member', async (_, happens) => {
+  const before = await start()
+  await happens(before)
+  await expectStable(before)
 })
 
 test('crashes and joins during an outage of Redis take effect after the outage', async () => {
-  const before = await group.start()
-  group.redis.kill()
-  const dead = group.members.shift()!
+  const before = await start()
+  redis.kill()
+  const dead = members.shift()!
   dead.close()
   // Longer than `outageMs`, so that members that reconnect late are not removed.
   await Bun.sleep(1_500)
-  const joining = group.join('late')
-  await group.redis.restart()
+  const joining = join('late')
+  await redis.restart()
   const after = await joining
   for (const [shard, home] of before.entries()) if (home !== dead.id) expect(after[shard]).toBe(home)
 })
 
-test('a change of the clock of Redis removes no member', async () => {
-  const before = await group.start()
-  for (const ms of [-3_600_000, 3_600_000]) {
-    const heartbeats = await group.command('ZRANGE', group.living(), '0', '-1', 'WITHSCORES')
-    const shifted = (heartbeats as [string, number][]).flatMap(([member, at]) => [String(at + ms), member])
-    // One command for all members, so that no heartbeat runs between two changes.
-    await group.command('ZADD', group.living(), ...shifted)
-    await group.expectStable(before)
-  }
-})
-
 test('removes processes without a heartbeat, but none after all heartbeats stopped, as in an outage of Redis', async () => {
   await using connections = await openConnections()
-  const { redis, subscriber } = connections
-  const membership = new Membership(redis, subscriber, config, () => {})
+  const { commands, open } = connections
+  const membership = open()
   const key = `${config.redisPrefix}:{homes-2}:living`
   const peer = (id: string) => ({ id, host: 'localhost', port: 1 })
   const livingAfter = async (ages: Record<string, number>) => {
-    const [seconds] = await redis.time()
-    await redis.del(key)
+    const [seconds] = await commands.time()
+    await commands.del(key)
     for (const [id, ms] of Object.entries(ages))
-      await redis.zadd(key, Number(seconds) * 1_000 - ms, JSON.stringify(peer(id)))
+      await commands.zadd(key, Number(seconds) * 1_000 - ms, JSON.stringify(peer(id)))
     return [...(await membership.read(peer('me'))).peers.keys()]
   }
   expect(await livingAfter({ dead: 9_000, alive: 0 })).toEqual(['alive', 'me'])
