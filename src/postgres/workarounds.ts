@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Sql, TransactionSql } from 'postgres'
 import { connectionError } from './errors.ts'
 
-// Workarounds for defects of postgres.js 3.4.9. test/core/workarounds.test.ts proves that each defect still exists, except
+// Workarounds for defects of postgres.js 3.4.9. test/unit/workarounds.test.ts tests the workarounds, except
 // the defect of `withoutLateEnd`, which would end the process of the test.
 
 /** postgres.js never sends a startup message shorter than 1 KiB after a broken connection (porsager/postgres#1133). */

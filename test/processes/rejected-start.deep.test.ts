@@ -4,7 +4,7 @@ import { emptyDatabase, readiness, run } from './launch.ts'
 
 const { env } = await forFile(freshEnv())
 
-// test/core/config.test.ts tests each setting.
+// test/unit/config.test.ts tests each setting.
 const commands = ['start', 'web', 'worker', 'migrate']
 test.each(commands)('%s reports an invalid setting in one line', async (command) => {
   const output = expect.stringMatching(/^PORT must be .*\n$/)

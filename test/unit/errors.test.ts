@@ -1,51 +1,43 @@
 import '../../modules/modules.ts'
 import postgres from 'postgres'
-import { openChooseStatement, openCommit } from '../../src/commit/commit.ts'
+import { openCommit } from '../../src/commit/commit.ts'
 import type { CommitUnit } from '../../src/commit/unit.ts'
-import { isTransient, newId, nilId } from '../kit.ts'
+import { isTransient, newId, nilId, words } from '../kit.ts'
 import { newCommitCounts } from '../../src/metrics/counts.ts'
-import { markUnknownOutcome, connectionError, toHttpError } from '../../src/postgres/errors.ts'
-import { writeExactlyOnce } from '../../src/postgres/errors.ts'
+import {
+  connectionError,
+  markUnknownOutcome,
+  toHttpError,
+  writeExactlyOnce,
+} from '../../src/postgres/errors.ts'
 
 const postgresError = (code: string, severity = 'ERROR') =>
   Object.assign(Object.create(postgres.PostgresError.prototype), { code, severity }) as Error
+const withCode = (code?: string) => Object.assign(new Error('from the driver'), { code })
 
-const now = ['08006', '25006', '25P03', '40001', '40P01', '53300', '55P03', '57014', '57P01', '57P03']
-test.each(now)('SQLSTATE %s is transient', (code) => expect(isTransient(postgresError(code))).toBe(true))
-test('only a statement timeout has a message of its own', () => {
-  const messages = now.map((code) => toHttpError(postgresError(code))?.message)
-  expect(messages).toEqual(
-    now.map((code) =>
-      code === '57014' ? 'The database took too long for a statement' : 'The database cannot be reached',
-    ),
-  )
-})
-
-const never = ['22P02', '23505', '23514', '40002', '42601', '42P01', 'XX000']
-test.each(never)('SQLSTATE %s is permanent', (code) => expect(isTransient(postgresError(code))).toBe(false))
-
-test('a FATAL error is transient, whatever its SQLSTATE', () => {
-  for (const code of ['28P01', '3D000', 'XX000']) expect(isTransient(postgresError(code, 'FATAL'))).toBe(true)
-})
-
-test('errors of DNS, routing, TLS, sockets and time-outs are transient', () => {
-  const codes = ['ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ECONNREFUSED', 'CERT_HAS_EXPIRED']
-  for (const code of [...codes, 'CONNECT_TIMEOUT', 'ERR_SSL_WRONG_VERSION_NUMBER', undefined]) {
-    const error = Object.assign(new Error('from the driver'), { code })
-    expect(isTransient(error)).toBe(false)
+test.each<[string, (code: string) => Error, codes: string, transient: boolean]>([
+  ['an SQLSTATE of outages', postgresError, '08006 25006 25P03 40001 40P01 53300 55P03 57P01 57P03', true],
+  ['a statement timeout', postgresError, '57014', true],
+  ['an SQLSTATE of defects', postgresError, '22P02 23505 23514 40002 42601 42P01 XX000', false],
+  ['a FATAL error', (code) => postgresError(code, 'FATAL'), '28P01 3D000 XX000', true],
+  [
+    'an error of DNS, routing, TLS or sockets without a reply',
+    withCode,
+    'ENOTFOUND EAI_AGAIN EHOSTUNREACH ECONNREFUSED CERT_HAS_EXPIRED CONNECT_TIMEOUT ERR_SSL_WRONG_VERSION_NUMBER -',
+    true,
+  ],
+  ['a defect', withCode, 'UNDEFINED_VALUE', false],
+  ['a TypeError', (code) => new TypeError(code), 'undefined', false],
+])('%s is temporary or permanent', (what, errorOf, codes, transient) => {
+  for (const error of words(codes).map((code) => errorOf(code))) {
+    const isReply = error instanceof postgres.PostgresError
+    expect(isTransient(error)).toBe(isReply && transient)
     markUnknownOutcome(error)
-    expect(isTransient(error)).toBe(true)
+    expect([error, isTransient(error)]).toEqual([error, transient])
+    const message = what === 'a statement timeout' ? /took too long/ : /cannot be reached/
+    if (transient) expect(toHttpError(error)?.message).toMatch(message)
+    else expect(toHttpError(error)).toBeUndefined()
   }
-  expect(isTransient(connectionError('QUERY_TIMEOUT', 'late'))).toBe(true)
-})
-
-test('programming errors are not transient', () => {
-  const defects = [new TypeError('of undefined'), Object.assign(new Error('no'), { code: 'UNDEFINED_VALUE' })]
-  for (const error of [...defects, postgresError('42601')]) {
-    markUnknownOutcome(error)
-    expect(isTransient(error)).toBe(false)
-  }
-  for (const other of [undefined, null, 'text', {}, new Error('ours')]) expect(isTransient(other)).toBe(false)
 })
 
 test('retries an unanswered write only if it was not committed', async () => {
@@ -64,94 +56,35 @@ test('retries an unanswered write only if it was not committed', async () => {
   expect(await attempt(true, postgresError('23505'))).toEqual(['rejected', 1])
 })
 
-const unit = (): CommitUnit => {
-  const head = { projectId: newId(), expected: 0, expectedEventId: nilId, version: 1, lastNumber: 0 }
-  return {
-    heads: [{ ...head, lastEventId: newId() }],
-    events: [],
-    jobs: [],
-    records: [],
-    deadline: Infinity,
-    isSent: false,
-  }
+const fails = (error: Error, isSent = true) => {
+  markUnknownOutcome(error, isSent)
+  return () => Promise.reject(error)
 }
+const closed = () => connectionError('CONNECTION_CLOSED', 'gone')
+const rejections = words('57014 40P01 53300 25006').map((code) => fails(postgresError(code)))
 
-const poolsOf = (unsafe: () => Promise<unknown>) =>
-  ({ commits: { unsafe }, commitsApart: { unsafe } }) as never
-
-test('a commit without an answer has the outcome unknown', async () => {
-  const outcomes = async (answer: () => Promise<unknown>) => {
-    const counts = newCommitCounts()
-    const limits = {
-      commitSlots: 1,
-      commitEvents: 10,
-      commitProjects: 10,
-      commitShapes: 10,
-      writeTimeoutMs: 50,
-      databasePooler: 'off',
-    }
-    const outcome = await openCommit(poolsOf(answer), limits, counts)(unit())
-    return [outcome, counts.units]
-  }
-  const unknown = { won: 0, lost: 0, unknown: 1, refused: 0 }
-  const broken = (isSent: boolean) => () => {
-    const error = connectionError('CONNECTION_CLOSED', 'gone')
-    markUnknownOutcome(error, isSent)
-    return Promise.reject(error)
-  }
-  expect(await outcomes(broken(true))).toEqual(['unknown', unknown])
-  expect(await outcomes(() => new Promise(() => {}))).toEqual(['unknown', unknown])
-  const nothing = ['conflict' as const, { ...unknown, lost: 1, unknown: 0 }]
-  expect(await outcomes(async () => [{ committed: null }])).toEqual(nothing)
-  expect(await outcomes(broken(false))).toEqual(nothing)
-  const fails = (code: string, severity: string) => {
-    const error = postgresError(code, severity)
-    markUnknownOutcome(error, true)
-    return outcomes(() => Promise.reject(error))
-  }
-  for (const code of ['57014', '40P01', '53300', '25006']) expect(await fails(code, 'ERROR')).toEqual(nothing)
+test.each<[outcome: string, label: string, answers: (() => Promise<unknown>)[]]>([
+  ['unknown', 'unknown', [fails(closed()), () => new Promise(() => {})]],
   // The first follows a commit that waits for a standby; a pooler that has lost the server sends the second.
-  expect(await fails('57P01', 'FATAL')).toEqual(['unknown', unknown])
-  expect(await fails('08P01', 'ERROR')).toEqual(['unknown', unknown])
-})
-
-test('a shape that recurs gets its own commit statement, in place of the least recently used one', () => {
-  const choose = openChooseStatement(2)
-  const shapeOf = (...writes: string[]) => ({ ...plain, writes })
-  const plain = {
-    spansProjects: false,
-    hasNewProjects: false,
-    skipsLocked: false,
-    unlogged: false,
-    jobs: false,
-    records: false,
-  }
-  const [first, second, third] = [shapeOf('insert task'), shapeOf('update task'), shapeOf('insert comment')]
-  const hasOwn = (shape: typeof first) => choose(shape).shape === shape
-  expect([first, second, first].map(hasOwn)).toEqual([true, true, true])
-  expect([third, first, third, third].map(hasOwn)).toEqual([false, true, true, true])
-  expect([second, first, second].map(hasOwn)).toEqual([false, true, true])
-  expect(choose(first).text).not.toBe(choose(second).text)
-})
-
-test('a unit whose deadline passes before its statement is never sent', async () => {
-  const answers: (() => void)[] = []
-  const unsafe = () => new Promise((resolve) => answers.push(() => resolve([{ committed: '0' }])))
+  ['unknown', 'unknown', [fails(postgresError('57P01', 'FATAL')), fails(postgresError('08P01'))]],
+  ['conflict', 'lost', [async () => [{ committed: null }], fails(closed(), false), ...rejections]],
+])('the outcome of a commit is %s, counted as %s', async (outcome, label, answers) => {
   const limits = {
     commitSlots: 1,
     commitEvents: 10,
     commitProjects: 10,
     commitShapes: 10,
-    databasePooler: 'off',
-  } as const
-  const commit = openCommit(poolsOf(unsafe), { ...limits, writeTimeoutMs: 60_000 })
-  const [first, late] = [unit(), { ...unit(), deadline: performance.now() + 10 }]
-  const firstOutcome = commit(first)
-  while (answers.length === 0) await Bun.sleep(1)
-  const outcomes = Promise.all([firstOutcome, commit(late)])
-  while (performance.now() <= late.deadline) await Bun.sleep(5)
-  expect([first.isSent, late.isSent, answers.length]).toEqual([true, false, 1])
-  answers[0]!()
-  expect(await outcomes).toEqual(['committed', 'conflict'])
-  expect([late.isSent, answers.length]).toEqual([false, 1])
+    writeTimeoutMs: 50,
+  }
+  const head = { projectId: newId(), expected: 0, expectedEventId: nilId, version: 1, lastNumber: 0 }
+  const heads = [{ ...head, lastEventId: newId() }]
+  const unit: CommitUnit = { heads, events: [], jobs: [], records: [], deadline: Infinity, isSent: false }
+  for (const unsafe of answers) {
+    const counts = newCommitCounts()
+    const pools = { commits: { unsafe }, commitsApart: { unsafe } } as never
+    expect(await openCommit(pools, { ...limits, databasePooler: 'off' }, counts)({ ...unit })).toBe(
+      outcome as 'unknown',
+    )
+    expect(counts.units).toEqual({ won: 0, lost: 0, unknown: 0, refused: 0, [label]: 1 })
+  }
 })

@@ -1,9 +1,8 @@
 import { DelayedError, type Job, Worker } from 'bullmq'
-import { disconnect, eventually, forFile, holdTransaction, newId, nilId, openForEach } from '../kit.ts'
+import { disconnect, eventually, forFile, holdTransaction, make, newId, nilId, openForEach } from '../kit.ts'
 import { openLog, openRedis, openScene, openTestService, orphanMembers, orphanProjects } from '../kit.ts'
 import { orphanStreams, queueOrphanJobs, readConfig, register, sharedRedisPrefix } from '../kit.ts'
-import { SliceEnded } from '../kit.ts'
-import type { Person, Sql, TestService } from '../kit.ts'
+import { type Person, SliceEnded, type Sql, type TestService, upTo } from '../kit.ts'
 import { notFound } from '../../src/responses/errors.ts'
 import { reasonOf } from '../../workers/reason.ts'
 import type { Throttle } from '../../workers/throttle.ts'
@@ -26,16 +25,15 @@ test('a job may pause more often than it may fail', async () => {
   const id = newId()
   await slowSql()`insert into outbox (id, name, data, created_at) values (${id}, 'long', '{}', now())`
   let slices = 0
-  const errors: (string | null)[] = []
+  const errors: unknown[] = []
   const long = async () => {
-    errors.push(
-      (await slowSql()<{ error: string | null }[]>`select error from outbox where id = ${id}`)[0]!.error,
-    )
+    const [row] = await slowSql()`select error from outbox where id = ${id}`
+    errors.push(row!.error)
     if (++slices < 5) throw new SliceEnded(0, slices === 2 ? 'Postgres is slow' : undefined)
   }
   const by = { sql: slowSql(), log, handlers: { long }, beginSlice, attempts: 2 }
   const job = { moveToDelayed: async () => {} } as unknown as Job
-  for (let slice = 1; slice < 5; slice++)
+  for (const _ of upTo(4))
     expect(await runJob(by, job, id).catch((error) => error)).toBeInstanceOf(DelayedError)
   await runJob(by, job, id)
   expect([slices, await outboxSize(slowSql())]).toEqual([5, 0])
@@ -46,16 +44,18 @@ test('a job may pause more often than it may fail', async () => {
 test('an unfinished step runs again immediately, a finished step after a minute', async () => {
   const restOf = async (step: () => Promise<void>) => {
     let at = 0
-    const moveToDelayed = async (time: number) => void (at = time)
-    const fields = { name: 'step', data: {}, updateData: async () => {}, moveToDelayed }
-    const job = fields as unknown as Job<StepData>
+    const moveToDelayed = async (time: number) => void (at = time - Date.now())
+    const job = {
+      name: 'step',
+      data: {},
+      updateData: async () => {},
+      moveToDelayed,
+    } as unknown as Job<StepData>
     expect(await runStep({ step }, beginSlice, log, job).catch((error) => error)).toBeInstanceOf(DelayedError)
     return at
   }
-  const isOver = () => Promise.reject(new SliceEnded())
-  expect(await restOf(isOver)).toBeLessThanOrEqual(Date.now())
-  const began = Date.now()
-  expect(await restOf(async () => {})).toBeGreaterThanOrEqual(began + 60_000)
+  expect(await restOf(() => Promise.reject(new SliceEnded()))).toBeLessThanOrEqual(0)
+  expect(await restOf(async () => {})).toBeGreaterThan(30_000)
 })
 
 test('a small purge does not wait for large purges', async () => {
@@ -63,10 +63,8 @@ test('a small purge does not wait for large purges', async () => {
   const small = await createFullProject(slowAda, 0)
   slowService.startWorkers()
   for (const { id } of large) await slowAda.delete(`/projects/${id}`)
-  await eventually(
-    'the first deletions',
-    async () => (await rowsWith(slowSql(), large[0]!.ids)).comments! < 80,
-  )
+  const hasBegun = async () => (await rowsWith(slowSql(), large[0]!.ids)).comments! < 80
+  await eventually('the first deletions', hasBegun)
   await slowAda.delete(`/projects/${small.id}`)
   await eventually('the end of the small purge', async () => (await outboxSize(slowSql())) === 2)
   expect(await rowsWith(slowSql(), small.ids)).toEqual({})
@@ -105,146 +103,125 @@ const open = async (overrides: Record<string, string> = {}) => {
 const leaveKey = () => sql()`
   insert into idempotency_keys (scope, key, fingerprint, status, body, created_at)
   values ('here', ${newId()}, 'same', 201, '{}', now() - interval '1 year')`
-const leaveToken = () => sql()`
-  insert into revoked_tokens (jti, expires_at) values (${newId()}, now() - interval '1 day')`
 const leaveStream = () => sql()`
   insert into streams (project_id, version, last_number) values (${newId()}, 1, 0)`
+const leaveRows = () =>
+  Promise.all([
+    ...[leaveKey(), leaveStream()],
+    sql()`insert into revoked_tokens (jti, expires_at) values (${newId()}, now() - interval '1 day')`,
+  ])
 
 const isEmpty = async (table: string) => (await sql()`select from ${sql()(table)}`).length === 0
-const isCleared = (...tables: string[]) =>
+const areCleared = (...tables: string[]) =>
   eventually(`nothing left in ${tables.join(' and ')}`, async () =>
     (await Promise.all(tables.map(isEmpty))).every(Boolean),
   )
 
 test('recurring steps run while the queue is full of slow jobs', async () => {
-  await open({ JOB_CONCURRENCY: '1', JOB_SLICE_MS: '600000', JOB_BATCH_ROWS: '1', JOB_PAUSE_MS: '2000' })
-  const { id: projectId } = (await ada.post('/projects', { name: 'Slow' })).body
-  for (let n = 0; n < 20; n++) await ada.post('/tasks', { projectId, title: `Task ${n}` })
-  await ada.delete(`/projects/${projectId}`)
+  await open({ ...slow, JOB_SLICE_MS: '600000', JOB_PAUSE_MS: '2000' })
+  const { id } = await make(ada, '/projects', { name: 'Slow' })
+  for (const n of upTo(20)) await make(ada, '/tasks', { projectId: id, title: `Task ${n}` })
+  await ada.delete(`/projects/${id}`)
   await leaveKey()
   service.startWorkers()
-  await isCleared('idempotency_keys')
+  await areCleared('idempotency_keys')
   expect(await isEmpty('tasks')).toBe(false)
 })
 
+/** A row of each table that is too old, and one that is not. The fields with `$` are an id, an instant and a number. */
+const ages: Record<string, [old: string, young: string, columns: string, values: string]> = {
+  idempotency_keys: [
+    ...(['24 hours 1 minute', '23 hours 59 minutes'] as const),
+    ...(['scope, key, fingerprint, status, body, created_at', `'here', $1, '', 200, '{}', $2`] as const),
+  ],
+  revoked_tokens: ['1 minute', '-1 minute', 'jti, expires_at', '$1, $2'],
+  api_tokens: [
+    ...([
+      '1 minute',
+      '-1 minute',
+      'id, user_id, version, slot, digest, name, scopes, expires_at, created_at',
+    ] as const),
+    `$1, $1, 0, $3, $1, 'T', 'read', $2, now()`,
+  ],
+  mail_tokens: [
+    ...(['1 minute', '-1 minute', 'id, user_id, purpose, email, version, expires_at'] as const),
+    `$1, $1, 'reset', '', 0, $2`,
+  ],
+  search_documents: [
+    '61 minutes',
+    '59 minutes',
+    'id, project_id, kind, at, event_id',
+    `$1, $1, 'task', $2, $1`,
+  ],
+}
+
 test('each cleanup deletes what is older than its limit, and nothing younger', async () => {
   await open({ IDEMPOTENCY_HOURS: '24', SWEEP_EVERY_MS: '50' })
-  const { id: projectId } = (await ada.post('/projects', { name: 'Kept' })).body
-  const ago = (age: string) => sql()`now() - ${age}::interval`
-  const inserts: Record<string, [old: string, young: string, (id: string, age: string) => Promise<unknown>]> =
-    {
-      idempotency_keys: [
-        '24 hours 1 minute',
-        '23 hours 59 minutes',
-        (id, age) => sql()`insert into idempotency_keys (scope, key, fingerprint, status, body, created_at)
-        values ('here', ${id}, '', 200, '{}', ${ago(age)})`,
-      ],
-      revoked_tokens: [
-        '1 minute',
-        '-1 minute',
-        (id, age) => sql()`insert into revoked_tokens (jti, expires_at) values (${id}, ${ago(age)})`,
-      ],
-      api_tokens: [
-        '1 minute',
-        '-1 minute',
-        (
-          id,
-          age,
-        ) => sql()`insert into api_tokens (id, user_id, version, slot, digest, name, scopes, expires_at, created_at)
-        values (${id}, ${ada.id}, 0, ${age.length}, ${id}, 'T', 'read', ${ago(age)}, now())`,
-      ],
-      mail_tokens: [
-        '1 minute',
-        '-1 minute',
-        (id, age) => sql()`insert into mail_tokens (id, user_id, purpose, email, version, expires_at)
-        values (${id}, ${ada.id}, 'reset', '', 0, ${ago(age)})`,
-      ],
-      search_documents: [
-        '61 minutes',
-        '59 minutes',
-        (id, age) => sql()`insert into search_documents (id, project_id, kind, at, event_id)
-        values (${id}, ${projectId}, 'task', ${ago(age)}, ${id})`,
-      ],
+  for (const [table, [old, young, columns, values]] of Object.entries(ages))
+    for (const [n, age] of [old, young].entries()) {
+      const given = { $1: `'${newId()}'`, $2: `now() - interval '${age}'`, $3: String(n) }
+      const row = Object.entries(given).reduce((text, [name, value]) => text.replaceAll(name, value), values)
+      await sql().unsafe(`insert into ${table} (${columns}) values (${row})`)
     }
-  for (const [old, young, insert] of Object.values(inserts))
-    for (const age of [old, young]) await insert(newId(), age)
-  const counts = () =>
-    Promise.all(
-      Object.keys(inserts).map(async (table) => {
-        const isOwn = table === 'search_documents' ? sql()`doc is null` : sql()`true`
-        return [table, (await sql()`select from ${sql()(table)} where ${isOwn}`).length]
-      }),
-    )
+  const counts = async () => {
+    const lists = Object.keys(ages).map((table) => sql()`select from ${sql()(table)}`)
+    return (await Promise.all(lists)).map(({ length }) => length)
+  }
   service.startWorkers()
-  const expected = Object.keys(inserts).map((table) => [table, 1])
-  await eventually('one row of each table', async () =>
-    (await counts()).every(([, rows]) => Number(rows) <= 1),
-  )
-  expect(await counts()).toEqual(expected)
+  await eventually('one row of each table', async () => (await counts()).every((rows) => rows <= 1))
+  expect(await counts()).toEqual(Object.keys(ages).map(() => 1))
 })
 
-test('a failing step does not stop other steps', async () => {
+test('a step that fails, or that waits for a lock, delays no other step', async () => {
   await open()
-  await Promise.all([leaveKey(), leaveToken(), leaveStream()])
+  await leaveRows()
   await sql()`create function refuse() returns trigger language plpgsql as 'begin raise exception ''no''; end'`
   await sql()`create trigger refuse before delete on idempotency_keys for each row execute function refuse()`
-  service.startWorkers()
-  await isCleared('revoked_tokens', 'streams')
-  expect(await isEmpty('idempotency_keys')).toBe(false)
-})
-
-test('a step that waits for a lock does not delay other steps', async () => {
-  await open()
-  await Promise.all([leaveKey(), leaveToken(), leaveStream()])
   const release = await holdTransaction(
     service.services.database.commits,
     (tx) => tx`lock table streams in access exclusive mode`,
   )
   service.startWorkers()
-  await isCleared('revoked_tokens', 'idempotency_keys')
+  await areCleared('revoked_tokens')
   await release()
+  await areCleared('streams')
+  expect(await isEmpty('idempotency_keys')).toBe(false)
 })
 
 test('the search for orphans goes through the table by key, and queues one job for each orphan', async () => {
   await open()
-  const { id: existing } = (await ada.post('/projects', { name: 'Kept' })).body
-  for (let n = 0; n < 4; n++) await leaveStream()
-  const streams = await sql()<{ id: string }[]>`select project_id as id from streams order by 1`
-  const keys = streams.map(({ id }) => id)
+  const { id: existing } = await make(ada, '/projects', { name: 'Kept' })
+  for (const _ of upTo(4)) await leaveStream()
+  const keys = (await sql()`select project_id as id from streams order by 1`).map(({ id }) => id as string)
   const look = (after: string) => queueOrphanJobs(sql(), orphanStreams, after, 2)
   const pages = [await look(nilId), await look(keys[1]!), await look(keys[3]!)]
   expect(pages.map(({ last }) => last)).toEqual([keys[1], keys[3], undefined])
   expect(pages.reduce((sum, { queued }) => sum + queued, 0)).toBe(4)
   expect((await look(nilId)).queued).toBe(0)
-  const jobs = await sql()<{ name: string; id: string; inData: string }[]>`
-    select name, project_id as id, data->>'projectId' as in_data from outbox order by project_id`
-  expect(jobs as unknown[]).toEqual(
-    keys.filter((id) => id !== existing).map((id) => ({ name: 'purge-project', id, inData: id })),
-  )
+  const jobs =
+    await sql()`select name, project_id as id, data->>'projectId' as in_data from outbox order by project_id`
+  const orphans = keys.filter((id) => id !== existing)
+  expect([...jobs]).toEqual(orphans.map((id) => ({ name: 'purge-project', id, inData: id })))
 })
 
 test('a step continues at its stored position, or from the beginning if Redis has lost the position', async () => {
   await open()
-  const { jobs, config, log } = service.services
+  const { jobs, config } = service.services
   const positions: (string | undefined)[] = []
   const steps: Steps = { look: async (_, after) => `after ${positions.push(after)}` }
   const recurring = openRecurring(jobs, steps)
   const queue = jobs.open(recurringQueue)
-  const beginSlice = () => ({ batchRows: 1, pauseMs: 0 })
   const options = { connection: openBlocking(config.redisUrl, log), prefix: queuePrefix(config) }
-  const worker = new Worker<StepData>(
-    recurringQueue,
-    (job, token) => runStep(steps, beginSlice, log, job, token),
-    options,
-  )
+  const run = (job: Job<StepData>, token?: string) => runStep(steps, beginSlice, log, job, token)
+  const worker = new Worker<StepData>(recurringQueue, run, options)
   const rests = (times: number) =>
     eventually('a delay', async () => positions.length === times && (await queue.getDelayedCount()) === 1)
-  // The first attempts may fail, before the connection of jobs is ready.
   const isRestored = () =>
     recurring.restore().then(
       () => true,
       () => false,
     )
+  // The first attempts may fail, before the connection of jobs is ready.
   await eventually('the first restore', isRestored)
   await rests(1)
   await recurring.restore()
@@ -270,52 +247,36 @@ test('the search for orphans reads large tables by index only', async () => {
     insert into members (id, project_id, user_id, role, created_at, event_id)
       select gen_random_uuid(), id, owner_id, 'VIEWER', now(), gen_random_uuid() from p`
   await background`analyze users, projects, streams, members`
-  for (const search of [orphanStreams, orphanProjects, orphanMembers]) {
+  for (const search of [orphanStreams, orphanProjects, orphanMembers])
     await background.begin(async (tx) => {
       const { last } = await queueOrphanJobs(tx as unknown as Sql, search, nilId, 5_000)
-      expect(last).toBeDefined()
       const [scanned] = await tx`select sum(seq_tup_read)::int4 as rows from pg_stat_xact_user_tables`
-      expect(scanned).toEqual({ rows: 0 })
+      expect([typeof last, scanned]).toEqual(['string', { rows: 0 }])
     })
-  }
 })
 
 const { url, prefix } = sharedRedisPrefix()
 const line = await forFile(openSilentLine(url))
-
-function openLines() {
-  const lines: Record<string, unknown>[] = []
-  const log = openLog('info', null, { write: (line) => void lines.push(JSON.parse(line)) })
-  return { lines, log }
-}
-
 const isAnswered = (redis: RedisClient) => async () => (await redis.ping().catch(() => '')) === 'PONG'
 
-test('a connection of workers that gets no reply is replaced', async () => {
-  const redis = openBlocking(line.url, openLog('silent'), 200)
-  await forFile({ close: async () => disconnect(redis) })
-  await eventually('the first reply', isAnswered(redis))
+test('a command without a reply fails, and the connection of a worker is replaced', async () => {
+  const worker = openBlocking(line.url, log, 200)
+  const ofService = openRedis(readConfig({ REDIS_URL: line.url, REDIS_TIMEOUT_MS: '100' }), log)
+  for (const redis of [worker, ofService]) {
+    await forFile({ close: async () => disconnect(redis) })
+    await eventually('the first reply', isAnswered(redis))
+  }
   line.silenceOpen()
-  await expect(redis.ping()).rejects.toThrow()
-  await eventually('a reply', isAnswered(redis))
-})
-
-test.each([
-  ['100', 'Command timed out'],
-  ['60000', 'pending'],
-])('a command of the service fails after REDIS_TIMEOUT_MS: %s', async (REDIS_TIMEOUT_MS, outcome) => {
-  const redis = openRedis(readConfig({ REDIS_URL: line.url, REDIS_TIMEOUT_MS }), openLog('silent'))
-  await forFile({ close: async () => disconnect(redis) })
-  await eventually('the first reply', isAnswered(redis))
-  line.silenceOpen()
-  const failed = redis.ping().catch(({ message }: Error) => message)
-  expect(await Promise.race([failed, Bun.sleep(1_500).then(() => 'pending')])).toBe(outcome)
+  await expect(worker.ping()).rejects.toThrow()
+  await expect(ofService.ping()).rejects.toThrow('Command timed out')
+  await eventually('a reply', isAnswered(worker))
 })
 
 test('logs each error of a worker once, but no error of its connection', async () => {
-  const { lines, log } = openLines()
-  const connection = openBlocking(line.url, log)
-  const workers = openWorkers(connection, log)
+  const lines: Record<string, unknown>[] = []
+  const infos = openLog('info', null, { write: (line) => void lines.push(JSON.parse(line)) })
+  const connection = openBlocking(line.url, infos)
+  const workers = openWorkers(connection, infos)
   // A value of another type, so that each search for a job fails.
   await connection.set(`${prefix}:work:wait`, 'x')
   const options = { prefix, concurrency: 1, runRetryDelay: 10, skipVersionCheck: true }

@@ -1,199 +1,194 @@
 import { Redis } from 'ioredis'
 import { Leases } from '../../src/lock/leases.ts'
-import { eventually, forFile, freshRedis, newId, openLog, openRedis, openSubscriber } from '../kit.ts'
+import {
+  eventually,
+  forFile,
+  freshRedis,
+  newId,
+  openForEach,
+  openLog,
+  openRedis,
+  openSubscriber,
+} from '../kit.ts'
 import { readConfig } from '../kit.ts'
 import { openSilentLine } from '../races/silent-line.ts'
 
 const log = openLog('silent')
-let prefix: string
-let open: (() => Promise<void>)[]
+const forEach = openForEach()
 const server = await forFile(freshRedis())
 const redis = await forFile(new Redis(server.url))
 redis.on('error', () => {})
+let [prefix, project, opened] = ['', '', 0]
 beforeEach(() => {
-  prefix = `leases-${newId()}`
-  open = []
-  return async () => void (await Promise.all(open.map((close) => close())))
+  project = newId()
+  prefix = `leases-${project}`
+  opened = 0
 })
+const key = () => `${prefix}:lease:${project}`
+const holder = () => redis.get(key())
+const queueIs = (count: number) =>
+  eventually('the queue', async () => (await redis.llen(`${prefix}:lease-queue:${project}`)) === count)
+const isReleased = () => eventually('the release of the lease', async () => (await holder()) === null)
 
 /** The leases of one process, which releases a lease after one batch if another process waits. */
-async function leasesOf({
-  leaseTtlMs = 60_000,
-  leaseLingerMs = 60_000,
-  writeTimeoutMs = 240_000,
-  url = server.url,
-} = {}): Promise<Leases> {
+async function open(
+  { url = server.url, ...times } = {} as { url?: string } & Record<string, number | string>,
+) {
   const [commands, subscriber] = [openRedis(readConfig({ REDIS_URL: url }), log), openSubscriber(url, log)]
-  const times = { leaseTtlMs, leaseLingerMs, leaseSliceMs: 0, writeTimeoutMs }
-  const config = { ...readConfig({}), ...times, redisPrefix: prefix }
-  const known = open.length
-  const leases = new Leases(commands, subscriber, config)
-  open.push(async () => {
-    await leases.close()
-    commands.disconnect()
-    subscriber.disconnect()
+  const long = { leaseTtlMs: 60_000, leaseLingerMs: 60_000, writeTimeoutMs: 240_000, leaseSliceMs: 0 }
+  const leases = new Leases(commands, subscriber, {
+    ...readConfig({}),
+    ...long,
+    ...times,
+    redisPrefix: prefix,
+  })
+  const known = opened++
+  await forEach({
+    async close() {
+      await leases.close()
+      for (const one of [commands, subscriber]) one.disconnect()
+    },
   })
   const listens = async () => (await redis.pubsub('CHANNELS', `${prefix}*`)).length > known
   await eventually('the subscription', async () => commands.status === 'ready' && (await listens()))
-  return leases
+  return {
+    acquire: () => leases.acquire(project),
+    markIdle: () => leases.markIdle(project),
+    holds: () => leases.holds(project),
+    close: () => leases.close(),
+    size: () => leases.size,
+  }
 }
 
-const holderOf = (projectId: string) => redis.get(`${prefix}:lease:${projectId}`)
-
 test('a process keeps a lease after using it, and releases it on close', async () => {
-  const [leases, project] = [await leasesOf(), newId()]
-  await leases.acquire(project)
-  const holder = await holderOf(project)
-  expect(holder).toBeString()
-  leases.markIdle(project)
-  await leases.acquire(project)
-  expect(await holderOf(project)).toBe(holder)
+  const leases = await open()
+  await leases.acquire()
+  const own = await holder()
+  expect(own).toBeString()
+  leases.markIdle()
+  await leases.acquire()
+  expect(await holder()).toBe(own)
   await leases.close()
-  expect(await holderOf(project)).toBeNull()
+  expect(await holder()).toBeNull()
 })
 
 test('an idle lease is released after LEASE_LINGER_MS, and its process may keep the state if no other had the lease', async () => {
-  const [leases, project] = [await leasesOf({ leaseTtlMs: 400, leaseLingerMs: 0 }), newId()]
-  expect(await leases.acquire(project)).toBe(true)
-  leases.markIdle(project)
-  await eventually('the release of the lease', async () => (await holderOf(project)) === null)
-  expect(await leases.acquire(project)).toBe(true)
+  const leases = await open({ leaseTtlMs: 400, leaseLingerMs: 0 })
+  expect(await leases.acquire()).toBe(true)
+  leases.markIdle()
+  await isReleased()
+  expect(await leases.acquire()).toBe(true)
 })
 
-test('a process that waited for a lease may not keep its state', async () => {
-  const [first, second, project] = [await leasesOf(), await leasesOf(), newId()]
-  expect(await first.acquire(project)).toBe(true)
-  first.markIdle(project)
-  expect(await second.acquire(project)).toBe(false)
-  second.markIdle(project)
-  expect(await first.acquire(project)).toBe(false)
-})
-
-test('an idle holder hands its lease over as soon as another process waits', async () => {
-  const [first, second, project] = [await leasesOf(), await leasesOf(), newId()]
-  await first.acquire(project)
-  const holder = await holderOf(project)
-  first.markIdle(project)
-  await second.acquire(project)
-  expect(await holderOf(project)).not.toBe(holder)
+test('an idle holder hands its lease over as soon as another process waits; who waited may not keep its state', async () => {
+  const [first, second] = [await open(), await open()]
+  expect(await first.acquire()).toBe(true)
+  first.markIdle()
+  expect(await second.acquire()).toBe(false)
+  second.markIdle()
+  expect(await first.acquire()).toBe(false)
 })
 
 test('a busy holder hands its lease over after its batch, and gets it back after one batch of the other process', async () => {
-  const [first, second, project] = [await leasesOf(), await leasesOf(), newId()]
-  await first.acquire(project)
-  const one = await holderOf(project)
-  const granted = second.acquire(project)
-  const queued = async () => (await redis.llen(`${prefix}:lease-queue:${project}`)) === 1
-  await eventually('the second process in the queue', queued)
-  expect(await holderOf(project)).toBe(one)
-  const again = first.acquire(project)
+  const [first, second] = [await open(), await open()]
+  await first.acquire()
+  const one = await holder()
+  const granted = second.acquire()
+  await queueIs(1)
+  expect(await holder()).toBe(one)
+  const again = first.acquire()
   await granted
-  expect(await holderOf(project)).not.toBe(one)
-  second.markIdle(project)
+  expect(await holder()).not.toBe(one)
+  second.markIdle()
   await again
-  expect(await holderOf(project)).toBe(one)
-})
-
-test('a lease of a dead holder can be acquired when it expires', async () => {
-  const [leases, project] = [await leasesOf({ leaseTtlMs: 400 }), newId()]
-  await redis.set(`${prefix}:lease:${project}`, 'dead holder', 'PX', 400)
-  await leases.acquire(project)
-  expect(await holderOf(project)).not.toBe('dead holder')
-})
-
-test('a write whose timeout is shorter than the lease continues without the lease', async () => {
-  const [leases, project] = [await leasesOf({ writeTimeoutMs: 400 }), newId()]
-  await redis.set(`${prefix}:lease:${project}`, 'dead holder', 'PX', 60_000)
-  expect(await leases.acquire(project)).toBe(true)
-  expect(await holderOf(project)).toBe('dead holder')
-})
-
-test('a lease that is handed to a process that no longer waits is released', async () => {
-  const [first, second, project] = [await leasesOf(), await leasesOf({ writeTimeoutMs: 400 }), newId()]
-  await first.acquire(project)
-  expect(await second.acquire(project)).toBe(true)
-  first.markIdle(project)
-  await eventually('the release of the lease', async () => (await holderOf(project)) === null)
-})
-
-test('a lease in use is renewed before it expires', async () => {
-  const [leases, project] = [await leasesOf({ leaseTtlMs: 10_000 }), newId()]
-  await leases.acquire(project)
-  const [holder, key] = [await holderOf(project), `${prefix}:lease:${project}`]
-  await redis.pexpire(key, 5_000)
-  await eventually('the renewal of the lease', async () => (await redis.pttl(key)) > 5_500)
-  expect(await holderOf(project)).toBe(holder)
-  await redis.set(key, 'next holder')
-  await eventually('the first process to notice that its lease is lost', () => leases.size === 0)
+  expect(await holder()).toBe(one)
 })
 
 test('a process that receives a lease hands it over after its batch if another process waits', async () => {
-  const [first, second, third] = [await leasesOf(), await leasesOf(), await leasesOf()]
-  const project = newId()
-  const queued = async () => redis.llen(`${prefix}:lease-queue:${project}`)
-  await first.acquire(project)
-  const granted = second.acquire(project)
-  await eventually('the second process in the queue', async () => (await queued()) === 1)
-  const last = third.acquire(project)
-  await eventually('the third process in the queue', async () => (await queued()) === 2)
-  first.markIdle(project)
+  const [first, second, third] = [await open(), await open(), await open()]
+  await first.acquire()
+  const granted = second.acquire()
+  await queueIs(1)
+  const last = third.acquire()
+  await queueIs(2)
+  first.markIdle()
   await granted
-  await eventually('the request of the third process', () => !second.holds(project))
-  second.markIdle(project)
+  await eventually('the request of the third process', () => !second.holds())
+  second.markIdle()
   await last
-  expect(third.holds(project)).toBe(true)
+  expect(third.holds()).toBe(true)
 })
 
-test("releasing an expired lease does not delete the next holder's lease", async () => {
-  const [leases, project] = [await leasesOf(), newId()]
-  await leases.acquire(project)
-  await redis.set(`${prefix}:lease:${project}`, 'next holder')
-  await leases.close()
-  expect(await holderOf(project)).toBe('next holder')
+test.each([
+  ['can be acquired when it expires', { leaseTtlMs: 400 }, 400, false],
+  ['does not block a write whose timeout is shorter', { writeTimeoutMs: 400 }, 60_000, true],
+])('the lease of a dead holder %s', async (_, times, ttlMs, isKept) => {
+  const leases = await open(times)
+  await redis.set(key(), 'dead holder', 'PX', ttlMs)
+  await leases.acquire()
+  expect((await holder()) === 'dead holder').toBe(isKept)
 })
 
-test('a lease is never handed to a queued process that no longer listens', async () => {
-  const [first, project] = [await leasesOf(), newId()]
-  await first.acquire(project)
+test('a lease is not handed to a process that no longer waits or listens', async () => {
+  const [first, second] = [await open(), await open({ writeTimeoutMs: 400 })]
+  await first.acquire()
+  expect(await second.acquire()).toBe(true)
+  first.markIdle()
+  await isReleased()
+  await first.acquire()
   await redis.rpush(`${prefix}:lease-queue:${project}`, 'dead process')
   await first.close()
-  expect(await holderOf(project)).toBeNull()
+  expect(await holder()).toBeNull()
 })
 
-test('without Redis every process continues, and leases work again when Redis is back', async () => {
-  const [first, second, project] = [await leasesOf({ leaseTtlMs: 400 }), await leasesOf(), newId()]
-  await server.stop()
-  await Promise.all([first.acquire(project), second.acquire(project)])
-  await eventually('the expiry of the lease', () => !first.holds(project))
-  first.markIdle(project)
-  second.markIdle(project)
-  await server.restart()
-  await eventually('a lease', async () => {
-    await first.acquire(project)
-    first.markIdle(project)
-    return (await holderOf(project)) !== null
+test('a lease in use is renewed before it expires; the next holder keeps a lease that was lost', async () => {
+  const leases = await open({ leaseTtlMs: 10_000 })
+  await leases.acquire()
+  const own = await holder()
+  await redis.pexpire(key(), 5_000)
+  await eventually('the renewal of the lease', async () => (await redis.pttl(key())) > 5_500)
+  expect(await holder()).toBe(own)
+  await redis.set(key(), 'next holder')
+  await eventually('the first process to notice that its lease is lost', () => leases.size() === 0)
+  const releasing = await open()
+  await redis.del(key())
+  await releasing.acquire()
+  await redis.set(key(), 'next holder')
+  await releasing.close()
+  expect(await holder()).toBe('next holder')
+})
+
+const hasLease = (leases: Awaited<ReturnType<typeof open>>) =>
+  eventually('a lease', async () => {
+    await leases.acquire()
+    leases.markIdle()
+    return (await holder()) !== null
   })
+
+test('without Redis every process continues, and leases work again when Redis is back', async () => {
+  const [first, second] = [await open({ leaseTtlMs: 400 }), await open()]
+  await server.stop()
+  await Promise.all([first.acquire(), second.acquire()])
+  await eventually('the expiry of the lease', () => !first.holds())
+  for (const one of [first, second]) one.markIdle()
+  await server.restart()
+  await hasLease(first)
 })
 
 test('a process whose Redis connections went silent reconnects and hands leases over again', async () => {
   const line = await openSilentLine(server.url)
-  const project = newId()
-  const first = await leasesOf({ leaseTtlMs: 8_000, url: line.url })
-  const second = await leasesOf({ leaseTtlMs: 8_000 })
+  const first = await open({ leaseTtlMs: 8_000, url: line.url })
+  const second = await open({ leaseTtlMs: 8_000 })
   line.silenceOpen()
   // Redis still counts the silent connection as a subscriber.
-  const lines = async () => {
-    const channels = await redis.pubsub('CHANNELS', `${prefix}*`)
-    return ((await redis.pubsub('NUMSUB', ...(channels as string[]))) as number[]).filter((n) => n === 2)
+  const subscribedTwice = async () => {
+    const channels = (await redis.pubsub('CHANNELS', `${prefix}*`)) as string[]
+    return ((await redis.pubsub('NUMSUB', ...channels)) as number[]).filter((n) => n === 2)
   }
-  await eventually('another subscription', async () => (await lines()).length === 1)
-  await eventually('a lease', async () => {
-    await first.acquire(project)
-    first.markIdle(project)
-    return (await holderOf(project)) !== null
-  })
-  const holder = await holderOf(project)
-  await second.acquire(project)
-  expect(await holderOf(project)).not.toBe(holder)
+  await eventually('another subscription', async () => (await subscribedTwice()).length === 1)
+  await hasLease(first)
+  const before = await holder()
+  await second.acquire()
+  expect(await holder()).not.toBe(before)
   line.close()
 })

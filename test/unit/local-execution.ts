@@ -1,50 +1,39 @@
 import type { Command } from '../../src/commands/command.ts'
 import { openExecute, type Execute } from '../../src/commands/execute.ts'
-import { type RunLookups, openRunLookups } from '../../src/commands/look-up.ts'
+import { openRunLookups } from '../../src/commands/look-up.ts'
 import { registryOf } from '../../src/commands/registry.ts'
 import type { RoutedCommand } from '../../src/commands/request.ts'
 import { openRowLocations } from '../../src/commands/row-locations.ts'
 import { openServe } from '../../src/commands/router.ts'
 import { Scheduler } from '../../src/admission/scheduler.ts'
-import { forFile, newId, openLog, readConfig } from '../kit.ts'
+import { newId, openLog } from '../kit.ts'
 import { type Log } from '../../src/logger.ts'
 import { openFindPerson } from '../../src/reads/people.ts'
 import type { RpcResponse } from '../../src/routing/rpc.ts'
-import { openServices, type Services } from '../../src/services.ts'
+import type { Services } from '../../src/services.ts'
 import { commands } from '../../modules/commands.ts'
-import { react } from '../../workers/reactions.ts'
 import { distantDeadline } from '../support/queued-command.ts'
 
 export const registry = registryOf(commands)
 const { command, form } = registry.get('task.create')!
 export const createCommand = command
 
-export const routedCreate = (projectId: string, userId: string, fields: Partial<RoutedCommand> = {}) => {
+export function routedCreate(projectId: string, userId: string, fields: Partial<RoutedCommand> = {}) {
   const input = { projectId, title: 'Task' }
-  const routed: RoutedCommand = {
-    name: command.name,
-    form,
-    id: newId(),
-    projectId,
-    input,
-    caller: { userId },
-  }
-  return { ...routed, ...fields }
+  const routed = { name: command.name, form, id: newId(), projectId, input, caller: { userId } }
+  return { ...routed, ...fields } as RoutedCommand
 }
 
-export const lookUpOf = ({ database }: Services): RunLookups =>
-  openRunLookups(openFindPerson(database.reads), openRowLocations(database.reads))
-
-export function executeOf(services: Services, over: { lookUp?: RunLookups; log?: Log } = {}) {
-  const { actors, findRole, config } = services
-  const execute = openExecute({ actors, findRole, lookUp: lookUpOf(services), limits: config, ...over })
+/** Returns a function that executes commands in the process of the services. */
+export function executeOf(
+  { actors, findRole, config, database: { reads } }: Services,
+  over: { log?: Log } = {},
+) {
+  const lookUp = openRunLookups(openFindPerson(reads), openRowLocations(reads))
+  const execute = openExecute({ actors, findRole, lookUp, limits: config, ...over })
   return (command: Command, routed: RoutedCommand, deadline = distantDeadline()) =>
     execute(command, routed, deadline)
 }
-
-/** Returns a function that executes commands in another process on the same database. */
-export const executeElsewhere = async (env: Record<string, string>) =>
-  executeOf(await forFile(openServices(readConfig(env), openLog('silent'), { commands, react })))
 
 /** Returns a function that executes a command as the home does for another process. */
 export function openServing(execute: Execute, isClosing = () => false) {

@@ -8,6 +8,19 @@ const { env } = await forFile(freshEnv({ BACKGROUND_TIMEOUT_MS: '500', BACKGROUN
 const line = await forFile(openSilentLine(env.DATABASE_URL!))
 const database = await forFile(openDatabase(readConfig({ ...env, DATABASE_URL: line.url })))
 const sql = database.background
+const errorOf = (transaction: Promise<unknown>) => transaction.catch((error: unknown) => error)
+
+// A slow machine may need more than a second for a new connection.
+afterEach(() =>
+  eventually('a working connection', () =>
+    sql
+      .begin((tx) => tx`select 1`)
+      .then(
+        () => true,
+        () => false,
+      ),
+  ),
+)
 
 type Transaction = Parameters<Parameters<Sql['begin']>[1]>[0]
 
@@ -42,54 +55,26 @@ const work: Record<string, (tx: Transaction) => Promise<unknown>> = {
 }
 
 test.each(Object.keys(work))('a transaction whose connection goes silent %s fails', async (name) => {
-  const error = await sql.begin(work[name]!).catch((error: unknown) => error)
-  expect(isTransient(error)).toBe(true)
-  await worksAgain()
+  expect(isTransient(await errorOf(sql.begin(work[name]!)))).toBe(true)
 })
 
-/** A slow machine may need more than a second for a new connection. */
-const worksAgain = () =>
-  eventually('a working connection', () =>
-    sql
-      .begin((tx) => tx`select 1`)
-      .then(
-        () => true,
-        () => false,
-      ),
-  )
-
-test('a transaction whose connection is silent before BEGIN fails, and runs no work', async () => {
+test('a transaction whose connection is silent before BEGIN, or busy for too long, fails and runs no work', async () => {
+  let calls = 0
+  const begin = () => errorOf(sql.begin(async () => void calls++))
   await sql`select 1`
   line.silenceOpen()
-  let calls = 0
-  const error = await sql
-    .begin(async () => {
-      calls++
-    })
-    .catch((error: unknown) => error)
-  expect(isTransient(error)).toBe(true)
-  await worksAgain()
-  expect(calls).toBe(0)
-})
-
-test('a transaction that waits too long for a connection fails, and runs no work', async () => {
+  expect(isTransient(await begin())).toBe(true)
   const [begun, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  const first = sql
-    .begin(async () => {
+  const first = errorOf(
+    sql.begin(async () => {
       begun.resolve()
       await released.promise
-    })
-    .catch(() => {})
+    }),
+  )
   await begun.promise
-  let calls = 0
-  const second = sql.begin(async () => {
-    calls++
-  })
-  const error = await second.catch((error: unknown) => error)
-  expect(isTransient(error)).toBe(true)
+  expect(isTransient(await begin())).toBe(true)
   released.resolve()
   await first
-  await worksAgain()
   expect(calls).toBe(0)
 })
 
@@ -110,18 +95,14 @@ test.each([true, false])(
     await done.catch(failed)
     closed!.resolve()
     await ended!.promise
-    await worksAgain()
     expect(codes).toEqual(Array.from({ length: hasStatement ? 2 : 1 }, () => 'CONNECTION_CLOSED'))
   },
 )
 
 test('only an error of the connection is temporary, not an error of the work', async () => {
   const { background } = await forFile(openDatabase(readConfig({ ...env, BACKGROUND_TIMEOUT_MS: '60000' })))
-  const failed = (thrown: unknown) =>
-    background.begin(() => Promise.reject(thrown)).catch((error: unknown) => error)
   const own = new Error('failed')
-  expect(await failed(own)).toBe(own)
-  expect(isTransient(own)).toBe(false)
-  const error = await background.begin((tx) => tx`select * from missing`).catch((error: unknown) => error)
-  expect(isTransient(error)).toBe(false)
+  expect(await errorOf(background.begin(() => Promise.reject(own)))).toBe(own)
+  const errors = [own, await errorOf(background.begin((tx) => tx`select * from missing`))]
+  expect(errors.map(isTransient)).toEqual([false, false])
 })

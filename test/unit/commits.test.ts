@@ -1,0 +1,297 @@
+import postgres from 'postgres'
+import type { CommentRow, TaskRow } from '../../drizzle/rows.ts'
+import { createTask } from '../../modules/tasks/commands.ts'
+import type { StatefulActor } from '../../src/actor/decide-group.ts'
+import type { QueuedCommand } from '../../src/actor/queued-command.ts'
+import { type ProjectState, State } from '../../src/actor/state.ts'
+import { transact, type TransactDependencies } from '../../src/actor/transact.ts'
+import { decide } from '../../src/commands/decide.ts'
+import { openCommit, type Outcome } from '../../src/commit/commit.ts'
+import type { CommitUnit } from '../../src/commit/unit.ts'
+import { tailOf } from '../../src/ids.ts'
+import type { Decision } from '../../src/log/rule.ts'
+import type { StoredEvent } from '../../src/model/events.ts'
+import { eventFields, eventRows } from '../../src/postgres/columns.ts'
+import { errorCode, faultsOf, forFile, holdTransaction, invite, make, makeProjects, newId } from '../kit.ts'
+import { openScene, type Sql, statuses, upTo } from '../kit.ts'
+import { type Context, queuedCommand } from '../support/queued-command.ts'
+
+const { service, ada, grace, sql } = await openScene(['Ada', 'Grace'])
+const { actors, config, database } = service.services
+const other: postgres.Sql = await forFile(postgres(service.env.DATABASE_URL!, { max: 4, onnotice: () => {} }))
+afterEach(async () => expect(await faultsOf(sql)).toEqual([]))
+
+/** A group commit whose statements and lock timeouts are counted. */
+function openCounted() {
+  const found = { statements: 0, lockTimeouts: 0 }
+  const unsafe: Sql['unsafe'] = (...args) => {
+    found.statements++
+    const query = database.commits.unsafe(...args)
+    query.catch((error: unknown) => void (errorCode(error) === '55P03' && found.lockTimeouts++))
+    return query as never
+  }
+  return {
+    found,
+    commit: openCommit({ commits: { unsafe } as Sql, commitsApart: { unsafe } as Sql }, config),
+  }
+}
+
+/** A unit that changes the title of a task. */
+async function changeOf(taskId: string, title = 'New'): Promise<CommitUnit> {
+  const [last] = await sql<[StoredEvent]>`
+    select ${eventFields(sql)}, ${eventRows(sql)} from events e
+    where entity_id = ${taskId} order by id desc limit 1`
+  const { projectId } = last
+  const [head] = await sql<[{ version: number; lastNumber: number; lastEventId: string }]>`
+    select version::float8 as version, last_number, last_event_id from streams where project_id = ${projectId}`
+  const id = newId()
+  const version = head.version + 1
+  const row = last.after as TaskRow
+  const before = { title: row.title, eventId: row.eventId }
+  const event = {
+    ...last,
+    id,
+    type: 'task.updated',
+    seq: version,
+    before,
+    after: { ...row, title, eventId: id },
+  }
+  const expected = { expected: head.version, expectedEventId: head.lastEventId }
+  const heads = [{ projectId, ...expected, version, lastNumber: head.lastNumber, lastEventId: id }]
+  const events = [event as unknown as StoredEvent]
+  return { heads, events, jobs: [], records: [], deadline: Infinity, isSent: false }
+}
+
+const makeTasks = async (count: number) =>
+  Promise.all(
+    (await makeProjects(ada, count)).map((projectId) => make(ada, '/tasks', { projectId, title: 'Old' })),
+  )
+
+test.each([
+  ['projects', 20, 'streams'],
+  ['tasks', 1, 'tasks'],
+])(
+  'locked %s (%d of 30) write nothing, and delay the commits of other projects once',
+  async (_, count, table) => {
+    const tasks = await makeTasks(30)
+    const { commit, found } = openCounted()
+    const ids = tasks.slice(0, count).map(({ projectId }) => projectId)
+    const release = await holdTransaction(
+      other,
+      (tx) => tx`select from ${tx(table)} where project_id = any(${ids}::uuid[]) for update`,
+    )
+    const commitAll = async (title: string) => {
+      const units = await Promise.all(tasks.map(({ id }) => changeOf(id, title)))
+      const outcomes = await Promise.all(units.map(commit))
+      return outcomes.map((outcome, n) => [String(outcome), units[n]!.isSent])
+    }
+    const expected = tasks.map((__, n) => (n < count ? ['conflict', false] : ['committed', true]))
+    expect(await commitAll('New')).toEqual(expected)
+    // The statement without locks fails once; then one statement commits the others.
+    expect(found).toEqual({ statements: 2, lockTimeouts: 1 })
+    expect(await commitAll('Newer')).toEqual(expected)
+    // One statement for the locked projects, one for the others.
+    expect(found).toEqual({ statements: 4, lockTimeouts: 1 })
+    await release()
+    for (const title of ['Newest', 'Last'])
+      expect(await commitAll(title)).toEqual(tasks.map(() => ['committed', true]))
+    expect(found).toEqual({ statements: 7, lockTimeouts: 1 })
+  },
+)
+
+const newRecord = (key = newId()) => ({ scope: 's', key, fingerprint: '', status: 200, body: '', etag: null })
+const insertRecord = (by: postgres.ISql, { scope, key }: { scope: string; key: string }) =>
+  by`insert into idempotency_keys (scope, key, fingerprint, status, body) values (${scope}, ${key}, '', 200, '')`
+
+test.each<[string, (n: number) => string | undefined, outcomes: string, statements: number]>([
+  ['are recorded already', (n) => (n === 0 || n === 7 ? `recorded ${n}` : undefined), '-++++++-++', 1],
+  // The first statement fails. The second one has no key twice.
+  ['are the same', (n) => (n % 3 ? undefined : 'shared'), '+++-++-++-', 2],
+])(
+  'units whose keys %s write nothing, and all others are committed together',
+  async (_, keyOf, outcomes, statements) => {
+    const { commit, found } = openCounted()
+    const units = await Promise.all((await makeTasks(10)).map(({ id }) => changeOf(id)))
+    for (const [n, { records }] of units.entries()) records.push(newRecord(keyOf(n)))
+    for (const { records } of units)
+      if (records[0]!.key.startsWith('recorded'))
+        await insertRecord(sql as unknown as postgres.ISql, records[0]!)
+    const committed = (await Promise.all(units.map(commit))).map((one) => (one === 'committed' ? '+' : '-'))
+    expect([committed.join(''), found.statements]).toEqual([outcomes, statements])
+  },
+)
+
+test('a lock that no row has delays only the project that needs it', async () => {
+  const tasks = await makeTasks(3)
+  const { commit } = openCounted()
+  const units = await Promise.all(tasks.map(({ id }) => changeOf(id)))
+  units[1]!.records.push(newRecord())
+  const release = await holdTransaction(other, (tx) => insertRecord(tx, units[1]!.records[0]!))
+  expect(await Promise.all(units.map(commit))).toEqual(['committed', 'conflict', 'committed'])
+  await release()
+  expect(await commit(await changeOf(tasks[1]!.id))).toBe('committed')
+})
+
+test('writes to a locked project wait for the lock, and are committed in their order', async () => {
+  const [locked, free] = (await makeProjects(ada, 2)) as [string, string]
+  const member = await invite(ada, locked, grace)
+  const task = await make(ada, '/tasks', { projectId: locked, title: 'Claimed' })
+  const release = await holdTransaction(other, async (tx) => {
+    await tx`select from members where id = ${member.id} for update`
+    await tx`select from tasks where id = ${task.id} for update`
+  })
+  const waiting = [
+    ada.post(`/tasks/${task.id}/claim`, { leaseSeconds: 60 }),
+    ada.patch(`/projects/${locked}/members/${member.id}/role`, { role: 'VIEWER' }),
+    ...upTo(5).map((n) => ada.post('/tasks', { projectId: locked, title: `Waits ${n}` })),
+  ]
+  const others = upTo(20).map((n) => ada.post('/tasks', { projectId: free, title: `Passes ${n}` }))
+  expect(statuses(await Promise.all(others))).toEqual({ 201: 20 })
+  await release()
+  expect(statuses(await Promise.all(waiting))).toEqual({ 200: 2, 201: 5 })
+})
+
+const short = await openScene(['Alan'], { WRITE_TIMEOUT_MS: '1500' })
+
+test('a write that meets a lock until its deadline gets 503 "Nothing was written", and is never stored', async () => {
+  const { alan } = short
+  const projectId = (await makeProjects(alan, 1))[0]!
+  const { id } = await make(alan, '/tasks', { projectId, title: 'Old' })
+  const locking = await forFile(postgres(short.service.env.DATABASE_URL!, { max: 1 }))
+  const release = await holdTransaction(locking, (tx) => tx`select from tasks where id = ${id} for update`)
+  const late = [
+    alan.patch(`/tasks/${id}`, { title: 'New' }),
+    alan.patch(`/tasks/${id}`, { title: 'New' }, { 'idempotency-key': newId() }),
+    alan.post(`/projects/${projectId}/batch`, { operations: [{ op: 'task.update', id, title: 'New' }] }),
+  ]
+  const message = 'The write timed out. Nothing was written'
+  for (const { status, body, headers } of await Promise.all(late))
+    expect([status, body.message, headers.get('retry-after')]).toEqual([503, message, '1'])
+  await release()
+  const { status, body } = await alan.patch(`/tasks/${id}`, { priority: 'HIGH' })
+  expect([status, body.title]).toEqual([200, 'Old'])
+  expect(await faultsOf(short.sql)).toEqual([])
+})
+
+type Decide = (state: ProjectState, context: Context) => Decision<TaskRow>
+
+const creating =
+  (title: string): Decide =>
+  (state, context) => {
+    const input = { projectId: state.projectId, title, priority: 'LOW' } as const
+    return decide(
+      createTask,
+      state,
+      { ...context, limits: { projectMembers: 1, projectWebhooks: 100 } },
+      input,
+    )
+  }
+
+/** Returns a row that the database rejects. No real rule returns such a row. */
+const creatingInvalid =
+  (columns: object): Decide =>
+  (...given) => {
+    const { changes, answer } = creating('Invalid')(...given)
+    return { changes: [{ ...changes[0]!, after: { ...answer, ...columns } as TaskRow }], answer }
+  }
+
+const failing: Record<string, Decide> = {
+  'a missing value': creatingInvalid({ title: null }),
+  'a character that cannot be stored': creatingInvalid({ title: 'nul \0' }),
+  'an invalid date': creatingInvalid({ dueDate: 'someday' }),
+  'an invalid id': creatingInvalid({ assigneeId: 'nobody' }),
+  'a defect in its rule': () => {
+    throw new TypeError('a defect')
+  },
+  'a second change that cannot be applied': (state, context) => {
+    const { changes, answer } = creating('Half')(state, context)
+    return {
+      changes: [...changes, { ...changes[0]!, id: context.newId(), entity: 'nothing' as 'task' }],
+      answer,
+    }
+  },
+}
+
+test.each(Object.keys(failing))('a command with %s fails alone, and writes nothing', async (what) => {
+  const [hit, ...others] = (await makeProjects(ada, 3)) as [string, ...string[]]
+  const run = (projectId: string, decide: Decide) =>
+    actors.run(queuedCommand<TaskRow>(ada.id, { projectId, decide }))
+  const runFive = (id: string) => upTo(5).map((n) => run(id, creating(`T ${n}`)))
+  const before = runFive(hit)
+  const failed = run(hit, failing[what]!).catch((error: Error) => error)
+  const all = [...before, ...runFive(hit)]
+  const elsewhere = others.flatMap(runFive)
+  expect(await failed).toBeInstanceOf(Error)
+  expect((await Promise.all(all)).map(({ number }) => number)).toEqual(upTo(10))
+  expect(await Promise.all(elsewhere)).toHaveLength(10)
+  expect((await ada.get(`/tasks?projectId=${hit}`)).body).toHaveLength(10)
+})
+
+/** A project in which every command writes one comment. The n-th commit gets the n-th outcome. */
+function openProject(outcomes: Outcome[], onCommit: (n: number, addToLog: (n: number) => void) => unknown) {
+  const projectId = newId()
+  const units: CommitUnit[] = []
+  /** The events in the log, by the last part of their ids. */
+  const stored = new Map<string, StoredEvent>()
+  const addToLog = (n: number) => units[n]!.events.forEach((event) => stored.set(tailOf(event.id), event))
+  const by = {
+    findCommitted: async (_project: string, _version: number, commandIds: string[]) => {
+      const found = commandIds.map((id) => [id, stored.get(tailOf(id))] as const)
+      return new Map(found.filter(([, event]) => event))
+    },
+    loader: {
+      state: async () => new State(projectId, 1, 0, [...stored.values()].at(-1)?.id),
+      rows: async () => {},
+    },
+    versions: { isCurrent: async () => true },
+    commit: async (unit: CommitUnit) => {
+      onCommit(units.push(unit) - 1, addToLog)
+      return outcomes[units.length - 1]!
+    },
+    findRecord: async () => undefined,
+    react: () => [],
+    onCommitted: () => {},
+  } as unknown as TransactDependencies
+  const answers: unknown[] = []
+  const command = (name: string) =>
+    queuedCommand<string>(newId(), {
+      projectId,
+      recall: ({ after }) => (after as CommentRow).text,
+      decide: (_, { newEventId }) => {
+        const id = newEventId()
+        const after = { id, taskId: id, authorId: id, text: name, createdAt: '', updatedAt: '', eventId: id }
+        const change = {
+          id,
+          projectId,
+          type: 'comment.added',
+          entity: 'comment',
+          entityId: id,
+          before: null,
+          after,
+        }
+        return { changes: [change as unknown as StoredEvent], answer: name }
+      },
+      deadline: Infinity,
+      resolve: (answer) => void answers.push(answer),
+      reject: (error) => void answers.push(error),
+    }) as QueuedCommand
+  const holder: StatefulActor = { projectId, state: null }
+  return { units, answers, run: (names: string[]) => transact(by, [holder], names.map(command)) }
+}
+
+const rejected = new Error('rejected')
+
+test.each<[string, names: string[], outcomes: Outcome[], appears: number, events: number[]]>([
+  // The events of the first attempt appear in the log while the second attempt is rejected.
+  ['a retry of two commands is rejected', ['one', 'two'], ['unknown', rejected], 0, [2, 2]],
+  ['a retry of one command is rejected', ['one'], ['unknown', rejected], 0, [1, 1]],
+  ['two commands are committed one by one', ['one', 'two'], [rejected, 'unknown', 'committed'], 1, [2, 1, 1]],
+])(
+  'a command with an unknown outcome is found in the log if %s',
+  async (_, names, outcomes, appears, events) => {
+    const { run, answers, units } = openProject(outcomes, (n, addToLog) => n === 1 && addToLog(appears))
+    await run(names)
+    expect(answers).toEqual(names)
+    expect(units.map((unit) => unit.events.length)).toEqual(events)
+  },
+)

@@ -1,0 +1,309 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { WebSocket, WebSocketServer } from 'ws'
+import { openForEach, upTo } from '../kit.ts'
+import { HttpError } from '../../src/responses/errors.ts'
+import { ConnectionLost, RpcClient } from '../../src/routing/rpc-client.ts'
+import { RpcServerConnection } from '../../src/routing/rpc-server.ts'
+import {
+  authenticate,
+  authorizationHeader,
+  channelKeys,
+  createWelcome,
+  newNonce,
+} from '../../src/routing/rpc.ts'
+import { echo, inTenSeconds, limits, lossOf, memoryLog, openFaultyConnection, openPair } from './rpc-scene.ts'
+import { type Pair, reply, secret, until } from './rpc-scene.ts'
+
+const forEach = openForEach()
+const open = (...given: Parameters<typeof openPair>) => forEach(openPair(...given))
+
+async function openLine(pair: Pair) {
+  const line = await forEach(openFaultyConnection(pair.peer.port))
+  const peer = { ...pair.peer, port: line.port }
+  const call = (payload: unknown, deadline = inTenSeconds()) => pair.client.call(peer, payload, deadline)
+  return { ...line, peer, call }
+}
+
+test('marks calls as unsent if no process listens, or the server does not answer the handshake', async () => {
+  const pair = await open()
+  const closed = await openLine(pair)
+  closed.close()
+  expect(await lossOf(closed.call(1))).toMatchObject({ sent: false })
+  const silent = await openLine(pair)
+  silent.hold('requests')
+  const lost = await lossOf(pair.client.call({ ...silent.peer, id: 'silent' }, 1, inTenSeconds()))
+  // Both sides have the same time-out for a handshake, so either side may be the first to close the connection.
+  expect([lost.sent, ['no handshake in time', 'the connection was closed'].includes(lost.message)]).toEqual([
+    false,
+    true,
+  ])
+  expect(pair.served()).toEqual([])
+})
+
+test('waits for a late response, but closes a silent connection before the deadline of its calls; then reconnects', async () => {
+  const pair = await open((requests) => void setTimeout(() => echo(requests), 3_000))
+  const line = await openLine(pair)
+  expect(await line.call(1)).toEqual(reply('1'))
+  const release = line.hold('responses')
+  expect(await lossOf(line.call(2))).toMatchObject({ sent: true, message: 'no heartbeat in time' })
+  expect(pair.client.isUsable('home-1')).toBe(false)
+  expect(await lossOf(line.call('too early'))).toMatchObject({ sent: false })
+  release()
+  await until(() => pair.client.isUsable('home-1'))
+  expect(await line.call('again')).toEqual(reply('"again"'))
+})
+
+test('rejects a request that arrives after its deadline, and a call without a response after its deadline', async () => {
+  const pair = await open((requests) => echo(requests.filter(({ payload }) => payload !== 'silent')))
+  const line = await openLine(pair)
+  await line.call('first')
+  const release = line.hold('requests')
+  const deadline = performance.now() + 200
+  const responses = [line.call('short', deadline), line.call('long')]
+  await until(() => performance.now() > deadline)
+  release()
+  const [late, inTime] = await Promise.all(responses)
+  expect(late).toMatchObject({ status: 503, message: 'The write timed out. Nothing was written' })
+  expect([inTime, pair.served()]).toEqual([reply('"long"'), ['first', 'long']])
+  expect(await lossOf(pair.call('silent', performance.now() + 300))).toMatchObject({
+    ...{ sent: true, message: 'no answer in time' },
+  })
+})
+
+test('a slow handshake never extends a deadline, and the next response corrects the clock offset', async () => {
+  const pair = await open()
+  const line = await openLine(pair)
+  // Delays the welcome message, which contains the clock.
+  const release = line.hold('responses', 38)
+  const deadline = inTenSeconds()
+  const first = line.call(1, deadline)
+  await Bun.sleep(1_000)
+  release()
+  await first
+  expect(pair.received[0]!.deadline).toBeLessThan(deadline - 500)
+  const next = inTenSeconds()
+  await line.call(2, next)
+  expect(pair.received[1]!.deadline).toBeLessThanOrEqual(next)
+  expect(pair.received[1]!.deadline).toBeGreaterThan(next - 500)
+})
+
+test('a leaving server serves requests in transit, and its clients send no new requests', async () => {
+  const { client, server, received, call } = await open(() => {})
+  const first = [1, 2].map((i) => call(i))
+  await until(() => received.length === 2)
+  let hasLeft = false
+  const left = server.leave(600_000).then(() => (hasLeft = true))
+  const crossing = call(3)
+  await until(() => !client.isUsable('home-1'))
+  expect(await lossOf(call(4))).toMatchObject({ sent: false })
+  await until(() => received.length === 3)
+  echo(received.slice(0, 1))
+  expect([await first[0], hasLeft]).toEqual([reply('1'), false])
+  echo(received)
+  expect(await Promise.all([first[1], crossing])).toEqual([reply('2'), reply('3')])
+  await left
+  expect(client.isUsable('home-1')).toBe(false)
+})
+
+test('a leaving server waits for its clients until the time-out, and a closed client sends no calls', async () => {
+  const { server, client, received, call } = await open(() => {})
+  const lost = lossOf(call(1))
+  await until(() => received.length === 1)
+  await server.leave(200)
+  client.close()
+  expect((await lost).sent).toBe(true)
+  expect(await lossOf(call(1))).toMatchObject({ sent: false })
+})
+
+type Raw = ReturnType<typeof readRaw>
+
+function readRaw(socket: WebSocket) {
+  const messages: unknown[][] = []
+  socket.on('error', () => {})
+  // The first line of a response is JSON; the bodies are on later lines.
+  socket.on('message', (data) => void messages.push(JSON.parse(String(data).split('\n')[0]!)))
+  const next = async () => {
+    await until(() => messages.length > 0)
+    return messages.shift()!
+  }
+  return { socket, next }
+}
+
+const authorization = (secrets: string[], serverId = 'home-1') =>
+  authorizationHeader(channelKeys(secrets), serverId, newNonce())
+
+function welcomeTo(header: string, id = 'home-1'): string {
+  const [nonce, key] = authenticate(channelKeys([secret]), id, header)
+  return JSON.stringify(createWelcome(key, id, nonce, performance.now()))
+}
+
+async function connectRaw(port: number, header = authorization([secret])) {
+  const options = { headers: { authorization: header }, perMessageDeflate: false }
+  const raw = readRaw(new WebSocket(`ws://127.0.0.1:${port}`, options))
+  await once(raw.socket, 'open')
+  return raw
+}
+
+/** Opens a server that does not follow the protocol by itself. */
+async function serveRaw(act: (raw: Raw, authorization: string, id: string) => void, id = 'home-1') {
+  const server = new WebSocketServer({ port: 0, host: '127.0.0.1' })
+  server.on('connection', (socket, request) => act(readRaw(socket), request.headers.authorization!, id))
+  await once(server, 'listening')
+  await forEach(server)
+  return { id, host: '127.0.0.1', port: (server.address() as { port: number }).port }
+}
+
+const maxUnsentBytes = 1_048_576
+/** The maximum number of bytes that the kernel buffers for one loopback connection. */
+const kernelBytes = 16_777_216
+
+test('if a server reads no data, the client rejects requests with 503, then closes the connection', async () => {
+  const peer = await serveRaw(({ socket }, header) => {
+    socket.send(welcomeTo(header))
+    socket.pause()
+  })
+  const client = new RpcClient({ ...limits, maxUnsentBytes, maxPending: 100_000 }, memoryLog())
+  const payload = 'x'.repeat(65_536)
+  const errors: Error[] = []
+  let called = 0
+  const rejected = () => errors.find((error) => error instanceof HttpError)
+  while (!rejected() && called * payload.length < 4 * kernelBytes) {
+    called++
+    void client.call(peer, payload, inTenSeconds()).catch((error: Error) => void errors.push(error))
+    if (called % 8 === 0) await new Promise((resolve) => setImmediate(resolve))
+    await Promise.resolve()
+  }
+  expect((rejected() as HttpError | undefined)?.status).toBe(503)
+  expect(called * payload.length).toBeLessThan(kernelBytes + maxUnsentBytes)
+  await until(() => errors.length === called)
+  const lost = errors.flatMap((error) => (error instanceof ConnectionLost ? error.message : []))
+  expect([...new Set(lost)]).toEqual(['no heartbeat in time'])
+  client.close()
+})
+
+test('a server stops reading requests of a client that reads no responses, and serves other clients', async () => {
+  const [count, size] = [1_000, 65_536]
+  const pair = await open(
+    (requests) =>
+      requests.forEach(({ payload, respond }) =>
+        respond(reply(Array.isArray(payload) ? 'y'.repeat(size) : 'ok')),
+      ),
+    { server: { maxUnsentBytes } },
+  )
+  const { socket, next } = await connectRaw(pair.peer.port)
+  await next()
+  socket.pause()
+  const padding = JSON.stringify(['x'.repeat(32_768)])
+  for (let i = 0; i < count; i++) socket.send(`[${i},${Math.floor(inTenSeconds()) + 60_000},${padding}]`)
+  let before = 0
+  for (let unchanged = 0; unchanged < 5; unchanged = before === pair.received.length ? unchanged + 1 : 0) {
+    before = pair.received.length
+    await Bun.sleep(300)
+  }
+  expect(before * size).toBeLessThan(kernelBytes + maxUnsentBytes)
+  expect(await pair.call('honest')).toEqual(reply('ok'))
+  expect(pair.received).toHaveLength(before + 1)
+  socket.resume()
+  const answered = new Set<unknown>()
+  while (answered.size < count) {
+    const [, ...responses] = await next()
+    for (let i = 0; i < responses.length; i += 3) answered.add(responses[i])
+  }
+  socket.terminate()
+})
+
+test('a server disconnects a client after 30 s without a message or heartbeat', async () => {
+  let connection: RpcServerConnection | undefined
+  const { port } = await serveRaw(({ socket }) => {
+    connection = new RpcServerConnection(socket, limits, () => {}, memoryLog())
+  })
+  const { socket, next } = await connectRaw(port)
+  await until(() => connection !== undefined)
+  const ticks = (count: number) => upTo(count).forEach(() => connection!.tick())
+  ticks(299)
+  socket.send('[0]')
+  expect(await next()).toEqual([expect.any(Number)])
+  ticks(300)
+  expect(socket.readyState).toBe(socket.OPEN)
+  ticks(1)
+  await once(socket, 'close')
+})
+
+const honest = async ({ call, served }: Pair) => {
+  expect(await call('honest')).toEqual(reply('"honest"'))
+  expect(served()).toEqual(['honest'])
+}
+
+test('rejects a client without a valid new proof with 401', async () => {
+  const pair = await open()
+  const headerOf = async (header: string) =>
+    connectRaw(pair.peer.port, header).catch(({ message }) => message)
+  const other = authorization(['another secret, just as long as it'])
+  for (const header of [other, authorization([secret], 'home-2'), 'docket x 1 y', 'Bearer x'])
+    expect(await headerOf(header)).toContain('401')
+  const header = authorization([secret])
+  const { socket } = await connectRaw(pair.peer.port, header)
+  expect(await headerOf(header)).toContain('401')
+  socket.terminate()
+  await honest(pair)
+  expect(pair.log.lines[0]!.msg).toBe('rejected an unauthenticated peer')
+})
+
+test('closes connections with invalid bytes or unfinished handshakes, and serves other clients meanwhile', async () => {
+  const pair = await open()
+  const invalid = [
+    ...[Buffer.alloc(5_000, 0xab), 'GET / HTTP/1.1\r\nHost: home\r\n\r\n', 'GET / HTTP/1.1\r\nHost: '],
+    `GET / HTTP/1.1\r\nHost: ${'x'.repeat(100_000)}`,
+  ]
+  const connectTo = () => connect(pair.peer.port, '127.0.0.1').on('error', () => {})
+  const closed = (socket: Socket) => new Promise<void>((resolve) => socket.resume().once('close', resolve))
+  const sockets = [
+    ...invalid.map((bytes) => (socket: Socket) => socket.write(bytes)),
+    ...Array(200).fill(() => {}),
+  ]
+  const all = sockets.map((write: (socket: Socket) => void) => {
+    const socket = connectTo()
+    write(socket)
+    return closed(socket)
+  })
+  await honest(pair)
+  await Promise.all(all)
+})
+
+test('disconnects a client whose message is too large or not JSON', async () => {
+  const pair = await open()
+  for (const message of ['x'.repeat(2_097_153), '[', '{}', '7']) {
+    const { socket } = await connectRaw(pair.peer.port)
+    socket.send(message)
+    socket.send('[0,99999999,"stolen"]')
+    await once(socket, 'close')
+  }
+  await honest(pair)
+})
+
+test('sends requests only to a server with a valid proof', async () => {
+  const { client } = await open()
+  const callOf = async (act: Parameters<typeof serveRaw>[0], n: number) => {
+    const { message, sent } = await lossOf(
+      client.call(await serveRaw(act, `played-${n}`), 'secret', inTenSeconds()),
+    )
+    return [message, sent]
+  }
+  const requests: unknown[] = []
+  const valid = async ({ socket, next }: Raw, header: string, id: string) => {
+    socket.send(welcomeTo(header, id))
+    requests.push((await next())[2])
+    socket.terminate()
+  }
+  expect([(await callOf(valid, 0))[1], requests]).toEqual([true, ['secret']])
+  const invalid = [
+    () => '{}',
+    () => '[0,0,0,{"kind":"failed"}]',
+    (proof: string) => JSON.stringify({ proof }),
+  ]
+  for (const [n, welcome] of invalid.entries())
+    expect(await callOf(({ socket }, header) => socket.send(welcome(header)), n + 1)).toEqual([
+      ...['another process answers at this address', false],
+    ])
+})

@@ -1,0 +1,204 @@
+import fc from 'fast-check'
+import { cases, openForEach, upTo } from '../kit.ts'
+import { authenticate, authorizationHeader, channelKeys, createWelcome } from '../../src/routing/rpc.ts'
+import { newNonce, verifyWelcome } from '../../src/routing/rpc.ts'
+import type { RpcResponse } from '../../src/routing/rpc.ts'
+import { ClockOffset, ConnectionLost, RpcClient } from '../../src/routing/rpc-client.ts'
+import {
+  answering,
+  echo,
+  failureOf,
+  inTenSeconds,
+  limits,
+  memoryLog,
+  openFaultyConnection,
+} from './rpc-scene.ts'
+import { openPair, reply } from './rpc-scene.ts'
+
+const forEach = openForEach()
+const open = (...given: Parameters<typeof openPair>) => forEach(openPair(...given))
+
+test('delivers payload and deadline unchanged, and returns every kind of response unchanged', async () => {
+  const responses: RpcResponse[] = [
+    { kind: 'reply', status: 201, body: '{"id":1}', etag: '"v1"' },
+    { kind: 'reply', status: 200, body: '', etag: null, replayed: true },
+    { kind: 'refusal', status: 412, message: 'Changed, "meanwhile"\n', headers: { 'x-a': 'b' } },
+    { kind: 'unknown' },
+    { kind: 'failed' },
+    { kind: 'reply', status: 204, body: '\n[1]\n', etag: 'W/"\\"' },
+  ]
+  const { call, received } = await open(answering((payload) => responses[(payload as { n: number }).n]!))
+  const deadline = inTenSeconds()
+  const payloads = responses.map((_, n) => ({ n, input: { title: 'Plate', none: null, list: [1, 2] } }))
+  expect(await Promise.all(payloads.map((payload) => call(payload, deadline)))).toEqual(responses)
+  expect(received.map(({ payload }) => payload)).toEqual(payloads)
+  // Client and server share a clock here. The received deadline may be earlier by the duration of the handshake.
+  expect(received[0]!.deadline).toBeLessThanOrEqual(deadline)
+  expect(received[0]!.deadline).toBeGreaterThan(deadline - 9_000)
+})
+
+test('splits requests and responses into messages of about 1 MiB', async () => {
+  const messages: number[] = []
+  const { callAll } = await open((requests) => {
+    messages.push(requests.length)
+    echo(requests)
+  })
+  const texts = upTo(40).map((i) => String(i % 10).repeat(100_000))
+  expect(await callAll(texts)).toEqual(texts.map((text) => reply(JSON.stringify(text))))
+  expect(messages).toEqual([10, 10, 10, 10])
+})
+
+test('a request or response above the message limit affects no other call, nor does an error of the handler', async () => {
+  const { callAll, log } = await open((requests) => {
+    for (const { payload, respond } of requests)
+      if (payload === 'throw') throw new Error('unexpected')
+      else respond(reply('x'.repeat(typeof payload === 'number' ? payload : 1)))
+  })
+  const tooLarge = ['x'.repeat(limits.maxBytes), limits.maxBytes]
+  expect(await callAll(['small', ...tooLarge, 20])).toEqual([
+    reply('x'),
+    { kind: 'unknown' },
+    { kind: 'failed' },
+    reply('x'.repeat(20)),
+  ])
+  expect(await callAll(['done', 'throw'])).toEqual([reply('x'), { kind: 'failed' }])
+  expect(log.lines.at(-1)!.reason).toBe('Error: unexpected')
+})
+
+test('client and server each reject requests above their limit of pending requests with 503', async () => {
+  const { call, received } = await open(() => {}, { server: { maxPending: 3 }, client: { maxPending: 5 } })
+  const all = [0, 1, 2, 3, 4, 5].map((i) => call(i))
+  expect(await failureOf(all[5]!)).toMatchObject({ status: 503 })
+  for (const rejected of [await all[3], await all[4]])
+    expect(rejected).toMatchObject({ kind: 'refusal', status: 503, headers: { 'retry-after': '1' } })
+  expect(received).toHaveLength(3)
+  echo(received)
+  expect(await Promise.all(all.slice(0, 3))).toEqual([reply('0'), reply('1'), reply('2')])
+})
+
+const [old, current, next] = ['old '.repeat(9), 'now '.repeat(9), 'next'.repeat(9)] as const
+
+function shakeHands(ours: string[], theirs: string[], serverId = 'home-1') {
+  const [client, server] = [channelKeys(ours), channelKeys(theirs)]
+  const nonce = newNonce()
+  const [received, key] = authenticate(server, 'home-1', authorizationHeader(client, serverId, nonce))
+  expect(received).toBe(nonce)
+  const welcome = createWelcome(key, 'home-1', received, 42.1)
+  verifyWelcome(client, serverId, nonce, JSON.parse(JSON.stringify(welcome)))
+}
+
+test('processes accept each other if they share a secret and the client expects this server', () => {
+  const sharing = [
+    [[current], [current]],
+    [[current, old], [old]],
+    [
+      [current, old],
+      [next, current],
+    ],
+  ]
+  for (const [ours, theirs] of sharing as [string[], string[]][]) {
+    shakeHands(ours, theirs)
+    shakeHands(theirs, ours)
+  }
+  const others = [
+    [[current], [old]],
+    [[current, next], [old]],
+    [[next], [current, old]],
+  ]
+  for (const [ours, theirs] of others as [string[], string[]][])
+    expect(() => shakeHands(ours, theirs)).toThrow('the client has another secret')
+  for (const id of ['home-2', '', 'home-1\n'])
+    expect(() => shakeHands([current], [current], id)).toThrow('expects another process')
+  for (const secrets of [[], [''], [current, '']]) expect(() => channelKeys(secrets)).toThrow('secret')
+})
+
+test('rejects an Authorization header or a welcome that was changed, or that belongs to another handshake', () => {
+  const keys = channelKeys([current])
+  const nonce = newNonce()
+  const header = authorizationHeader(keys, 'home-1', nonce)
+  const [scheme, , proof] = header.split(' ')
+  const wrong = [
+    ...[undefined, '', 'Bearer x', `${scheme} ${nonce}`, `${scheme} ${nonce} `, header.toUpperCase()],
+    ...[`${scheme} ${nonce} ${proof!.slice(1)}`, `${scheme} ${newNonce()} ${proof}`],
+    ...[`${scheme} ${nonce}${' x'.repeat(8)} ${proof}`, header.replace('docket', 'other')],
+  ]
+  for (const invalid of wrong) expect(() => authenticate(keys, 'home-1', invalid)).toThrow()
+  expect(authenticate(keys, 'home-1', `${scheme} ${nonce} x ${proof}`)[0]).toBe(nonce)
+
+  const welcome = createWelcome(authenticate(keys, 'home-1', header)[1], 'home-1', nonce, 42)
+  const verify = (changed: object, keysOfClient = keys, sent = nonce) =>
+    verifyWelcome(keysOfClient, 'home-1', sent, { ...welcome, ...changed })
+  verify({})
+  const message = 'another process answers'
+  for (const changed of [{ clock: 43 }, { proof }, { proof: undefined }])
+    expect(() => verify(changed)).toThrow(message)
+  expect(() => verify({}, keys, newNonce())).toThrow(message)
+  expect(() => verify({}, channelKeys([old]))).toThrow(message)
+})
+
+test('never overestimates the clock of another process, whatever the latency', () => {
+  const transitMs = fc.oneof(fc.nat(2), fc.nat(2_000))
+  const messages = fc.array(fc.record({ afterMs: fc.nat(20_000), transitMs }), { minLength: 1 })
+  // Clocks that NTP corrects drift by at most 0.1 %.
+  const drift = fc.integer({ min: -1_000, max: 1_000 })
+  const property = fc.property(fc.integer(), drift, messages, (ahead, partsPerMillion, received) => {
+    const theirs = (now: number) => ahead + now * (1 + partsPerMillion / 1_000_000)
+    const clock = new ClockOffset()
+    let now = 0
+    for (const { afterMs, transitMs } of received) {
+      const sent = now + afterMs
+      now = sent + transitMs
+      clock.update(theirs(sent), now)
+      for (const later of [0, 1, 5_000])
+        expect(now + later + clock.at(now + later)).toBeLessThanOrEqual(theirs(now + later) + 0.001)
+    }
+  })
+  fc.assert(property)
+})
+
+const scenarios = fc.record({
+  sizes: fc.array(fc.oneof(fc.nat(50), fc.nat(3_000)), { minLength: 1, maxLength: 60, size: 'max' }),
+  turns: fc.integer({ min: 1, max: 5 }),
+  bytes: fc.oneof(fc.integer({ min: 1, max: 100 }), fc.integer({ min: 1, max: 30_000 })),
+  direction: fc.constantFrom('requests' as const, 'responses' as const),
+})
+
+test('reports the true outcome of each call, wherever the connection breaks', async () => {
+  const pair = await open((requests) => {
+    for (const request of requests)
+      setTimeout(() => echo([request]), (request.payload as string[])[1]!.length % 3)
+  })
+  const servedTimes = (key: string) => pair.served().filter((one) => (one as string[])[0] === key).length
+  let run = 0
+  const outcomeCounts = { answered: 0, sent: 0, unsent: 0 }
+  const property = fc.asyncProperty(scenarios, async ({ sizes, turns, bytes, direction }) => {
+    run++
+    const line = await openFaultyConnection(pair.peer.port)
+    const client = new RpcClient(limits, memoryLog())
+    line.cutAfter(bytes, direction)
+    const calls: Promise<RpcResponse | ConnectionLost>[] = []
+    const payloads = sizes.map((size, i) => [`${run}-${i}`, '🦊'.repeat(size)] as const)
+    for (const [i, payload] of payloads.entries()) {
+      const called = client.call({ ...pair.peer, port: line.port }, payload, inTenSeconds())
+      calls.push(called.catch((error: ConnectionLost) => error))
+      if (i % turns === 0) await new Promise((resolve) => setImmediate(resolve))
+    }
+    // Closes the connection if `cutAfter` has not broken it.
+    setTimeout(() => line.close(), 100)
+    for (const [i, outcome] of (await Promise.all(calls)).entries()) {
+      const payload = payloads[i]!
+      const times = servedTimes(payload[0])
+      if (outcome instanceof Error) {
+        expect(outcome).toBeInstanceOf(ConnectionLost)
+        outcomeCounts[outcome.sent ? 'sent' : 'unsent']++
+        expect(times).toBeLessThanOrEqual(outcome.sent ? 1 : 0)
+      } else {
+        outcomeCounts.answered++
+        expect([outcome, times]).toEqual([reply(JSON.stringify(payload)), 1])
+      }
+    }
+    client.close()
+  })
+  await fc.assert(property, { numRuns: cases(40) })
+  expect(Object.values(outcomeCounts).every((count) => count > 0)).toBe(true)
+}, 60_000)
