@@ -104,16 +104,18 @@ async function makeSubtasks(ada: Person, taskId: string): Promise<void> {
 
 interface Import extends Body {
   state: string
+  error: string
+  startedAt: string
   mapping: { columns?: Record<string, string | null> }
   counts: Record<'read' | 'created' | 'updated' | 'unchanged' | 'rejected', number>
 }
 
-/** Imports a file, and waits for the end. @throws unless the import is done */
-export async function importInto(
+/** Imports a file, and waits until the import is done or has failed. */
+export async function runImport(
   client: Client,
   projectId: string,
   file: string,
-  parameters = 'source=docket',
+  parameters: string,
 ): Promise<Import> {
   const path = `/projects/${projectId}/imports?${parameters}`
   const { status, text, body } = await client.call('POST', path, file, { 'content-type': 'text/plain' })
@@ -123,21 +125,22 @@ export async function importInto(
     last = (await client.get(`/imports/${body.id}`)).body as unknown as Import
     return last.state === 'done' || last.state === 'failed'
   })
+  return last
+}
+
+/** Imports a file. @throws unless the import is done */
+export async function importInto(
+  client: Client,
+  projectId: string,
+  file: string,
+  parameters = 'source=docket',
+): Promise<Import> {
+  const last = await runImport(client, projectId, file, parameters)
   if (last.state !== 'done') throw new Error(JSON.stringify(last))
   return last
 }
 
-const removed = [
-  'updatedAt',
-  'position',
-  'projectId',
-  'claim',
-  'version',
-  'exportedAt',
-  'ownerId',
-  'owner',
-  'lines',
-]
+const removed = 'updatedAt position projectId claim version exportedAt ownerId owner lines'.split(' ')
 
 /** Returns the lines without ids, the project's name and owner, and times of changes. References are line numbers. */
 export function examined(text: string): Record<string, unknown>[] {

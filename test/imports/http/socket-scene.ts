@@ -3,7 +3,7 @@ import { forFile, make, openClient, openDatabase, openWebProcess, readConfig, re
 import { requestHead, sendRaw } from '../../kit.ts'
 
 /** Opens a web process until the end of the file, to which tests send files over raw sockets. */
-export async function openSocketScene(bodyTimeoutMs = 3_000) {
+export async function openSocketScene(bodyTimeoutMs: number) {
   const { web, env } = await openWebProcess({ BODY_TIMEOUT_MS: String(bodyTimeoutMs) })
   const { background: sql } = await forFile(openDatabase(readConfig(env)))
   const open = (): Socket => connect(Number(new URL(web.url).port), '127.0.0.1')

@@ -2,7 +2,7 @@ import { chunk, eventually, expectRawError, upTo } from '../../kit.ts'
 import { firstAnswer, openSocketScene } from './socket-scene.ts'
 
 const mebi = 1_048_576
-const { sql, open, newProject } = await openSocketScene()
+const { sql, open, newProject } = await openSocketScene(2_000)
 
 const isGone = (projectId: string) =>
   eventually('the removal of the import', async () => {
@@ -33,7 +33,7 @@ test('accepts a slow client that sends some bytes within each timeout', async ()
   const answer = firstAnswer(socket)
   socket.write(head({ 'Content-Length': 12 }))
   for (const _ of upTo(12)) {
-    await Bun.sleep(300)
+    await Bun.sleep(200)
     socket.write('x')
   }
   expect(await answer).toStartWith('HTTP/1.1 202')

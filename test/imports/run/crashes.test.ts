@@ -1,17 +1,17 @@
 import type { ImportedItem } from '../../../modules/imports/items.ts'
 import type { Reader } from '../../../modules/imports/readers/reader.ts'
-import { endLostImports, make, type Person, SliceEnded, type Sql, upTo } from '../../kit.ts'
 import { connectionError } from '../../../src/postgres/errors.ts'
 import { conflict, unavailable } from '../../../src/responses/errors.ts'
 import type { Services } from '../../../src/services.ts'
 import { openRunImport } from '../../../workers/imports/run-import.ts'
 import { openUndoImport } from '../../../workers/imports/undo-import.ts'
-import { type Throttle } from '../../../workers/throttle.ts'
-import { comment, subtask, task } from './items.ts'
-import { fast, fileOf, lineReader, openRunScene, perBatch } from './scene.ts'
+import type { Throttle } from '../../../workers/throttle.ts'
+import { endLostImports, make, SliceEnded, type Sql, upTo } from '../../kit.ts'
+import { comment, fast, fileOf, lineReader, openRunScene, perBatch, subtask, task } from './scene.ts'
 
 const scene = await openRunScene()
-const { queue, work, execute, undo, executeUndo, workerWith, rowsOf, resultOf, services, sql } = scene
+const { queue, work, execute, undo, executeUndo, workerWith, resultOf, services, sql } = scene
+const readers = { planka: lineReader }
 
 const count = 6
 const file = fileOf([
@@ -39,13 +39,35 @@ async function begin() {
   await make(owner, `/projects/${projectId}/labels`, { name: 'bug' })
   return { owner, projectId, id: await queue(owner, projectId, file) }
 }
+type Begun = Awaited<ReturnType<typeof begin>>
+
+/** Counts the rows of a project. */
+async function rowsOf(projectId: string) {
+  const [row] = await sql<Record<string, number>[]>`
+    with t as materialized (select id, blocked_by_ids from tasks where project_id = ${projectId})
+    select count(*)::int4 as tasks, count(blocked_by_ids)::int4 as links,
+      (select count(*)::int4 from subtasks s join t on t.id = s.task_id) as subtasks,
+      (select count(*)::int4 from comments c join t on t.id = c.task_id) as comments,
+      (select count(*)::int4 from labels where project_id = ${projectId}) as labels,
+      (select count(*)::int4 from task_fields where project_id = ${projectId}) as fields,
+      (select count(description)::int4 from projects where id = ${projectId}) as descriptions
+    from t`
+  return { ...row! }
+}
+
+/** The file places the last task first. */
+const expectWhole = async ({ owner, projectId }: Pick<Begun, 'owner' | 'projectId'>) => {
+  expect(await rowsOf(projectId)).toEqual(whole)
+  const { body } = await owner.get(`/tasks?projectId=${projectId}&sort=position`)
+  expect(body.map(({ number }) => number)).toEqual([count, ...upTo(count - 1)])
+}
 
 const unrecorded = (id: string, projectId: string) => sql`
   select distinct batch from events where project_id = ${projectId} and batch is not null
     and batch not in (select seq from import_batches where import_id = ${id})`
 
 /** Inserts the job of an import. Returns a function that begins the undo of the import, as a worker does. */
-async function withJob(owner: Person, projectId: string, importId: string, isParked = false) {
+async function withJob({ owner, projectId, id: importId }: Begun, isParked = false) {
   const jobId = crypto.randomUUID()
   await sql`
     insert into outbox (id, project_id, name, data, parked_at) values (${jobId}, ${projectId}, 'run-import',
@@ -57,71 +79,130 @@ async function withJob(owner: Person, projectId: string, importId: string, isPar
   return { jobId, beginUndo }
 }
 
-const steps = ['names', 'tasks', 'children', 'links']
+/** The worker of the undo is killed after each second batch. */
+async function expectUndone({ owner, projectId, id }: Begun) {
+  const undoing = workerWith(async (commit) => {
+    if (commit % 2 === 1) throw unavailable('killed')
+  })
+  const undone = (await rowsOf(projectId)).tasks!
+  const result = await undo(owner, id, fast, undoing.undo)
+  expect(result).toEqual({ undoState: 'done', undone, kept: 0, lines: [] })
+  expect(await rowsOf(projectId)).toEqual(nothing)
+}
 
-test.each(['continues', 'is cancelled', 'loses its job'])(
-  'an import whose worker is killed before it records a batch doubles and loses nothing, if it then %s',
-  async (end) => {
-    for (const [n, step] of steps.entries()) {
-      const { owner, projectId, id } = await begin()
-      const killed = workerWith(async (commit) => {
-        if (commit < n + 1) return
-        if (end === 'is cancelled') await owner.delete(`/imports/${id}`)
-        throw unavailable('killed')
-      })
-      await expect(killed.run({ importId: id }, fast)).rejects.toBeInstanceOf(SliceEnded)
-      expect([step, (await unrecorded(id, projectId)).length]).toEqual([step, 1])
-      if (end === 'loses its job') {
-        // An undo does not wait for a dead letter.
-        const { beginUndo } = await withJob(owner, projectId, id, true)
-        await endLostImports(sql, fast)
-        const error = 'The worker failed at each attempt'
-        expect(await resultOf(id)).toMatchObject({ state: 'failed', error })
-        await beginUndo()
-      } else {
-        await work(id)
-        expect(await unrecorded(id, projectId)).toHaveLength(0)
-        const state = end === 'continues' ? 'done' : 'cancelled'
-        expect(await resultOf(id)).toMatchObject({
-          state,
-          ...(state === 'done' && { counts: created, lines: [] }),
-        })
-        if (state === 'done') expect([step, await rowsOf(projectId)]).toEqual([step, whole])
-        // The worker of the undo is killed after each second batch.
-        const undoing = workerWith(async (commit) => {
-          if (commit % 2 === 1) throw unavailable('killed')
-        })
-        const undone = (await rowsOf(projectId)).tasks!
-        const result = await undo(owner, id, fast, undoing.undo)
-        expect(result).toEqual({ undoState: 'done', undone, kept: 0, lines: [] })
-      }
-      expect([step, await rowsOf(projectId)]).toEqual([step, nothing])
+const steps = ['names', 'tasks', 'children', 'links'].map((step, n) => [step, n + 1] as const)
+const ends = ['continues', 'is cancelled', 'loses its job']
+
+test.each(steps.flatMap(([step, n]) => ends.map((end) => [step, end, n] as const)))(
+  'an import whose worker is killed before it records a batch of the step %s doubles and loses nothing, if it then %s',
+  async (_, end, lastCommit) => {
+    const begun = await begin()
+    const { owner, projectId, id } = begun
+    const killed = workerWith(async (commit) => {
+      if (commit < lastCommit) return
+      if (end === 'is cancelled') await owner.delete(`/imports/${id}`)
+      throw unavailable('killed')
+    })
+    await expect(killed.run({ importId: id }, fast)).rejects.toBeInstanceOf(SliceEnded)
+    expect(await unrecorded(id, projectId)).toHaveLength(1)
+    if (end === 'loses its job') {
+      // An undo does not wait for a dead letter.
+      const { beginUndo } = await withJob(begun, true)
+      await endLostImports(sql, fast)
+      const error = 'The worker failed at each attempt'
+      expect(await resultOf(id)).toMatchObject({ state: 'failed', error })
+      await beginUndo()
+      return expect(await rowsOf(projectId)).toEqual(nothing)
     }
+    await work(id)
+    expect(await unrecorded(id, projectId)).toHaveLength(0)
+    if (end === 'is cancelled') expect(await resultOf(id)).toMatchObject({ state: 'cancelled' })
+    else {
+      expect(await resultOf(id)).toMatchObject({ state: 'done', counts: created, lines: [] })
+      await expectWhole(begun)
+    }
+    await expectUndone(begun)
   },
 )
 
-test('continues after each batch without duplicates, and deletes the file at the end', async () => {
-  const { owner, projectId, id } = await begin()
-  const small = openRunImport(services, { readers: { planka: lineReader }, batchRows: 2 })
-  expect(await work(id, perBatch, small)).toBeGreaterThan(8)
-  expect(await resultOf(id)).toMatchObject({ state: 'done', counts: created, lines: [] })
-  expect(await rowsOf(projectId)).toEqual(whole)
-  for (const table of ['import_items', 'import_chunks'])
-    expect(await sql`select from ${sql(table)} where import_id = ${id}`).toHaveLength(0)
-  const [batch] = await sql<{ seq: number }[]>`
-    select max(seq)::float8 as seq from import_batches where import_id = ${id}`
-  // The undo skips events that are already undone.
-  expect((await owner.post(`/projects/${projectId}/undo`, { batch: batch!.seq })).status).toBe(200)
-  expect(await undo(owner, id, perBatch)).toEqual({ undoState: 'done', undone: count, kept: 0, lines: [] })
-  expect(await rowsOf(projectId)).toEqual(nothing)
-})
+interface SentQuery {
+  handler: (query: SentQuery) => unknown
+  reject(error: Error): void
+}
 
-test('an import in a step of the previous release reads the file again, and creates nothing twice', async () => {
+/** Each statement of the worker fails when it is sent for the first time. */
+function failingOnce(): { services: Services; failed: Set<unknown> } {
+  const failed = new Set<unknown>()
+  const background = new Proxy(services.database.background, {
+    apply(target, self, [strings, ...values]) {
+      const query = Reflect.apply(target, self, [strings, ...values]) as SentQuery
+      if (!strings.raw || failed.has(strings)) return query
+      const { handler } = query
+      query.handler = (sent) => {
+        if (failed.has(strings)) return handler(sent)
+        failed.add(strings)
+        query.reject(connectionError('CONNECTION_CLOSED', 'The connection was closed'))
+      }
+      return query
+    },
+  }) as Sql
+  return { services: { ...services, database: { ...services.database, background } }, failed }
+}
+
+const disturbances: Record<string, (begun: Begun) => Promise<unknown>> = {
+  async 'stops after each batch'({ id }) {
+    expect(await work(id, perBatch, openRunImport(services, { readers, batchRows: 2 }))).toBeGreaterThan(8)
+  },
+  async 'has batches that are rejected as a whole'({ id }) {
+    const runHere: Services['runHere'] = async (request) => {
+      const { operations } = request.input as { operations: object[] }
+      if (operations.length > 2) throw conflict('Another project uses one of the ids')
+      return services.runHere(request)
+    }
+    await work(id, fast, openRunImport({ ...services, runHere }, { readers }))
+  },
+  // Two workers can run the same job if Redis has lost the job, or if the lock of a paused worker has expired.
+  'runs in two workers': ({ id }) => Promise.all([work(id), work(id)]),
+  async 'has a step of the previous release'({ id }) {
+    const cursor = JSON.stringify({ step: 'subtasks', n: 7 })
+    await sql`update imports set state = 'running', created = 5, cursor = ${cursor}::text::jsonb where id = ${id}`
+    await work(id)
+  },
+  async 'gets a temporary error from each of its statements'({ id }) {
+    const { services, failed } = failingOnce()
+    const slices = await work(id, fast, openRunImport(services, { readers }))
+    // Some statements are sent together, so they fail in the same slice.
+    expect(slices).toBeGreaterThan(failed.size - 3)
+    expect(failed.size).toBeGreaterThan(15)
+  },
+}
+
+test.each(Object.entries(disturbances))(
+  'an import that %s creates each row once, and deletes its file; its undo then deletes each row once',
+  async (_, run) => {
+    const begun = await begin()
+    const { owner, projectId, id } = begun
+    await run(begun)
+    expect(await resultOf(id)).toMatchObject({ state: 'done', counts: created, lines: [] })
+    await expectWhole(begun)
+    for (const table of ['import_items', 'import_chunks'])
+      expect(await sql`select from ${sql(table)} where import_id = ${id}`).toHaveLength(0)
+    // The undo skips events that are already undone.
+    const [batch] = await sql<{ seq: number }[]>`
+      select max(seq)::float8 as seq from import_batches where import_id = ${id}`
+    expect((await owner.post(`/projects/${projectId}/undo`, { batch: batch!.seq })).status).toBe(200)
+    const failing = failingOnce()
+    const result = await undo(owner, id, perBatch, openUndoImport(failing.services))
+    expect(result).toEqual({ undoState: 'done', undone: count, kept: 0, lines: [] })
+    expect(failing.failed.size).toBeGreaterThan(4)
+    expect(await rowsOf(projectId)).toEqual(nothing)
+  },
+)
+
+test('an import of a file with tasks that the project has already creates the others', async () => {
   const { owner, projectId } = await scene.newProject()
   await work(await queue(owner, projectId, file.split('\n').slice(0, 6).join('\n')))
   const id = await queue(owner, projectId, file)
-  const cursor = JSON.stringify({ step: 'subtasks', n: 7 })
-  await sql`update imports set state = 'running', created = 5, cursor = ${cursor}::text::jsonb where id = ${id}`
   await work(id)
   const counts = { ...created, created: count - 1, unchanged: 1 }
   expect(await resultOf(id)).toMatchObject({ state: 'done', counts, lines: [] })
@@ -129,8 +210,9 @@ test('an import in a step of the previous release reads the file again, and crea
 })
 
 test('an undo waits until the worker of a cancelled import has recorded its last batch', async () => {
-  const { owner, projectId, id } = await begin()
-  const { jobId, beginUndo } = await withJob(owner, projectId, id)
+  const begun = await begin()
+  const { owner, projectId, id } = begun
+  const { jobId, beginUndo } = await withJob(begun)
   const [committed, stored] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const { run } = workerWith(async () => {
     committed.resolve()
@@ -145,27 +227,6 @@ test('an undo waits until the worker of a cancelled import has recorded its last
   await sql`delete from outbox where id = ${jobId}`
   await undo(owner, id)
   expect(await rowsOf(projectId)).toEqual(nothing)
-})
-
-test('a batch that is rejected as a whole is imported in halves, which lose no row', async () => {
-  const { projectId, id } = await begin()
-  const runHere: Services['runHere'] = async (request) => {
-    const { operations } = request.input as { operations: object[] }
-    if (operations.length > 2) throw conflict('Another project uses one of the ids')
-    return services.runHere(request)
-  }
-  await work(id, fast, openRunImport({ ...services, runHere }, { readers: { planka: lineReader } }))
-  expect(await resultOf(id)).toMatchObject({ state: 'done', counts: created, lines: [] })
-  expect(await rowsOf(projectId)).toEqual(whole)
-})
-
-// Two workers can run the same job if Redis has lost the job, or if the lock of a paused worker has expired.
-
-test('two workers that run the same import create each row once', async () => {
-  const { projectId, id } = await begin()
-  await Promise.all([work(id), work(id)])
-  expect(await resultOf(id)).toMatchObject({ state: 'done', counts: created, lines: [] })
-  expect(await rowsOf(projectId)).toEqual(whole)
 })
 
 test('two workers that undo the same import undo each task once', async () => {
@@ -228,43 +289,4 @@ test('a worker that still reads a file that another worker has read stores nothi
   await work(id)
   const counts = { read: pageRows, created: pageRows, updated: 0, unchanged: 0, rejected: 0 }
   expect(await resultOf(id)).toMatchObject({ state: 'done', counts, lines: [] })
-})
-
-interface SentQuery {
-  handler: (query: SentQuery) => unknown
-  reject(error: Error): void
-}
-
-/** Each statement of the worker fails when it is sent for the first time. */
-function failingOnce(): { services: Services; failed: Set<unknown> } {
-  const failed = new Set<unknown>()
-  const background = new Proxy(services.database.background, {
-    apply(target, self, [strings, ...values]) {
-      const query = Reflect.apply(target, self, [strings, ...values]) as SentQuery
-      if (!strings.raw || failed.has(strings)) return query
-      const { handler } = query
-      query.handler = (sent) => {
-        if (failed.has(strings)) return handler(sent)
-        failed.add(strings)
-        query.reject(connectionError('CONNECTION_CLOSED', 'The connection was closed'))
-      }
-      return query
-    },
-  }) as Sql
-  return { services: { ...services, database: { ...services.database, background } }, failed }
-}
-
-test('an import and its undo continue after temporary errors of all their statements', async () => {
-  const { owner, projectId, id } = await begin()
-  const failing = failingOnce()
-  const slices = await work(id, fast, openRunImport(failing.services, { readers: { planka: lineReader } }))
-  // Some statements are sent together, so they fail in the same slice.
-  expect(slices).toBeGreaterThan(failing.failed.size - 3)
-  expect(failing.failed.size).toBeGreaterThan(15)
-  expect(await resultOf(id)).toMatchObject({ state: 'done', counts: created, lines: [] })
-  const before = failing.failed.size
-  const result = await undo(owner, id, fast, openUndoImport(failing.services))
-  expect(result).toEqual({ undoState: 'done', undone: count, kept: 0, lines: [] })
-  expect(failing.failed.size).toBeGreaterThan(before + 4)
-  expect(await rowsOf(projectId)).toEqual(nothing)
 })

@@ -1,6 +1,5 @@
 import { endLostImports, invite, make, makeToken, type Person, upTo } from '../../kit.ts'
-import { comment, subtask, task } from './items.ts'
-import { fast, fileOf, openRunScene, perBatch, tasksOf } from './scene.ts'
+import { comment, fast, fileOf, openRunScene, perBatch, subtask, task, tasksOf } from './scene.ts'
 
 const scene = await openRunScene(3)
 const { newProject, importItems, queue, work, execute, undo, executeUndo, resultOf, sql } = scene
@@ -134,7 +133,7 @@ test('an import does not overwrite changes that others make meanwhile', async ()
   expect((await tasksOf(owner, projectId))[0]!.title).toBe('Changed')
 })
 
-test('an EDITOR, and a token with the scope write, import tasks, but no fields', async () => {
+test('an EDITOR, and a token with the scope write, import tasks, but no fields and no description', async () => {
   const { owner, other, projectId } = await openShared()
   const { id: tokenId } = await makeToken(owner, { scopes: ['write'] })
   const token = { id: tokenId, scope: 'write' as const, projects: [projectId] }
@@ -143,10 +142,13 @@ test('an EDITOR, and a token with the scope write, import tasks, but no fields',
     [owner, { userId: owner.id, token }, 'scope admin'],
   ] as const)
     for (const dryRun of [true, false]) {
-      const file = [task(person === owner ? '1' : '2', { fields: { size: 1 } })]
+      const settings = { kind: 'project', row: 0, description: 'In brass' } as const
+      const file = [settings, task(person === owner ? '1' : '2', { fields: { size: 1 } })]
       const { counts, lines } = await importItems(person, projectId, file, { caller, dryRun })
       expect(counts).toMatchObject({ created: 1, rejected: 0 })
-      expect(lines.map(({ message }) => message).join()).toContain(right)
+      const report = lines.map(({ message }) => message).join('\n')
+      for (const part of ['description and settings of the project', 'field "size"'])
+        expect(report).toMatch(new RegExp(`The ${part}: .*${right}`))
     }
   expect((await owner.get(`/projects/${projectId}/fields`)).text).toBe('[]')
   expect(await tasksOf(owner, projectId)).toHaveLength(2)

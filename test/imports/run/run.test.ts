@@ -1,19 +1,20 @@
 import { gzipSync } from 'node:zlib'
 import type { ImportedItem } from '../../../modules/imports/items.ts'
-import { make, upTo } from '../../kit.ts'
-import { comment, task } from './items.ts'
-import { fileOf, openRunScene, tasksOf } from './scene.ts'
+import type { Reader } from '../../../modules/imports/readers/reader.ts'
+import { openRunImport } from '../../../workers/imports/run-import.ts'
+import { make, type Person, SliceEnded, until, upTo } from '../../kit.ts'
+import { comment, fast, fileOf, openRunScene, subtask, task, tasksOf } from './scene.ts'
 
-const { newProject, importItems, queue, work, resultOf } = await openRunScene()
+const { newProject, importItems, queue, work, execute, resultOf, services } = await openRunScene()
+
+const messagesOf = ({ lines }: Awaited<ReturnType<typeof importItems>>) => lines.map(({ message }) => message)
+const unchanged = (read: number) => ({ read, created: 0, updated: 0, unchanged: read, rejected: 0 })
 
 test('sorts imported tasks by their time of creation, and gives them the order of the file in the project', async () => {
   const { owner, projectId } = await newProject()
   const times = ['2021-01-01', '2020-01-01', '1960-01-01', undefined, '2020-01-01', 'soon', '2999-01-01']
-  await importItems(
-    owner,
-    projectId,
-    times.map((createdAt, n) => task(`${n + 1}`, { createdAt })),
-  )
+  const items = times.map((createdAt, n) => task(`${n + 1}`, { createdAt }))
+  await importItems(owner, projectId, items)
   const numbersOf = async (sort: string) =>
     (await owner.get(`/tasks?projectId=${projectId}&sort=${sort}`)).body.map(({ number }) => number)
   expect(await numbersOf('createdAt')).toEqual([3, 2, 5, 1, 4, 6, 7])
@@ -27,21 +28,15 @@ test('lines of the report have the outcome of the row, also if only its comments
     const { counts, lines } = await importItems(owner, projectId, [...file, ...more])
     return [counts, ...lines.map(({ row, outcome, message }) => [row, outcome, message])]
   }
-  const lines = (outcome: string) => [
-    [
-      1,
-      outcome,
-      'The blocker 9 is not in the file. The assignee "Ada" is not a member of the project. At the foot of the description: Blocked by: 9; Assignee: Ada',
-    ],
-    [1, outcome, 'The task cannot block itself'],
-  ]
-  const counts = { read: 3, created: 0, updated: 0, unchanged: 0, rejected: 0 }
-  expect(await report()).toEqual([{ ...counts, created: 3 }, ...lines('created')])
-  expect(await report()).toEqual([{ ...counts, unchanged: 3 }, ...lines('unchanged')])
+  const foot = 'At the foot of the description: Blocked by: 9; Assignee: Ada'
+  const others = `The blocker 9 is not in the file. The assignee "Ada" is not a member of the project. ${foot}`
+  const lines = (outcome: string) =>
+    [others, 'The task cannot block itself'].map((message) => [1, outcome, message])
+  expect(await report()).toEqual([{ ...unchanged(0), read: 3, created: 3 }, ...lines('created')])
+  expect(await report()).toEqual([unchanged(3), ...lines('unchanged')])
   const more = [comment('1', 'In brass')]
-  expect(await report(more)).toEqual([{ ...counts, updated: 1, unchanged: 2 }, ...lines('updated')])
-  const cycle = [task('2', { blockedBy: ['3'] }), task('3', { blockedBy: ['1'] })]
-  file.splice(1, 2, ...cycle)
+  expect(await report(more)).toEqual([{ ...unchanged(3), updated: 1, unchanged: 2 }, ...lines('updated')])
+  file.splice(1, 2, task('2', { blockedBy: ['3'] }), task('3', { blockedBy: ['1'] }))
   expect((await report(more)).at(-1)).toEqual([3, 'unchanged', expect.stringContaining('cycle')])
 })
 
@@ -51,94 +46,76 @@ test('finds people, statuses, labels and options in another Unicode form', async
   const options = ['groß']
   await make(owner, `/projects/${projectId}/fields`, { key: 'size', name: 'Size', type: 'choice', options })
   await make(owner, `/projects/${projectId}/labels`, { name: 'Prüfung' })
-  for (const [index, form] of ['NFC', 'NFD'].entries()) {
-    const [zoe, other] = ['Zoë Müller', 'zoë\u00a0müller'].map((name) => name.normalize(form))
-    const [list, label, size] = ['Prüfen', 'prüfung', 'groß'].map((name) => name.normalize(form))
+  const mapping = { statuses: { Prüfen: 'IN_PROGRESS' }, people: { Mäx: owner.email } } as const
+  for (const [n, form] of ['NFC', 'NFD'].entries()) {
+    const names = ['Zoë Müller', 'zoë\u00a0müller', 'Mäx', 'Prüfen', 'prüfung', 'groß']
+    const [zoe, other, max, list, label, size] = names.map((name) => name.normalize(form))
     const values = { list, labels: [label!], fields: { size: size! } }
-    const file = [zoe!, other!, 'Ma\u0308x'.normalize(form)].map((name, n) =>
-      task(String(10 * index + n + 1), { ...values, assignee: { name } }),
+    const tasks = [zoe!, other!, max!].map((name, i) =>
+      task(`${10 * n + i + 1}`, { ...values, assignee: { name } }),
     )
-    const field: ImportedItem = {
-      kind: 'field',
-      row: 1,
-      key: 'size',
-      name: 'Size',
-      type: 'choice',
-      options: [size!],
-    }
-    const mapping = { statuses: { Prüfen: 'IN_PROGRESS' }, people: { Mäx: owner.email } } as const
-    const { lines } = await importItems(owner, projectId, [field, ...file], { mapping })
-    expect(lines).toEqual([])
+    const field = { kind: 'field', row: 1, key: 'size', name: 'Size', type: 'choice' } as const
+    const items: ImportedItem[] = [{ ...field, options: [size!] }, ...tasks]
+    expect(messagesOf(await importItems(owner, projectId, items, { mapping }))).toEqual([])
   }
-  const tasks = (await tasksOf(owner, projectId)) as object[]
   const expected = { assigneeId: owner.id, status: 'IN_PROGRESS', fields: { size: 'groß' } }
-  expect(tasks).toMatchObject(Array(6).fill(expected))
+  expect((await tasksOf(owner, projectId)) as object[]).toMatchObject(Array(6).fill(expected))
   expect((await owner.get(`/projects/${projectId}/labels`)).body).toHaveLength(1)
 })
 
-const unchanged = (read: number) => ({ read, created: 0, updated: 0, unchanged: read, rejected: 0 })
-
-test('adds a parent and blockers that are not in the file to the foot of the description', async () => {
+test('adds a parent and blockers that are not in the file, and blockers above the limit, to the foot of the description', async () => {
   const { owner, projectId } = await newProject()
-  const file: ImportedItem[] = [
+  const keys = upTo(52).map((n) => `${n + 10}`)
+  const items = [
     task('1', { description: 'In brass', parent: '9', blockedBy: ['8', '2', '8', '7', '3'] }),
     task('2'),
     task('3', { parent: '2' }),
+    task('4', { blockedBy: keys }),
+    ...keys.map((key) => task(key)),
   ]
-  const { lines: planned } = await importItems(owner, projectId, file, { dryRun: true })
-  const { lines } = await importItems(owner, projectId, file)
-  expect(lines).toEqual(planned)
-  expect(lines.map(({ message }) => message)).toEqual([
+  const planned = await importItems(owner, projectId, items, { dryRun: true })
+  const result = await importItems(owner, projectId, items)
+  expect(result.lines).toEqual(planned.lines)
+  const isFull = 'was left out: a task can have 50 blockers'
+  expect(messagesOf(result)).toEqual([
     'The blocker 8 is not in the file. The blocker 7 is not in the file. The blocker 3 became a subtask. The parent "9" is not in the file. At the foot of the description: Blocked by: 8; Blocked by: 7; Blocked by: 3; Parent: 9',
+    `The blocker 61 ${isFull}. The blocker 62 ${isFull}. At the foot of the description: Blocked by: 61; Blocked by: 62`,
   ])
-  const [one, two] = await tasksOf(owner, projectId)
-  expect(one).toMatchObject({
-    description: 'In brass\n\n---\nBlocked by: 8\nBlocked by: 7\nBlocked by: 3\nParent: 9',
-    blockedByIds: [two!.id],
-  })
-  expect((await importItems(owner, projectId, file)).counts).toEqual(unchanged(2))
-})
-
-test('adds blockers above the limit to the foot of the description', async () => {
-  const { owner, projectId } = await newProject()
-  const keys = Array.from({ length: 52 }, (_, i) => `${i + 2}`)
-  const file = [task('1', { blockedBy: keys }), ...keys.map((key) => task(key))]
-  const { lines } = await importItems(owner, projectId, file)
-  expect(lines.map(({ message }) => message)).toEqual([
-    'The blocker 52 was left out: a task can have 50 blockers. The blocker 53 was left out: a task can have 50 blockers. At the foot of the description: Blocked by: 52; Blocked by: 53',
+  const tasks = (await tasksOf(owner, projectId)) as unknown as { id: string; blockedByIds: string[] }[]
+  expect(tasks.slice(0, 3)).toMatchObject([
+    {
+      description: 'In brass\n\n---\nBlocked by: 8\nBlocked by: 7\nBlocked by: 3\nParent: 9',
+      blockedByIds: [tasks[1]!.id],
+    },
+    {},
+    { description: 'Blocked by: 61\nBlocked by: 62' },
   ])
-  const [one] = await tasksOf(owner, projectId)
-  expect([one!.description, (one as unknown as { blockedByIds: string[] }).blockedByIds.length]).toEqual([
-    'Blocked by: 52\nBlocked by: 53',
-    50,
-  ])
-  expect((await importItems(owner, projectId, file)).counts).toEqual(unchanged(53))
+  expect(tasks[2]!.blockedByIds).toHaveLength(50)
+  expect((await importItems(owner, projectId, items)).counts).toEqual(unchanged(55))
 })
 
 test('links a blocker that only the project has', async () => {
-  const { owner, projectId } = await newProject()
+  const [{ owner, projectId }, other] = [await newProject(), await newProject()]
   const file = [task('1', { blockedBy: ['2'] })]
+  await importItems(other.owner, other.projectId, [task('2')])
   await importItems(owner, projectId, file)
   expect(await tasksOf(owner, projectId)).toMatchObject([{ description: 'Blocked by: 2', blockedByIds: [] }])
   await importItems(owner, projectId, [task('2')])
-  const { lines: planned } = await importItems(owner, projectId, file, { dryRun: true })
-  const { lines } = await importItems(owner, projectId, file)
-  expect([planned, lines]).toEqual([[], []])
+  for (const dryRun of [true, false])
+    expect((await importItems(owner, projectId, file, { dryRun })).lines).toEqual([])
   const [one, two] = await tasksOf(owner, projectId)
   expect(one).toMatchObject({ blockedByIds: [two!.id] })
 })
 
 test('adds as many lines of sub-items to a description as it has space for', async () => {
   const { owner, projectId } = await newProject()
-  const parts = upTo(4_000).map((n) => task(`${n + 10}`, { parent: '1', labels: ['brass'] }))
-  const id = await queue(owner, projectId, fileOf([task('1'), task('1', { row: 2 }), ...parts]))
-  await work(id)
-  expect(await resultOf(id)).toMatchObject({ state: 'done', counts: { created: 1, rejected: 1 } })
+  const parts = upTo(1_000).map((n) => task(`${n + 10}`, { parent: '1', labels: ['brass'] }))
+  const items = [task('1'), task('1', { row: 2 }), ...parts]
+  expect((await importItems(owner, projectId, items)).counts).toMatchObject({ created: 1, rejected: 1 })
   const [first] = await tasksOf(owner, projectId)
-  expect(first!.description).toStartWith(
-    'Subtask "Task 11": Labels: brass\nSubtask "Task 12": Labels: brass\n',
-  )
-  expect(String(first!.description).length).toBe(10_000)
+  const [line, next] = [11, 12].map((n) => `Subtask "Task ${n}": Labels: brass\n`)
+  expect(first!.description).toStartWith(`${line}${next}`)
+  expect(String(first!.description)).toHaveLength(10_000)
   const list = await owner.get(`/tasks/${first!.id}/subtasks?limit=200`)
   expect(list.body.map(({ title }) => title)).toEqual(upTo(200).map((n) => `Task ${n + 10}`))
 })
@@ -148,6 +125,14 @@ test('keeps the highest number that a task can have, without a statement for eac
   const number = 1_000_000_000
   expect(await importItems(owner, projectId, [task('1', { number })])).toMatchObject({ state: 'done' })
   expect(await tasksOf(owner, projectId)).toMatchObject([{ number }])
+})
+
+test('imports tasks of a million characters', async () => {
+  const { owner, projectId } = await newProject()
+  const items = upTo(12).map((n) => task(`${n}`, { description: 'x'.repeat(900_000) }))
+  const id = await queue(owner, projectId, gzipSync(fileOf(items)))
+  await work(id)
+  expect(await resultOf(id)).toMatchObject({ state: 'done', counts: { created: 12 } })
 })
 
 test.each<[string, string | Uint8Array, RegExp]>([
@@ -160,4 +145,98 @@ test.each<[string, string | Uint8Array, RegExp]>([
   const result = await resultOf(id)
   expect([result.state, result.counts.created]).toEqual(['failed', 0])
   expect(result.error).toMatch(error)
+})
+
+test('a later file changes only its values, replaces edited comments, and keeps rows that it does not contain', async () => {
+  const { owner, projectId } = await newProject()
+  const values = { description: 'In brass', labels: ['bug'], fields: { size: 3 } }
+  const at = { createdAt: '2026-01-02T03:04:05.000Z', author: { name: 'Ada' } }
+  const children = (text: string, completed: boolean) => [
+    comment('1', text, { key: 'c', ...at }),
+    subtask('1', completed ? 'two' : 'one', { completed }),
+  ]
+  const first = [task('1', { ...values, dueDate: '2030-01-01' }), ...children('Oil it', false)]
+  await importItems(owner, projectId, first)
+  const [before] = await tasksOf(owner, projectId)
+  await owner.patch(`/tasks/${before!.id}`, { priority: 'LOW' })
+  const later = [task('1', { title: 'B', dueDate: '2031-01-01' }), ...children('Oil them', true)]
+  const { counts, lines } = await importItems(owner, projectId, later)
+  expect([counts, lines]).toEqual([{ ...unchanged(1), updated: 1, unchanged: 0 }, []])
+  const [after] = await tasksOf(owner, projectId)
+  const changed = { title: 'B', dueDate: '2031-01-01T00:00:00.000Z', priority: 'LOW' }
+  expect(after).toEqual({ ...before!, ...changed, updatedAt: after!.updatedAt })
+  const rows = async (name: string) => (await owner.get(`/tasks/${before!.id}/${name}`)).body
+  expect(await rows('comments')).toMatchObject([{ text: 'Oil them' }])
+  const subtasks = (await rows('subtasks')).map(({ title, completed }) => `${title} ${completed}`)
+  expect(subtasks.sort()).toEqual(['one false', 'two true'])
+})
+
+test('sets the description of a project that has none, and keeps another one', async () => {
+  const { owner, projectId } = await newProject()
+  const items = [{ kind: 'project' as const, row: 1, description: 'An engine' }]
+  const descriptionOf = async () => (await owner.get(`/projects/${projectId}`)).body.description
+  await importItems(owner, projectId, items)
+  expect(await descriptionOf()).toBe('An engine')
+  await owner.patch(`/projects/${projectId}`, { description: 'In brass' })
+  await importItems(owner, projectId, items)
+  expect(await descriptionOf()).toBe('In brass')
+})
+
+/** A reader that returns no item, and reads a large file repeatedly. */
+const readEndlessly: Reader = async function* ({ open }) {
+  let bytes = 0
+  for await (const part of open()) bytes += part.length
+  if (bytes < 1_000) return yield task('1')
+  largeFiles++
+  for (;;) for await (const part of open()) if (part.length === 0) yield task('0')
+}
+let largeFiles = 0
+const runEndlessly = openRunImport(services, { readers: { planka: readEndlessly } })
+const large = gzipSync(Buffer.alloc(9_000_000))
+const small = fileOf([task('1')])
+
+async function queueFor(
+  { owner, projectId }: { owner: Person; projectId: string },
+  file: string | Uint8Array,
+) {
+  const id = await queue(owner, projectId, file)
+  const cancel = () => owner.delete(`/imports/${id}`)
+  return {
+    id,
+    owner,
+    cancel,
+    runOnce: () => runEndlessly({ importId: id }, fast).catch((error: unknown) => error),
+  }
+}
+const untilRead = async (count: number) =>
+  expect(await until(async () => largeFiles === count || undefined, 30_000)).toBe(true)
+
+test('a worker reads one large file at a time, and one file of an account; a cancelled import ends', async () => {
+  const first = await queueFor(await newProject(), large)
+  const working = work(first.id, fast, runEndlessly)
+  await untilRead(1)
+  const [second, third, other] = [
+    await queueFor(await newProject(), large),
+    await queueFor(await newProject(), large),
+    await queueFor(await newProject(), small),
+  ]
+  for (const { runOnce } of [second, third]) expect(await runOnce()).toMatchObject({ delayMs: 1_000 })
+  const { id: otherProject } = await make(first.owner, '/projects', { name: 'Other' })
+  const newer = await queue(first.owner, otherProject, small, { dryRun: true })
+  expect(await execute({ importId: newer }, fast).catch((error: unknown) => error)).toBeInstanceOf(SliceEnded)
+  expect(await resultOf(newer)).toMatchObject({ state: 'queued' })
+  // A small file of another account does not wait.
+  expect(await other.runOnce()).toBeUndefined()
+  expect(await resultOf(other.id)).toMatchObject({ state: 'done' })
+  expect(largeFiles).toBe(1)
+  await first.cancel()
+  await working
+  expect(await resultOf(first.id)).toMatchObject({ state: 'cancelled' })
+  await work(newer)
+  expect(await resultOf(newer)).toMatchObject({ state: 'done' })
+  const next = work(second.id, fast, runEndlessly)
+  await untilRead(2)
+  await second.cancel()
+  await next
+  expect(await resultOf(second.id)).toMatchObject({ state: 'cancelled' })
 })

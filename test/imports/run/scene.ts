@@ -1,14 +1,35 @@
-import type { ImportedItem } from '../../../modules/imports/items.ts'
+import type { CommentItem, ImportedItem, SubtaskItem, TaskItem } from '../../../modules/imports/items.ts'
 import type { Mapping } from '../../../modules/imports/mapping.ts'
 import type { Reader } from '../../../modules/imports/readers/reader.ts'
 import type { ImportRow } from '../../../modules/imports/rows.ts'
-import type { Services } from '../../../src/services.ts'
 import type { Caller } from '../../../src/identity/rights.ts'
-import { make, newId, openScene, register, SliceEnded } from '../../kit.ts'
-import type { Body, Client, Person } from '../../kit.ts'
-import { type Throttle } from '../../../workers/throttle.ts'
+import type { Services } from '../../../src/services.ts'
 import { openRunImport } from '../../../workers/imports/run-import.ts'
 import { openUndoImport } from '../../../workers/imports/undo-import.ts'
+import type { Throttle } from '../../../workers/throttle.ts'
+import {
+  type Body,
+  type Client,
+  make,
+  newId,
+  openScene,
+  type Person,
+  register,
+  SliceEnded,
+} from '../../kit.ts'
+
+export const task = (key: string, others: Partial<TaskItem> = {}): TaskItem => ({
+  ...{ kind: 'task', row: Number(key), key, title: `Task ${key}` },
+  ...others,
+})
+export const subtask = (of: string, title: string, others: Partial<SubtaskItem> = {}): SubtaskItem => ({
+  ...{ kind: 'subtask', row: Number(of), task: of, title, completed: false },
+  ...others,
+})
+export const comment = (of: string, text: string, others: Partial<CommentItem> = {}): CommentItem => ({
+  ...{ kind: 'comment', row: Number(of), task: of, text },
+  ...others,
+})
 
 /** Reads a file with an item in each line, as JSON. */
 export const lineReader: Reader = async function* ({ open }) {
@@ -28,9 +49,10 @@ interface ImportOptions {
   dryRun?: boolean
   mapping?: Mapping
   caller?: Caller
+  batchRows?: number
 }
 
-export interface Line {
+interface Line {
   row: number | null
   externalId: string | null
   outcome: string
@@ -43,9 +65,14 @@ export const fast: Throttle = { batchRows: 500, pauseMs: 0, pauses: () => 0 }
 /** Ends the slice after each batch, as a stopping worker does. */
 export const perBatch: Throttle = { batchRows: 500, pauseMs: 0, isOver: () => true, isStopping: () => false }
 
+/** Opens a service whose worker is the test: files have an item in each line, and the test decides where slices end. */
 export async function openRunScene(batchRows = 200) {
-  const { service, client, sql } = await openScene()
-  const { services } = service
+  const scene = await openScene()
+  const { client, sql } = scene
+  const { services } = scene.service
+  const readers = { planka: lineReader }
+  const execute = openRunImport(services, { readers, batchRows })
+  const executeUndo = openUndoImport(services)
 
   /** Stores the import of a file, as the web process does. */
   async function queue(
@@ -66,9 +93,6 @@ export async function openRunScene(batchRows = 200) {
     return id
   }
 
-  const readers = { planka: lineReader }
-  const execute = openRunImport(services, { readers, batchRows })
-
   /** Returns a worker that calls `onCommit` after each commit of a batch, before it records the outcomes. */
   function workerWith(onCommit: (n: number) => Promise<unknown>) {
     let commits = 0
@@ -79,20 +103,6 @@ export async function openRunScene(batchRows = 200) {
     }
     const own = { ...services, runHere }
     return { run: openRunImport(own, { readers, batchRows }), undo: openUndoImport(own) }
-  }
-
-  /** Counts the rows of a project. */
-  async function rowsOf(projectId: string) {
-    const [row] = await sql<Record<string, number>[]>`
-      with t as materialized (select id, blocked_by_ids from tasks where project_id = ${projectId})
-      select count(*)::int4 as tasks, count(blocked_by_ids)::int4 as links,
-        (select count(*)::int4 from subtasks s join t on t.id = s.task_id) as subtasks,
-        (select count(*)::int4 from comments c join t on t.id = c.task_id) as comments,
-        (select count(*)::int4 from labels where project_id = ${projectId}) as labels,
-        (select count(*)::int4 from task_fields where project_id = ${projectId}) as fields,
-        (select count(description)::int4 from projects where id = ${projectId}) as descriptions
-      from t`
-    return { ...row! }
   }
 
   /** Runs a queued import, as a worker does. `throttle` may end slices, after which the import continues. */
@@ -112,17 +122,9 @@ export async function openRunScene(batchRows = 200) {
     const { state, error, read, created, updated, unchanged, rejected, mapping } = row!
     const lines = await sql<Line[]>`
       select row, external_id, outcome, message from import_lines where import_id = ${id} order by n`
-    return {
-      id,
-      state,
-      error,
-      counts: { read, created, updated, unchanged, rejected },
-      mapping,
-      lines: [...lines],
-    }
+    const counts = { read, created, updated, unchanged, rejected }
+    return { id, state, error, counts, mapping, lines: [...lines] }
   }
-
-  const executeUndo = openUndoImport(services)
 
   /** Undoes an import, as a worker does. */
   async function undo(
@@ -141,27 +143,14 @@ export async function openRunScene(batchRows = 200) {
   }
 
   return {
-    ...{
-      service,
-      services,
-      client,
-      sql,
-      queue,
-      work,
-      resultOf,
-      execute,
-      undo,
-      executeUndo,
-      workerWith,
-      rowsOf,
-    },
+    ...{ ...scene, services, queue, work, resultOf, execute, undo, executeUndo, workerWith },
     async newProject() {
       const owner = await register(client)
       return { owner, projectId: (await make(owner, '/projects', { name: 'P' })).id }
     },
     async importItems(owner: Person, projectId: string, items: ImportedItem[], options: ImportOptions = {}) {
       const id = await queue(owner, projectId, fileOf(items), options)
-      await work(id)
+      await work(id, fast, openRunImport(services, { readers, batchRows, ...options }))
       return resultOf(id)
     },
   }
