@@ -138,8 +138,13 @@ export const mainFile = process.env.TEST_MAIN_FILE ?? new URL('../../src/main.ts
 export type ServiceProcess = Awaited<ReturnType<typeof spawnService>>
 
 /** Starts a command of the service, and waits until the process accepts requests or, as a worker, jobs. */
-export async function spawnService(command: 'start' | 'web' | 'worker', env: Env, options: string[] = []) {
-  const child = spawn(process.execPath, [...runtimeOptions, ...options, mainFile, command], {
+export async function spawnService(
+  command: 'start' | 'web' | 'worker',
+  env: Env,
+  options: string[] = [],
+  file = mainFile,
+) {
+  const child = spawn(process.execPath, [...runtimeOptions, ...options, file, command], {
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env, LOG_LEVEL: 'info' },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
