@@ -1,57 +1,66 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
 import { commands } from '../../clients/cli/src/commands.ts'
-import { shellWords } from './shell-words.ts'
-import { runDocket } from './scene.ts'
+import { runDocket, wordsOf } from './scene.ts'
 
 const rejecting = async () => new Response(null, { status: 401 })
-const run = (line: string[], input = '') => runDocket(line, { env: {}, fetch: rejecting, input })
+const run = (line: string, input = '') => runDocket(wordsOf(line), { env: {}, fetch: rejecting, input })
 
-test.each([
-  [['tasks', '--statsu', 'TODO'], 'Unknown option --statsu: did you mean --status?'],
-  [['comment', '1', '-5'], 'Unknown option -5: write -- before a text that begins with -'],
-  [['tasks', '--status'], '--status needs a value'],
-  [['tasks', '--project', '--json'], '--project needs a value'],
-  [['tasks', '--json=yes'], '--json accepts no value'],
-  [['tasks', '--limit', '0'], '--limit must be a whole number of at least 1'],
-  [['add'], 'Missing required positional argument: TITLE'],
-  [['add', 'Draw', 'the', 'plate'], 'Unexpected argument the: write a text with spaces in quotes'],
-  [['login', '--url', 'http://localhost'], 'Missing required argument: --token'],
-  [
-    ['login', '--url', 'ftp://localhost', '--token', 't'],
-    '--url must be an address like https://docket.example.com',
-  ],
-  [['undo', '--seq', '1', '--batch', '2'], 'undo accepts --seq or --batch, but not both'],
-  [['claim-next', '--lease', '5'], '--lease must be a whole number from 10 to 86400'],
-  [['completion', 'tcsh'], 'The shell must be one of bash, zsh, fish'],
-  [['batch'], 'batch reads operations from standard input, but the input is empty'],
-  [['--json', 'tasks'], 'Options follow the command: docket tasks --json'],
-  [['frobnicate'], 'Unknown command frobnicate: docket --help lists the commands'],
-])('rejects wrong usage with exit code 2, one line and no request: %j', async (line, message) => {
-  expect(await run(line)).toEqual({ code: 2, out: '', err: `docket: ${message}\n` })
+test('rejects wrong usage without a request', async () => {
+  const fetch = () => expect.unreachable()
+  const env = { DOCKET_URL: 'http://localhost', DOCKET_TOKEN: 't' }
+  for (const line of ['tasks --statsu TODO', 'tasks --limit 0', 'claim-next --lease 5', 'batch'])
+    expect([line, (await runDocket(wordsOf(line), { env, fetch })).code]).toEqual([line, 2])
 })
 
 test('docket --help lists the commands and exit codes; without arguments the exit code is 2', async () => {
-  const { code, out } = await run(['--help'])
+  const { code, out } = await run('--help')
   expect(code).toBe(0)
   for (const { name, about } of commands)
     expect(out).toMatch(new RegExp(`^  ${name} +${about.slice(0, 20)}`, 'm'))
-  expect(await run([])).toEqual({ code: 2, out: '', err: out })
-  expect((await run(['--version'])).out).toMatch(/^\d+\.\d+\.\d+\n$/)
+  expect(await run('')).toEqual({ code: 2, out: '', err: out })
+  expect((await run('--version')).out).toMatch(/^\d+\.\d+\.\d+\n$/)
 })
 
-test.each(commands.map(({ name }) => name))(
-  'the help of %s has examples, and the command accepts their options',
-  async (name) => {
-    const { code, out } = await run([name, '--help'])
-    expect(code).toBe(0)
-    expect(out).not.toContain('\u001b')
-    expect((await run(['help', name])).out).toBe(out)
+/** Returns the arguments of `docket` in a line of the help, without redirections. */
+const argumentsIn = (line: string) => /(?:^|\| |\$\()\s*docket (.*?)(?: [<>] .*|\)"?)?$/.exec(line)?.[1] ?? ''
+
+test('the help of each command has examples, and the command accepts their options', async () => {
+  for (const { name } of commands) {
+    const { code, out } = await run(`${name} --help`)
+    expect([name, code, out.includes('\u001b')]).toEqual([name, 0, false])
+    expect((await run(`help ${name}`)).out).toBe(out)
     const [, examples = ''] = out.split('EXAMPLES\n\n')
     const lines = examples.split('\n').filter(Boolean)
-    expect(lines.length).toBeGreaterThan(0)
+    expect([name, lines.length > 0]).toEqual([name, true])
     for (const line of lines) {
-      const { code } = await run(shellWords(line), '{"op":"token"}')
+      const { code } = await run(argumentsIn(line), '{"op":"token"}')
       // Without a valid token, only `logout` and `completion` succeed.
       expect([line, code]).toEqual([line, /logout|completion/.test(name) ? 0 : 4])
     }
-  },
-)
+  }
+})
+
+test.each([
+  ['tai', 'tail'],
+  ['tasks --due', '--due-after --due-before'],
+  ['tasks --status IN', 'IN_PROGRESS'],
+  ['completion f', 'fish'],
+  ["add --labels ''", ''],
+])('bash completes %s to %s', async (line, expected) => {
+  const script = `${(await run('completion bash')).out}
+COMP_WORDS=(docket ${line}); COMP_CWORD=${wordsOf(line).length}; _docket; echo "\${COMPREPLY[@]}"`
+  expect((await promisify(execFile)('bash', ['-c', script])).stdout.trim()).toBe(expected)
+})
+
+test.each([
+  ['zsh', (option: string) => `--${option}[`],
+  ['fish', (option: string) => `-l ${option} `],
+])('the script for %s names every command and option', async (shell, shown) => {
+  const { out } = await run(`completion ${shell}`)
+  for (const { name, args } of commands) {
+    expect(out).toContain(name)
+    for (const [option, { type }] of Object.entries(args))
+      if (type !== 'positional') expect(out).toContain(shown(option))
+  }
+})

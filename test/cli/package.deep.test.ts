@@ -1,6 +1,9 @@
-import { readdir } from 'node:fs/promises'
+import { readdir, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { forFile, make, newFolder, openTcpProxyTo, openWebProcess, root, spawnService } from '../kit.ts'
+import { commands } from '../../clients/cli/src/commands.ts'
+import { blocksOf, difference } from '../docs/page.ts'
+import { openPages } from '../docs/shell.ts'
+import { forFile, make, newFolder, openTcpProxyTo, openWebProcess, read, root, spawnService } from '../kit.ts'
 import { openForwardProxy } from './forward-proxy.ts'
 import { execute } from './process.ts'
 
@@ -36,28 +39,27 @@ test('the package contains one file of code, and npx runs it', async () => {
   expect([code, out]).toEqual([0, expect.stringContaining('claim-next')])
 })
 
-const deno = [process.execPath, join(root, 'node_modules/deno/bin.cjs'), 'run', '--allow-all', '--no-config']
-
 test.each([
   ['Node', ['node']],
   ['Bun', [process.execPath]],
-  ['Deno', deno],
+  ['Deno', [process.execPath, join(root, 'node_modules/deno/bin.cjs'), 'run', '-A', '--no-config']],
 ])('runs on %s', async (name, runtime) => {
   const all = { ...env, ...session, DENO_NO_UPDATE_CHECK: '1' }
-  const docket = (...line: string[]) => execute([...runtime, file, ...line], { env: all })
-  expect(await docket('add', name, '--external-id', name)).toMatchObject({ code: 0, err: '' })
-  const listed = await docket('tasks', '--external-id', name, '--json')
-  expect(JSON.parse(listed.out)).toMatchObject([{ title: name }])
-  expect(await docket('tail', '--after', '0', '--limit', '1')).toMatchObject({ code: 0, err: '' })
-  const command = `test "$DOCKET_TASK_TITLE" = ${name}`
-  expect(await docket('claim-next', '--exec', command)).toMatchObject({ code: 0, err: '' })
-  expect(await docket('tasks', '--sort', 'title')).toMatchObject({ code: 2, out: '' })
   const proxy = await forFile(openForwardProxy(scene.web.url))
   const proxied = { ...all, HTTP_PROXY: proxy.url }
-  expect(await execute([...runtime, file, 'tasks'], { env: proxied })).toMatchObject({ code: 0, err: '' })
+  for (const [line, given] of [
+    [['add', name, '--external-id', name], all],
+    [['tail', '--after', '0', '--limit', '1'], all],
+    [['claim-next', '--exec', `test "$DOCKET_TASK_TITLE" = ${name}`], all],
+    [['tasks'], proxied],
+  ] as const)
+    expect(await execute([...runtime, file, ...line], { env: given })).toMatchObject({ code: 0, err: '' })
+  const wrong = await execute([...runtime, file, 'tasks', '--sort', 'title'], { env: all })
+  expect(wrong).toMatchObject({ code: 2, out: '' })
   expect(proxy.requests).toEqual([])
   const named = { ...proxied, DOCKET_URL: 'http://docket.test' }
-  expect(await execute([...runtime, file, 'tasks'], { env: named })).toMatchObject({ code: 0, err: '' })
+  const listed = await execute([...runtime, file, 'tasks', '--external-id', name, '--json'], { env: named })
+  expect(JSON.parse(listed.out)).toMatchObject([{ title: name, status: 'DONE' }])
   expect(proxy.requests.length).toBeGreaterThan(0)
 })
 
@@ -83,4 +85,23 @@ test('a web process that dies after the commit creates one task', async () => {
   expect(state.isCommitted).toBe(true)
   const { body } = await ada.get(`/tasks?projectId=${id}`)
   expect(body.filter(({ title }) => title === 'Once')).toHaveLength(1)
+})
+
+test('every shell block of the README prints the output that the page shows, and the README names every command', async () => {
+  const page = 'clients/cli/README.md'
+  const runPage = await openPages()
+  const home = await newFolder()
+  await symlink(file, join(home, 'docket'))
+  const text = `. docs/sign-in.sh; PATH="${home}:$PATH" HOME="${home}"; unset XDG_CONFIG_HOME; export HOME PATH\n`
+  const blocks = blocksOf(page)
+  const shells = blocks.filter(({ language }) => language === 'sh')
+  const printed = await runPage('sh', [{ language: 'sh', text, line: 0 }, ...blocks])
+  expect(printed).toHaveLength(shells.length + 1)
+  const wrong = shells.flatMap(({ line, output = '' }, n) => {
+    const found = difference(printed[n + 1]!, output)
+    return found ? [`${page}:${line} ${found}`] : []
+  })
+  expect(wrong).toEqual([])
+  const readme = read(page).text
+  expect(commands.filter(({ name }) => !readme.includes(`docket ${name}`))).toEqual([])
 })

@@ -3,7 +3,7 @@ import type { Cli, SignalName } from '../../clients/cli/src/cli.ts'
 import { run } from '../../clients/cli/src/run.ts'
 import { Output } from '../../clients/cli/src/terminal/output.ts'
 import { openClientScene, origin } from '../clients/scene.ts'
-import { newFolder } from '../support/service.ts'
+import { newFolder } from '../kit.ts'
 
 export interface Surroundings {
   input?: string
@@ -29,6 +29,12 @@ export async function openCliScene() {
   }
   return { ...scene, home, run: docket, json }
 }
+
+/** Returns the words of a shell line. */
+export const wordsOf = (line: string): string[] =>
+  [...line.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(([, ...parts]) =>
+    parts.find((one) => one !== undefined)!,
+  )
 
 export async function runDocket(line: string[], given: Surroundings & { env: Record<string, string> }) {
   const [out, err] = [capture(given.columns), capture(given.columns)]

@@ -1,27 +1,27 @@
 import { openCliScene } from './scene.ts'
 
-const { run, json, docket } = await openCliScene()
-const { id } = await json(['projects', '--create', 'Engine'])
-const env = { DOCKET_PROJECT: id, PATH: process.env.PATH! }
-const work = (command: string) => run(['claim-next', '--lease', '10', '--exec', command], { env })
+const { run, docket, newProject } = await openCliScene()
+
+async function start(command: string) {
+  const { id, list } = await newProject(1)
+  const env = { DOCKET_PROJECT: id, PATH: process.env.PATH! }
+  const running = run(['claim-next', '--lease', '10', '--exec', command], { env })
+  while (!(await list())[0]!.claim) await Bun.sleep(10)
+  return { running, read: async () => (await list())[0]! }
+}
 
 test('docket extends the claim while the command runs', async () => {
-  const task = await json(['add', 'Long'], { env })
-  const running = work('sleep 13')
+  const { running, read } = await start('sleep 13')
   await Bun.sleep(11_500)
-  expect((await docket.tasks.get(task.id)).claim).not.toBeNull()
+  expect((await read()).claim).not.toBeNull()
   expect((await running).code).toBe(0)
-  const events = (await docket.project(id).history()).filter(({ type }) => type === 'task.claimed')
-  expect(new Set(events.map(({ entityId }) => entityId))).toEqual(new Set([task.id]))
-  expect((await docket.tasks.get(task.id)).status).toBe('DONE')
+  expect((await read()).status).toBe('DONE')
 })
 
 test('docket ends the command if another worker has the claim', async () => {
-  const task = await json(['add', 'Lost'], { env })
-  const running = work('sleep 60; echo never')
-  while (!(await docket.tasks.get(task.id)).claim) await Bun.sleep(10)
-  await docket.tasks.release(task.id)
+  const { running, read } = await start('sleep 60; echo never')
+  await docket.tasks.release((await read()).id)
   const { code, err } = await running
   expect([code, err]).toEqual([5, expect.stringContaining('has ended too early')])
-  expect((await docket.tasks.get(task.id)).status).toBe('TODO')
+  expect((await read()).status).toBe('TODO')
 })
