@@ -1,23 +1,21 @@
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
-import { openScene, withToken, words } from '../kit.ts'
-import { connect } from './mcp-client.ts'
+import { blocksOf } from '../docs/page.ts'
+import { makeToken, withToken, words } from '../kit.ts'
+import { connect, modes } from './mcp-client.ts'
+import { creates, expectError, openMcpScene } from './scene.ts'
 
-const { service, ada } = await openScene(['Ada'])
-const { client } = await connect(service, ada.token)
+const { service, ada, client, call, open, engine, newProject, newTask, apply } = await openMcpScene()
 const all = await client.listTools()
 const maxDefinitionTokens = 3_000
 const names = (tools: { name: string }[]) => tools.map(({ name }) => name)
+const reading = words('projects find get changes history')
 
-test('the tools are on one page, in a fixed order', () => {
-  expect(names(all.tools)).toEqual(
-    words('projects find get apply undo changes claim_next extend_or_release history'),
-  )
-  expect(all.nextCursor).toBeUndefined()
-})
-
-test(`the definitions have at most ${maxDefinitionTokens} tokens and no output schema`, () => {
+test(`the tools are on one page, in a fixed order, with at most ${maxDefinitionTokens} tokens and no output schema`, () => {
+  const expected = words('projects find get apply undo changes claim_next extend_or_release history')
+  expect([names(all.tools), all.nextCursor]).toEqual([expected, undefined])
   expect(countTokens(JSON.stringify(all.tools))).toBeLessThanOrEqual(maxDefinitionTokens)
   for (const tool of all.tools) expect(Object.keys(tool)).not.toContain('outputSchema')
+  expect(names(all.tools.filter(({ annotations }) => annotations?.readOnlyHint))).toEqual(reading)
 })
 
 interface Schema {
@@ -49,15 +47,14 @@ function placesIn({ path, schema, argumentsWith }: Place): Place[] {
 
 const places = all.tools.flatMap(({ name, inputSchema }) => {
   const start = { path: '', schema: inputSchema as Schema, argumentsWith: (value: unknown) => value }
-  return placesIn(start).map((place) => ({ tool: name, ...place }))
+  return [start, ...placesIn(start)].map((place) => ({ tool: name, ...place }))
 })
 
 /** Returns the keywords of a schema that not every client accepts. */
 function faultsIn({ type, items, properties = {}, required, description, enum: values, ...others }: Schema) {
-  const types = words('string integer boolean array object')
   const names = Object.keys(properties)
   const checks = {
-    type: typeof type === 'string' && types.includes(type),
+    type: words('string integer boolean array object').includes(String(type)),
     items: (type === 'array') === (items !== undefined),
     properties: (type === 'object') === names.length > 0,
     required: !required || (required.length > 0 && required.every((name) => names.includes(name))),
@@ -68,13 +65,8 @@ function faultsIn({ type, items, properties = {}, required, description, enum: v
 }
 
 test('the schemas of arguments use only the keywords that every client accepts', () => {
-  const own = all.tools.map(({ name, inputSchema }) => ({
-    tool: name,
-    path: '',
-    schema: inputSchema as Schema,
-  }))
-  const faults = [...own, ...places].map(({ tool, path, schema }) => [tool, path, faultsIn(schema)])
-  expect(faults.filter(([, , found]) => found!.length > 0)).toEqual([])
+  const faults = places.map(({ tool, path, schema }) => [tool, path, ...faultsIn(schema)])
+  expect(faults.filter(([, , ...found]) => found.length > 0)).toEqual([])
 })
 
 const expected: Record<string, RegExp> = {
@@ -86,67 +78,107 @@ const expected: Record<string, RegExp> = {
 }
 const values = [5, 1.5, 'x\0', '', 'e\ud800', null, true, [], ['x'], [null], [['x']], [{}], { x: {} }]
 /** The JSON type of a value, as schemas name it. */
-const typeOf = (value: unknown) =>
-  Array.isArray(value)
-    ? 'array'
-    : value === null
-      ? 'null'
-      : Number.isInteger(value)
-        ? 'integer'
-        : typeof value
+function typeOf(value: unknown): string {
+  if (Array.isArray(value)) return 'array'
+  if (value === null) return 'null'
+  return Number.isInteger(value) ? 'integer' : typeof value
+}
 
 test('an argument of another type gets an error with its name and what it must be', async () => {
-  const { call } = await connect(service, ada.token)
   let checked = 0
-  for (const { tool, path, schema, argumentsWith } of places)
+  for (const { tool, path, schema, argumentsWith } of places.filter(({ path }) => path))
     for (const value of values) {
       // `where` may also be an object, as in earlier releases. One error describes the whole list.
       const isAllowed = path === 'where' && typeOf(value) === 'object'
       if (typeOf(value) === schema.type || isAllowed) continue
       const field = path === 'where.0' ? 'where' : path
       const type = path === 'where.0' ? 'array' : String(schema.type)
-      const { isError, body } = await call<{ error: string; status: number }>(
-        tool,
-        argumentsWith(value) as object,
-      )
+      const answer = await call<{ error: string }>(tool, argumentsWith(value) as object)
+      expectError(answer, { status: 400, error: `${field} must be ` })
+      const messages = answer.body.error.split('; ').filter((one) => one.startsWith(`${field} must be `))
       const found = [tool, path, JSON.stringify(value)]
-      expect([...found, isError, body.status]).toEqual([...found, true, 400])
-      const messages = body.error.split('; ').filter((one) => one.startsWith(`${field} must be `))
-      expect([...found, body.error, messages.length]).toEqual([...found, body.error, 1])
+      expect([...found, messages.length]).toEqual([...found, 1])
       expect(messages[0]!.slice(`${field} must be `.length)).toMatch(expected[type]!)
       checked += 1
     }
   expect(checked).toBeGreaterThan(500)
 })
 
-test('readOnlyHint is set for the tools that write nothing, and only for these tools', () => {
-  const reads = all.tools.filter(({ annotations }) => annotations?.readOnlyHint)
-  expect(names(reads)).toEqual(words('projects find get changes history'))
+test('an unknown tool or argument gets the names that exist', async () => {
+  expect(call('search')).rejects.toThrow('search is not known here; the tools are projects, find')
+  expectError(await call('find', { projct: 'Engine', limit: 0 }), {
+    error: 'projct is not known here; did you mean project?; limit must be a whole number from 1 to 100',
+    ...{ status: 400, do: 'its arguments are project, text, status' },
+  })
 })
 
 test('a token with the scope read lists only tools that read, and cannot call other tools', async () => {
-  const reader = await withToken(ada, { scopes: ['read'] })
-  const { client, call } = await connect(service, reader.token)
-  const { tools } = await client.listTools()
-  expect(names(tools)).toEqual(words('projects find get changes history'))
+  const { client, call } = await open(await withToken(ada, { scopes: ['read'] }))
+  expect(names((await client.listTools()).tools)).toEqual(reading)
   expect(call('apply', { key: 'k' })).rejects.toThrow(
     'The tool apply needs an API token with the scope write',
   )
   expect((await call('projects')).isError).toBe(false)
 })
 
-test('an unknown tool gets the names of the tools', async () => {
-  const { call } = await connect(service, ada.token)
-  expect(call('search')).rejects.toThrow('search is not known here; the tools are projects, find')
+test('a token limited to projects sees only these projects', async () => {
+  const boat = await newProject('Boat')
+  const task = await newTask(boat.id)
+  const { call } = await open(await withToken(ada, { scopes: ['write'], projects: [engine.id] }))
+  expect((await call('projects')).body).toMatchObject({ projects: [{ name: 'Engine' }] })
+  expect(await call('find')).toMatchObject({ body: { tasks: [] } })
+  for (const [name, args] of [
+    ['projects', { project: boat.id }],
+    ['find', { project: 'Boat' }],
+    ['find', { project: boat.id }],
+    ['get', { id: task.id }],
+    ['changes', { project: boat.id, after: 0 }],
+    ['history', { project: boat.id }],
+    ['history', { id: task.id }],
+  ] as const) {
+    const answer = await call(name, args)
+    expectError(answer, { status: 404 })
+    expect(JSON.stringify(answer.body.candidates ?? [])).not.toContain('Boat')
+  }
 })
 
-test('an unknown argument gets the nearest name, and the names of all arguments', async () => {
-  const { call } = await connect(service, ada.token)
-  const { isError, body } = await call('find', { projct: 'Engine', limit: 0 })
-  expect(isError).toBe(true)
-  expect(body).toMatchObject({
-    error: 'projct is not known here; did you mean project?; limit must be a whole number from 1 to 100',
-    status: 400,
-    do: expect.stringContaining('its arguments are project, text, status'),
-  })
+test('a service account uses the tools in its project', async () => {
+  const path = `/projects/${engine.id}/service-accounts`
+  const account = (await ada.post(path, { name: 'Robot', role: 'EDITOR' })).body
+  const robot = await open(await makeToken(ada, { scopes: ['write'] }, `${path}/${account.id}/tokens`))
+  await apply([{ op: 'task.create', title: 'Cast', assigneeId: 'me' }], {}, robot)
+  const { body } = await robot.call('find', { project: 'Engine', assigneeId: 'me' })
+  expect(body).toMatchObject({ tasks: [{ title: 'Cast', assignee: 'Robot' }] })
+})
+
+test.each(modes)('the official client lists and calls tools: %j', async (mode) => {
+  const { client, call, close } = await connect(service, ada.token, mode)
+  expect(names((await client.listTools()).tools)).toContain('projects')
+  const args = { project: 'Engine', key: JSON.stringify(mode), operations: creates('Cast') }
+  const [first, again] = [await call('apply', args), await call('apply', args)]
+  expect(again.body).toEqual({ ...first.body, replayed: true })
+  await expect(connect(service, 'invalid', mode)).rejects.toThrow()
+  await close()
+})
+
+interface Settings {
+  url?: string
+  httpUrl?: string
+  headers: { Authorization: string }
+}
+
+test('the settings that the page shows for agents connect the official client', async () => {
+  const blocks = blocksOf('docs/mcp.md')
+  const textsOf = (...wanted: string[]) =>
+    blocks.flatMap(({ language, text }) => (wanted.includes(language) ? text : []))
+  const files = textsOf('json').map((text): Record<string, { docket: Settings }> => JSON.parse(text))
+  expect(files).toHaveLength(3)
+  for (const { mcpServers, servers } of files) {
+    const { url, httpUrl, headers } = (mcpServers ?? servers)!.docket
+    const fetch: typeof service.fetch = (_, init) => service.fetch(new URL((url ?? httpUrl)!).pathname, init)
+    const { close } = await connect({ fetch }, headers.Authorization.replace(/^Bearer \$.*$/, ada.token!))
+    await close()
+  }
+  const others = textsOf('console', 'toml').map((text) => /https:\S*?\/mcp\b/.exec(text)?.[0])
+  expect(others).toEqual(Array(2).fill('https://docket.example.com/mcp'))
 })

@@ -1,0 +1,297 @@
+import { invite, make, register, runBatch, versionOf, withService, withToken } from '../kit.ts'
+import { internalError, outcomeUnknown } from '../../src/responses/errors.ts'
+import { errorOf } from '../../modules/mcp/advice.ts'
+import { connect, maxAnswerCharacters } from './mcp-client.ts'
+import { creates, expectError, openMcpScene } from './scene.ts'
+
+const scene = await openMcpScene()
+const { service, ada, bea, cay, asBea, call, open, pagesOf, newKey, newProject, newTask, apply, engine } =
+  scene
+
+interface Answer {
+  tasks: Record<string, unknown>[]
+  [field: string]: unknown
+}
+const find = async (args: object) => (await call<Answer>('find', args)).body
+const titles = async (project: string) => (await find({ project })).tasks.map(({ title }) => title)
+const listed = (pages: Record<string, unknown>[], list: string) =>
+  pages.flatMap((page) => (page[list] ?? []) as Record<string, unknown>[])
+const numbered = (count: number, text: string) =>
+  creates(...Array.from({ length: count }, (_, n) => `${text} ${n}`))
+
+test('preview and full show more of a task', async () => {
+  const description = 'long '.repeat(3_000)
+  const { id: project } = await newProject()
+  await newTask(project, { description })
+  const [preview] = (await find({ project, fields: 'preview' })).tasks
+  expect(preview!.description).toBe(`${description.slice(0, 200)}…`)
+  const [full] = (await find({ project, fields: 'full' })).tasks
+  const cut = expect.stringMatching(/^long .*…$/)
+  expect(full).toMatchObject({ assigneeId: null, labelIds: [], description: cut })
+})
+
+const texts = [
+  ...['Draw the plate with all wheels ', '图纸与齿轮需要重新绘制', crypto.randomUUID(), '🜚🝆🜛'],
+  ...['xq'.repeat(9), 'ѤѿҪѲ\ue123\uf8ff', 'YfGd'.repeat(9)],
+]
+
+test.each([
+  ['createdAt', 'full'],
+  ['-dueDate', 'preview'],
+  ['position', 'lines'],
+])(
+  `pages of at most ${maxAnswerCharacters} characters contain every task once: %s, %s`,
+  async (sort, fields) => {
+    const { id } = await newProject()
+    const operations = Array.from({ length: 150 }, (_, n) => {
+      const text = texts[n % texts.length]!
+      const description = text.repeat(Math.floor(((n * 7) % 40) ** 2 / 8)).slice(0, 2_000) || null
+      return { op: 'task.create', title: `${n} ${text}`.trim(), description }
+    })
+    await runBatch(ada, id, operations)
+    const pages = await pagesOf<Answer>('find', { project: id, fields, sort, text: ' ' })
+    for (const { tasks } of pages) expect(tasks.length).toBeGreaterThan(0)
+    const found = pages.flatMap(({ tasks }) => tasks.map(({ title }) => String(title)))
+    const expected = operations.map(({ title }) => title)
+    expect(sort === '-dueDate' ? found.reverse() : found).toEqual(expected)
+  },
+)
+
+test('pages of a search contain each task once', async () => {
+  const { id: project } = await newProject()
+  await runBatch(ada, project, numbered(150, 'Number'))
+  const pages = await pagesOf<Answer>('find', { project, text: 'number 14', limit: 4 })
+  const found = listed(pages, 'tasks').map(({ number }) => number)
+  expect(found).toEqual([15, ...Array.from({ length: 10 }, (_, n) => 141 + n)])
+})
+
+test('get shows all of a long description and of long comments, over several answers', async () => {
+  const texts = [
+    'The wheels need oil. '.repeat(950),
+    '图纸"\n'.repeat(4_000),
+    'xq'.repeat(10_000),
+    '="'.repeat(5_000),
+  ]
+  const trimmed = texts.map((text) => text.trim())
+  const long = await newTask(engine.id, { description: trimmed[0] })
+  for (const text of trimmed) await make(ada, `/tasks/${long.id}/comments`, { text })
+  const pages = await pagesOf<Record<string, unknown>>('get', { id: long.id })
+  expect(pages.map(({ description = '' }) => description).join('')).toBe(trimmed[0]!)
+  const byId = Map.groupBy(listed(pages, 'comments'), ({ id }) => id)
+  const whole = [...byId.values()].map((parts) => parts.map(({ text }) => text).join(''))
+  expect([whole, listed(pages, 'history').length]).toEqual([trimmed, 5])
+})
+
+test('answers with a task that has long texts have at most 20,000 characters', async () => {
+  const { id } = await newProject()
+  const keys = Array.from({ length: 10 }, (_, n) => `text_${n}`)
+  for (const name of keys) await make(ada, `/projects/${id}/fields`, { key: name, name, type: 'text' })
+  const fields = Object.fromEntries(keys.map((key) => [key, '漢字 wheel '.repeat(190)]))
+  const long = { title: '漢'.repeat(500), description: '"漢字\u0001 '.repeat(2_500), fields }
+  const { id: taskId } = await newTask(id, long)
+  for (const [tool, args] of [
+    ['claim_next', { project: id, leaseSeconds: 60 }],
+    ['get', { id: taskId }],
+    ['find', { project: id, fields: 'full' }],
+  ] as const) {
+    const { isError, text } = await call(tool, args)
+    expect([tool, isError, text.length <= maxAnswerCharacters]).toEqual([tool, false, true])
+  }
+})
+
+test('history shows the project of events in other projects, also of a deleted task', async () => {
+  const boat = await newProject('Ship')
+  const { id } = await newTask(engine.id)
+  await ada.patch(`/tasks/${id}`, { projectId: boat.id })
+  const { body } = await call<Record<string, unknown>>('history', { id })
+  const types = (pages: Record<string, unknown>[]) =>
+    listed(pages, 'history').map(({ type, project }) => [type, project])
+  expect(body.project).toBe(boat.id)
+  expect(types([body])).toEqual([
+    ['task.moved_in', undefined],
+    ['task.moved_out', engine.id],
+    ['task.created', engine.id],
+  ])
+  await ada.delete(`/tasks/${id}`)
+  const inBoat = await pagesOf<Record<string, unknown>>('history', { id, project: 'Ship' })
+  expect(types(inBoat)).toEqual([
+    ['task.deleted', undefined],
+    ['task.moved_in', undefined],
+  ])
+})
+
+test('pages of history and of changes contain every event once; changes waits for the next event', async () => {
+  const { id: project } = await newProject()
+  await runBatch(ada, project, numbered(400, '图纸'))
+  const past = listed(await pagesOf<Record<string, unknown>>('history', { project }), 'history')
+  expect(past.map(({ seq }) => seq)).toEqual(Array.from({ length: 401 }, (_, n) => 401 - n))
+  const pages = await pagesOf<Record<string, unknown>>('changes', { project, after: 1 })
+  const seqs = listed(pages, 'changes').map(({ seq }) => seq)
+  expect(seqs).toEqual(Array.from({ length: 400 }, (_, n) => n + 2))
+  const { after } = pages.at(-1)!
+  const waiting = call('changes', { project, after, wait: 25 })
+  await newTask(project, { title: 'New' })
+  const created = { seq: 402, type: 'task.created', row: { title: 'New' } }
+  expect((await waiting).body).toMatchObject({ changes: [created], after: 402 })
+})
+
+test('two calls with the same key at the same time create one task', async () => {
+  const { id } = await newProject()
+  const { call: callAgain } = await connect(service, ada.token)
+  const args = { project: id, key: newKey(), operations: [{ op: 'task.create', as: 'plate', title: 'Draw' }] }
+  const [one, other] = await Promise.all([call('apply', args), callAgain('apply', args)])
+  expect(one.body.ids).toEqual(other.body.ids)
+  expect(await titles(id)).toEqual(['Draw'])
+})
+
+test('applies and undoes 500 operations, and returns the ids in pages', async () => {
+  const { id: project } = await newProject()
+  const operations = numbered(500, 'Tooth')
+  const args = { project, key: newKey(), operations }
+  const pages = await pagesOf<{ rows: { id: string }[]; batch: number }>('apply', args)
+  const ids = new Set(pages.flatMap(({ rows }) => rows.map(({ id }) => id)))
+  for (const { batch } of pages) expect(batch).toBe(2)
+  expect([ids.size, await versionOf(ada, project)]).toEqual([500, 501])
+  const undone = await call('undo', { project, key: newKey(), batch: 2 })
+  expect(undone.body).toMatchObject({ version: 1001, batch: 502, events: 500 })
+  expect(await titles(project)).toEqual([])
+})
+
+test('claim_next waits for a ready task, and a longer lease ends later', async () => {
+  const { id: project } = await newProject()
+  await invite(ada, project, bea, 'EDITOR')
+  await newTask(project)
+  interface Task {
+    id: string
+    claim: { until: string }
+  }
+  const claim = { project, leaseSeconds: 60 }
+  const { task } = (await call<{ task: Task }>('claim_next', claim)).body
+  const longer = await call<Task>('extend_or_release', { id: task.id, leaseSeconds: 600 })
+  expect(longer.body.claim.until > task.claim.until).toBe(true)
+  const waiting = asBea.call<{ task: Task }>('claim_next', { ...claim, wait: 25 })
+  await call('extend_or_release', { id: task.id })
+  expect((await waiting).body.task.id).toBe(task.id)
+})
+
+const { id: boat } = await newProject('Boat')
+await invite(ada, boat, bea, 'EDITOR')
+const onBoat = (operations: object[], over: object = {}) => apply(operations, { project: 'BOAT', ...over })
+const taskIn = async (fields: object) => {
+  const { body } = await onBoat([{ op: 'task.create', as: 'new', title: 'Draw', ...fields }])
+  const task = (await ada.get(`/tasks/${body.ids.new}`)).body as unknown
+  return task as { assigneeId: string | null; labelIds: string[] }
+}
+
+test('names of users and labels are accepted in every Unicode form, and emails in any case', async () => {
+  const zoe = await register(service.client, 'Zoë'.normalize('NFD'))
+  await invite(ada, boat, zoe, 'EDITOR')
+  for (const [assigneeId, id] of [
+    ...[bea.email.toUpperCase(), 'bea', bea.id].map((name) => [name, bea.id]),
+    ...['NFC', 'NFD', 'NFKC', 'NFKD'].map((form) => ['zoë'.normalize(form), zoe.id]),
+  ])
+    expect([assigneeId, (await taskIn({ assigneeId })).assigneeId]).toEqual([assigneeId!, id!])
+  const { id: label } = await make(ada, `/projects/${boat}/labels`, { name: 'Prüfung ガ' })
+  for (const form of ['NFC', 'NFD', 'NFKC', 'NFKD'])
+    expect((await taskIn({ labelIds: ['prüfung\u00a0ガ'.normalize(form)] })).labelIds).toEqual([label])
+})
+
+test('an email or me never selects another user who has this text as a name', async () => {
+  for (const name of ['me', cay.email]) await invite(ada, boat, await register(service.client, name))
+  expect((await taskIn({ assigneeId: 'me' })).assigneeId).toBe(ada.id)
+  const unknown = await onBoat([{ op: 'task.create', title: 'Draw', assigneeId: cay.email }])
+  expectError(unknown, { status: 404 })
+  await invite(ada, boat, cay)
+  expect((await taskIn({ assigneeId: cay.email })).assigneeId).toBe(cay.id)
+})
+
+test('the error of an ambiguous name contains the candidates, and nothing changes', async () => {
+  await invite(ada, boat, await register(service.client, 'Bea'))
+  const before = await versionOf(ada, boat)
+  const twins = await onBoat([{ op: 'task.create', title: 'Draw', assigneeId: 'Bea' }])
+  expectError(twins, { status: 409 })
+  expect(twins.body.candidates).toHaveLength(2)
+  expect(await versionOf(ada, boat)).toBe(before)
+  const same = await newProject('Boat')
+  const boats = await onBoat(creates('Draw'))
+  expect(boats.body.candidates.map(({ id }) => id).sort()).toEqual([boat, same.id].sort())
+})
+
+test('the etag of the error of a text without ifMatch lets the same key succeed, and a long text is cut', async () => {
+  const { id: strict } = await make(ada, '/projects', { name: 'Strict', textEdits: 'if-match' })
+  const { id } = await newTask(strict, { description: 'A' })
+  const onStrict = (operations: object[], key = newKey()) => apply(operations, { project: strict, key })
+  const update = { op: 'task.update', id, title: 'Draw', description: 'C' }
+  const answer = await onStrict([update], 'text')
+  const { etag: ifMatch } = answer.body.current as { etag: string }
+  expect((await onStrict([{ ...update, ifMatch }], 'text')).isError).toBeFalse()
+  const append = { op: 'task.append', id, field: 'description', text: '"'.repeat(19_000) }
+  expect((await onStrict([append])).isError).toBeFalse()
+  const long = await onStrict([{ ...update, title: 'T'.repeat(500), description: '"'.repeat(20_000) }])
+  expectError(long, { status: 428, do: 'read it with get' })
+  expect(long.text.length).toBeLessThan(maxAnswerCharacters)
+  expect(JSON.stringify(long.body.current)).toContain('…')
+})
+
+test('the error of a missing scope names the scope, and that of a long name is short', async () => {
+  const writer = await open(await withToken(ada, { scopes: ['write'] }))
+  const invitation = [{ op: 'member.invite', email: bea.email }]
+  const scope = { status: 403, needs: { scope: 'admin' }, do: 'scope admin' }
+  expectError(await apply(invitation, {}, writer), scope)
+  expect((await apply([{ op: '図'.repeat(10_000) }])).text.length).toBeLessThan(2_000)
+})
+
+test('the error of an unknown outcome advises to repeat the call with its key, or to read first without a key', () => {
+  const { advice, details } = errorOf(outcomeUnknown(), { key: 'a' })
+  expect(advice).toBe('Send the same call again with the same key in 1 s')
+  expect(details).toEqual({ retryAfterSeconds: 1 })
+  expect(errorOf(outcomeUnknown()).advice).toContain('before you repeat')
+  expect(errorOf(internalError(), { key: 'a' }).advice).toContain('same key')
+})
+
+test('the error of a limit contains the seconds to wait, and advises to use the same key', () =>
+  withService({ WRITES_PER_MINUTE: '3' }, async (limited) => {
+    const person = await register(limited.client)
+    const { call } = await connect(limited, person.token)
+    const { id } = await make(person, '/projects', { name: 'Engine' })
+    const send = () => call('apply', { project: id, key: newKey(), operations: creates('One') })
+    for (const _ of [1, 2]) expect((await send()).isError).toBe(false)
+    const answer = await send()
+    expectError(answer, { status: 429, do: 'same key in' })
+    expect(answer.body.retryAfterSeconds).toBeGreaterThan(0)
+  }))
+
+/** Repeats a call until reads are limited: the last read is the call itself, or one of the requests of the tool. */
+async function untilLimited(reads: string, tool: string, args: object) {
+  const bodies: Record<string, unknown>[] = []
+  await withService({ READS_PER_MINUTE: reads }, async (limited) => {
+    const person = await register(limited.client)
+    const { call } = await connect(limited, person.token)
+    const { id } = await make(person, '/projects', { name: 'Engine' })
+    for (const title of ['A', 'B', 'C']) await make(person, '/tasks', { projectId: id, title })
+    for (let isLimited = false; !isLimited;) {
+      const answer = await call(tool, { project: id, ...args }).catch(() => undefined)
+      isLimited = !answer || answer.isError
+      if (answer) bodies.push(answer.body)
+    }
+  })
+  return bodies
+}
+
+test('undo reports a limit that is reached while undo reads the event', async () => {
+  const args = { batch: 2, dryRun: true, key: 'a' }
+  const last = [await untilLimited('8', 'undo', args), await untilLimited('9', 'undo', args)].map((one) =>
+    one.at(-1)!,
+  )
+  expect(last.filter(({ status }) => status === 429)).toHaveLength(1)
+})
+
+test('claim_next returns the claimed task although the names of its answer cannot be read', async () => {
+  const args = { leaseSeconds: 60 }
+  const claimed = [
+    ...(await untilLimited('8', 'claim_next', args)),
+    ...(await untilLimited('9', 'claim_next', args)),
+  ]
+  expect(claimed.length).toBeGreaterThan(1)
+  for (const one of claimed) expect(one).toMatchObject({ task: { title: expect.any(String) } })
+})
