@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import postgres from 'postgres'
 import { type Local, startLocal } from '../../src/local/start.ts'
-import { newFolder, openForEach, until } from '../kit.ts'
+import { newFolder, openForEach, until, words } from '../kit.ts'
 
 const endTimeoutMs = 30_000
 
@@ -84,59 +84,42 @@ test('servers that were killed start again with all committed data', async () =>
   expect(await readRow(await start({ postgres: true, redis: false }))).toBe('a row')
 })
 
-test('starts no server if none is requested', async () => {
+test('starts no server if none is requested, and reports a data folder that is not writable', async () => {
   const none = await start({ postgres: false, redis: false })
-  expect([none.databaseUrl, none.redisUrl]).toEqual([undefined, undefined])
-  expect(await readdir(dataDir)).toEqual([])
+  expect([none.databaseUrl, none.redisUrl, await readdir(dataDir)]).toEqual([undefined, undefined, []])
+  dataDir = join(dataDir, 'file')
+  await writeFile(dataDir, '')
+  await expect(start()).rejects.toThrow(`DATA_DIR ${dataDir} must be writable for this user.`)
 })
 
-test('reports a data folder that is not writable', async () => {
-  const file = join(dataDir, 'file')
-  await writeFile(file, '')
-  const failure = startLocal({ dataDir: file, postgres: true, redis: true, log: () => {} })
-  await expect(failure).rejects.toThrow(`DATA_DIR ${file} must be writable for this user.`)
-})
+test.each([
+  ['PG_VERSION', '17\n', /was created by Postgres 17; Postgres \d+ cannot read it\. Move/],
+  ['postgresql.conf', 'max_wishes = 3\n', /^Postgres does not start\. .*postgres\.log"?\)$/],
+])(
+  'reports in one line why Postgres does not start, and changes nothing: %s',
+  async (name, text, message) => {
+    await (await start({ postgres: true, redis: false })).stop()
+    const file = join(dataDir, 'postgres', name)
+    await writeFile(file, text)
+    await expect(start({ postgres: true, redis: false })).rejects.toThrow(message)
+    expect(await readFile(file, 'utf8')).toContain(text)
+  },
+)
 
-test('rejects a cluster of another major version of Postgres, and does not change it', async () => {
-  await (await start({ postgres: true, redis: false })).stop()
-  await writeFile(join(dataDir, 'postgres/PG_VERSION'), '17\n')
-  const failure = startLocal({ dataDir, postgres: true, redis: true, log: () => {} })
-  await expect(failure).rejects.toThrow(/was created by Postgres 17; Postgres \d+ cannot read it\. Move/)
-  expect(await readFile(join(dataDir, 'postgres/PG_VERSION'), 'utf8')).toBe('17\n')
-})
-
-test('reports the error in the log of a server that does not start', async () => {
-  await (await start({ postgres: true, redis: false })).stop()
-  await writeFile(join(dataDir, 'postgres/postgresql.conf'), 'max_wishes = 3\n')
-  const failure = startLocal({ dataDir, postgres: true, redis: false, log: () => {} })
-  await expect(failure).rejects.toThrow(/^Postgres does not start\. .*postgres\.log"?\)$/s)
-  await failure.catch(({ message }: Error) => expect(message.split('\n')).toHaveLength(1))
-})
-
-test('the local Redis rejects a client without the password, even after a restart', async () => {
+test('only clients with the password may use the local Redis, also after a restart, and only the owner can read it', async () => {
   for (let n = 0; n < 2; n++) {
-    const local = await start({ postgres: false, redis: true })
+    const local = await start()
     const { port, password } = new URL(local.redisUrl ?? '')
     expect(password).toMatch(/^[\w-]{32}$/)
     const unauthenticated = { ...local, redisUrl: `redis://127.0.0.1:${port}` }
     await expect(command(unauthenticated, (redis) => redis.flushall())).rejects.toThrow('NOAUTH')
-    expect(await command(local, (redis) => redis.ping())).toBe('PONG')
+    expect(await serves(local)).toEqual({ postgres: true, redis: true })
+    const { pid } = JSON.parse(await readFile(join(dataDir, 'redis/server.json'), 'utf8'))
+    expect(await readFile(`/proc/${pid}/cmdline`, 'utf8')).not.toContain(password)
+    for (const name of words(
+      'postgres redis postgres.log redis.log postgres/docket.password redis/docket.conf',
+    ))
+      expect([name, (await stat(join(dataDir, name))).mode & 0o077]).toEqual([name, 0])
     await local.stop()
   }
-})
-
-test('the password of the local Redis is not in its command line', async () => {
-  const local = await start({ postgres: false, redis: true })
-  const { pid } = JSON.parse(await readFile(join(dataDir, 'redis/server.json'), 'utf8'))
-  const line = await readFile(`/proc/${pid}/cmdline`, 'utf8')
-  expect(line).not.toContain(new URL(local.redisUrl ?? '').password)
-})
-
-test('only the owner can read the files of the local servers', async () => {
-  const local = await start()
-  expect(await serves(local)).toEqual({ postgres: true, redis: true })
-  const names = ['postgres', 'redis', 'postgres.log', 'redis.log', 'postgres/docket.password']
-  for (const name of [...names, 'redis/docket.conf'])
-    expect([name, (await stat(join(dataDir, name))).mode & 0o077]).toEqual([name, 0])
-  await local.stop()
 })

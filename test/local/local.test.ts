@@ -1,0 +1,163 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, chown, mkdir, readdir, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { dropNewConnections, filterNotAllowed } from '../../src/local/closing-port.ts'
+import { launch } from '../../src/local/process.ts'
+import { redisBinary } from '../../src/local/redis.ts'
+import { localSecret } from '../../src/local/secret.ts'
+import { waitUntilReady } from '../../src/local/server.ts'
+import { startLocal } from '../../src/local/start.ts'
+import { openBlocking } from '../../src/redis/connections.ts'
+import { disconnect, eventually, newFolder, openForEach, openLog, upTo } from '../kit.ts'
+import { requestForever } from '../processes/strict-client.ts'
+
+const forEach = openForEach()
+const path = process.env.PATH
+let dir: string
+beforeEach(async () => void (dir = await newFolder('docket local ', forEach)))
+afterEach(() => void (process.env.PATH = path))
+
+test('creates the secret of a data folder once, readable only by its owner, also for concurrent calls', async () => {
+  const data = join(dir, 'not/yet/there')
+  const secrets = await Promise.all(Array.from({ length: 20 }, () => localSecret(data)))
+  expect(new Set(secrets).size).toBe(1)
+  expect(Buffer.from(secrets[0]!, 'base64url')).toHaveLength(48)
+  expect(await readdir(data)).toEqual(['jwt-secret'])
+  expect((await stat(join(data, 'jwt-secret'))).mode & 0o777).toBe(0o600)
+  expect(await localSecret(dir)).not.toBe(secrets[0]!)
+})
+
+test('files that root creates in the data folder of another user belong to that user', async () => {
+  // Only root can change the owner of a folder. For other users, the test uses their own folder.
+  const me = { uid: process.getuid!(), gid: process.getgid!() }
+  const { uid, gid } = me.uid === 0 ? { uid: 65_534, gid: 65_534 } : me
+  await chown(dir, uid, gid)
+  const local = await startLocal({ dataDir: dir, postgres: true, redis: true, log: () => {} })
+  await localSecret(dir)
+  await local.stop()
+  const files = await readdir(dir, { recursive: true })
+  const owners = await Promise.all(files.map(async (name) => (await stat(join(dir, name))).uid))
+  expect(files.filter((_, i) => owners[i] !== uid)).toEqual([])
+  expect(files.length).toBeGreaterThan(100)
+})
+
+test('a server whose start is aborted at once ends', async () => {
+  const server = {
+    ...{ name: 'A server', dir, stopSignal: 'SIGTERM' as const },
+    lastStart: () => Promise.reject(new Error('never started')),
+    probe: () => Promise.reject(new Error('does not answer')),
+  }
+  // So many that one of them had no command line yet when it was stopped, if that mattered.
+  for (const _ of upTo(20)) {
+    const command = ['/bin/sh', '-c', 'exec sleep 60', dir]
+    const launched = launch({ command, cwd: '/', logFile: join(dir, 'log') })
+    await expect(waitUntilReady(server, launched, 0, AbortSignal.abort())).rejects.toThrow('aborted')
+    expect(launched.ended()).toBe(true)
+  }
+})
+
+const missing = 'There is neither redis-server nor valkey-server on the PATH.'
+// A fake sudo that fails without the option -n: with -n, sudo never waits for a password.
+const sudo = '[ "$1" = -n ] || exit 1; shift; exec "$@"'
+const isRoot = process.getuid?.() === 0
+const installing = `${isRoot ? '' : 'sudo -n '}apt-get install -y --no-install-recommends redis-server`
+
+/** Puts these programs into a folder that becomes the PATH. */
+async function only(programs: Record<string, string>): Promise<string> {
+  const bin = join(dir, 'bin')
+  await mkdir(bin, { recursive: true })
+  for (const [name, script] of Object.entries(programs)) {
+    await writeFile(join(bin, name), `#!/bin/sh\n${script}\n`)
+    await chmod(join(bin, name), 0o755)
+  }
+  return (process.env.PATH = bin)
+}
+
+test('without Redis and without a package manager, the start continues and reports how to install Redis', async () => {
+  await only({})
+  const dataDir = join(dir, 'data')
+  const local = await startLocal({ dataDir, postgres: false, redis: true, log: () => {} })
+  await local.stop()
+  expect(local.redisUrl).toBeUndefined()
+  expect(local.withoutRedis).toStartWith(`${missing} No known package manager was found. Install Redis`)
+  expect(local.withoutRedis).toEndWith('or set REDIS_URL to a running Redis.')
+})
+
+test('installs a missing Redis with the package manager, and logs the command or why it failed', async () => {
+  await only({ sudo, 'apt-get': 'echo "E: no network" >&2; exit 100' })
+  const reason = `${missing} ${installing} failed: E: no network Install Redis`
+  await expect(redisBinary(() => {})).rejects.toThrow(reason)
+  const put = `echo > '${dir}/bin/redis-server'; /bin/chmod +x '${dir}/bin/redis-server'`
+  const bin = await only({ 'apt-get': `[ "$1" = update ] && exit; ${put}` })
+  const messages: string[] = []
+  expect(await redisBinary((message) => void messages.push(message))).toBe(join(bin, 'redis-server'))
+  expect(messages).toEqual([`Redis is missing, installing it: ${installing}`])
+})
+
+test('accepts valkey-server, and prefers redis-server', async () => {
+  for (const name of ['valkey-server', 'redis-server']) {
+    const bin = await only({ [name]: 'exit' })
+    expect(await redisBinary(() => {})).toBe(join(bin, name))
+  }
+})
+
+test('REDIS_URL may be a Unix socket with a database number', async () => {
+  const socket = join(dir, 'redis.sock')
+  const options = ['--port', '0', '--unixsocket', socket, '--unixsocketperm', '700', '--dir', dir]
+  const server = spawn(await redisBinary(console.error), options, { stdio: 'ignore' })
+  const ended = once(server, 'exit')
+  const redis = openBlocking(`unix://${encodeURI(socket)}?db=3`, openLog('silent'))
+  expect(String(await redis.client('INFO'))).toContain(' db=3 ')
+  disconnect(redis)
+  server.kill()
+  await ended
+})
+
+/** Serves a port that another process serves too. */
+async function openShared() {
+  const fetchHere = () => new Response('here')
+  const server = Bun.serve({ port: 0, hostname: '127.0.0.1', reusePort: true, fetch: fetchHere })
+  const program = `Bun.serve({ port: ${server.port}, hostname: '127.0.0.1', reusePort: true, fetch: () => new Response('beside') })
+    console.log('ready')`
+  const beside: ChildProcess = spawn(process.execPath, ['-e', program], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  await forEach({ close: () => server.stop(true) })
+  await forEach({ close: () => beside.kill('SIGKILL') })
+  await once(beside.stdout!, 'data')
+  return server
+}
+
+/** Returns false, without a change, if the process lacks the privilege to filter connections. */
+function dropsNewConnections(port: number): boolean {
+  try {
+    dropNewConnections(port)
+    return true
+  } catch (error) {
+    expect(String(error)).toBe(`Error: ${filterNotAllowed}`)
+    expect(process.getuid!()).not.toBe(0)
+    return false
+  }
+}
+
+test('a closing port leaves new connections to the other process, and keeps open connections', async () => {
+  const server = await openShared()
+  const fetchText = async () =>
+    (await fetch(server.url, { keepalive: false, headers: { connection: 'close' } })).text()
+  const both = new Set(['here', 'beside'])
+  expect(new Set(await Promise.all(upTo(64).map(fetchText)))).toEqual(both)
+  const request = () => 'GET / HTTP/1.1\r\nHost: docket.test\r\n\r\n'
+  const open = upTo(8).map(() => requestForever(server.url.href, request, true))
+  await eventually('all connections to be open', () => open.every(({ answered }) => answered > 0))
+  const isClosing = dropsNewConnections(server.port!)
+  const after = upTo(64).map(fetchText)
+  await Promise.race(after)
+  const answered = open.map((client) => client.answered)
+  await Bun.sleep(200)
+  await Promise.all(open.map((client) => client.stop()))
+  if (isClosing) await server.stop()
+  expect(new Set(await Promise.all(after))).toEqual(isClosing ? new Set(['beside']) : both)
+  for (const [i, { failures }] of open.entries())
+    expect([failures, open[i]!.answered > answered[i]!]).toEqual([[], true])
+})
