@@ -1,14 +1,12 @@
 import * as rules from '../../clients/board/rules.js'
 import { describe as sentenceOf } from '../../clients/board/words.js'
-import { cases, type Client, forFile, invite, make, openTestService, Random, register } from '../kit.ts'
+import { cases, type Client, invite, make, nilId, openScene, Random, versionOf, words } from '../kit.ts'
 
 type State = ReturnType<typeof rules.copyOf>
 type Task = Parameters<typeof rules.inOrder>[0] extends Map<string, infer T> ? T : never
 type Event = Parameters<typeof rules.apply>[1]
 
-const { client } = await forFile(openTestService())
-const ada = await register(client, 'Ada')
-const bob = await register(client, 'Bob')
+const { ada, bob } = await openScene(['Ada', 'Bob'])
 
 /** Reads what the board shows of a version. */
 async function stateAt(reader: Client, projectId: string, version: number): Promise<State> {
@@ -54,44 +52,49 @@ async function changeAtRandom(random: Random, projectId: string, count: number):
   for (let n = 0; n < count; n++) {
     const tasks = (await ada.get(`/tasks?projectId=${projectId}`)).body
     const labels = (await ada.get(`/projects/${projectId}/labels`)).body
-    const version = Number((await ada.get(`/projects/${projectId}`)).headers.get('docket-version'))
     const [task, other, label] = [random.pick([...tasks]), random.pick([...tasks]), random.pick([...labels])]
-    const writer = random.pick([ada, bob])!
+    const path = `/tasks/${task?.id}`
     const status = random.pick(rules.statuses)
-    const changes: (() => Promise<unknown>)[] = [
-      () =>
-        writer.post('/tasks', { projectId, title: `Task ${n}`, status, labelIds: label ? [label.id] : [] }),
-      () => writer.patch(`/tasks/${task?.id}`, { status, before: other?.id }),
-      () => writer.patch(`/tasks/${task?.id}`, { status, after: other?.id, title: `Moved ${n}` }),
-      () => writer.patch(`/tasks/${task?.id}`, { addBlockedByIds: [other?.id], assigneeId: bob.id }),
-      () => writer.patch(`/tasks/${task?.id}`, { addLabelIds: [label?.id], dueDate: '2031-05-01' }),
-      () => writer.post(`/tasks/${task?.id}/claim`, { leaseSeconds: 600 }),
-      () => writer.post(`/tasks/${task?.id}/release`),
-      () => writer.post(`/tasks/${task?.id}/comments`, { text: 'In brass, please' }),
-      () => writer.post(`/projects/${projectId}/labels`, { name: `label ${n}` }),
-      () => writer.delete(`/labels/${label?.id}`),
-      () => writer.delete(`/tasks/${task?.id}`),
-      () => ada.patch(`/projects/${projectId}`, { name: `Name ${n}` }),
-      () => ada.post(`/projects/${projectId}/undo`, { seq: 1 + Math.floor(random.next() * version) }),
+    const seq = 1 + random.below(await versionOf(ada, projectId))
+    const created = { projectId, title: `Task ${n}`, status, labelIds: label ? [label.id] : [] }
+    const changes: [method: 'POST' | 'PATCH' | 'DELETE', path: string, body?: object][] = [
+      ['POST', '/tasks', created],
+      ['PATCH', path, { status, before: other?.id }],
+      ['PATCH', path, { status, after: other?.id, title: `Moved ${n}` }],
+      ['PATCH', path, { addBlockedByIds: [other?.id], assigneeId: bob.id }],
+      ['PATCH', path, { addLabelIds: [label?.id], dueDate: '2031-05-01' }],
+      ['POST', `${path}/claim`, { leaseSeconds: 600 }],
+      ['POST', `${path}/release`],
+      ['POST', `${path}/comments`, { text: 'In brass, please' }],
+      ['POST', `/projects/${projectId}/labels`, { name: `label ${n}` }],
+      ['DELETE', `/labels/${label?.id}`],
+      ['DELETE', path],
+      ['PATCH', `/projects/${projectId}`, { name: `Name ${n}` }],
+      ['POST', `/projects/${projectId}/undo`, { seq }],
     ]
-    await random.pick(changes)!()
+    await random.pick([ada, bob])!.call(...random.pick(changes)!)
   }
+}
+
+/** Creates a project of two members with random changes. */
+async function makeChanged(seed: number, count: number) {
+  const random = new Random(seed)
+  const { id } = await make(ada, '/projects', { name: 'Engine' })
+  await invite(ada, id, bob, 'ADMIN')
+  await changeAtRandom(random, id, count)
+  return { id, random, events: await eventsOf(id) }
 }
 
 test(`events lead forward and back to every version that the service returns, also over undone deletions`, async () => {
   for (let n = 0; n < cases(1); n++) {
-    const { id } = await make(ada, '/projects', { name: 'Engine' })
-    await invite(ada, id, bob, 'EDITOR')
-    await changeAtRandom(new Random(n + 1), id, 50)
-    const events = await eventsOf(id)
-    const eventAt = (seq: number) => events[seq - 1]
+    const { id, events } = await makeChanged(n + 1, 50)
     const last = events.length
     const states: State[] = []
     for (let version = 1; version <= last; version++) states[version] = await stateAt(ada, id, version)
     const state = rules.copyOf(states[last]!)
     let [steps, reads] = [0, 0]
     const show = (version: number) => {
-      if (rules.walk(state, version, eventAt)) steps++
+      if (rules.walk(state, version, (seq) => events[seq - 1])) steps++
       else reads++
       if (state.version !== version) Object.assign(state, rules.copyOf(states[version]!))
       expect([version, shown(state)]).toEqual([version, shown(states[version]!)])
@@ -104,11 +107,7 @@ test(`events lead forward and back to every version that the service returns, al
 
 test(`an undo of the events that splitLater chooses restores every version, in ${cases(3)} random projects`, async () => {
   for (let n = 0; n < cases(3); n++) {
-    const random = new Random(n + 50)
-    const { id } = await make(ada, '/projects', { name: 'Engine' })
-    await invite(ada, id, bob, 'EDITOR')
-    await changeAtRandom(random, id, 30)
-    const events = await eventsOf(id)
+    const { id, random, events } = await makeChanged(n + 50, 30)
     const version = 3 + random.below(events.length - 3)
     const seqs = rules.splitLater(events.slice(version)).undone.map(({ seq }) => seq)
     if (seqs.length > 0) expect((await ada.post(`/projects/${id}/undo`, { seqs })).status).toBe(200)
@@ -119,34 +118,22 @@ test(`an undo of the events that splitLater chooses restores every version, in $
   }
 })
 
-const task = (id: string, over: object = {}) =>
-  ({
-    id,
-    number: 1,
-    title: id,
-    status: 'TODO',
-    position: id,
-    labelIds: [],
-    blockedByIds: [],
-    claim: null,
-    dueDate: null,
-    ...over,
-  }) as never as Task
+const task = (id: string, over: object = {}): Task => {
+  const none = { status: 'TODO', labelIds: [], blockedByIds: [], claim: null, dueDate: null }
+  return { id, number: 1, title: id, position: id, ...none, ...over } as never
+}
 const mapOf = (...all: Task[]) => new Map(all.map((one) => [one.id, one]))
 
 test('a card that waits for its event stands where the person dropped it, also beside other such cards', () => {
   const tasks = mapOf(task('a0'), task('a0V'), task('b'))
   const drop = (id: string, after: string, count: number) => {
     tasks.set(id, task(id, { position: rules.keyAfter(after, count) }))
-    return rules
-      .inOrder(tasks)
-      .map((one) => one.id)
-      .join(' ')
+    return rules.inOrder(tasks).map((one) => one.id)
   }
-  expect(drop('x', 'a0', 1)).toBe('a0 x a0V b')
-  expect(drop('y', 'a0', 2)).toBe('a0 y x a0V b')
-  expect(drop('z', tasks.get('y')!.position, 3)).toBe('a0 y z x a0V b')
-  expect(drop('first', '', 4)).toBe('first a0 y z x a0V b')
+  expect(drop('x', 'a0', 1)).toEqual(words('a0 x a0V b'))
+  expect(drop('y', 'a0', 2)).toEqual(words('a0 y x a0V b'))
+  expect(drop('z', tasks.get('y')!.position, 3)).toEqual(words('a0 y z x a0V b'))
+  expect(drop('first', '', 4)).toEqual(words('first a0 y z x a0V b'))
 })
 
 test('writes that wait change, create and delete tasks, and never restore a task that others deleted', () => {
@@ -159,25 +146,32 @@ test('writes that wait change, create and delete tasks, and never restore a task
     { taskId: 'gone', patch: { status: 'DONE' } },
     { patch: {} },
   ])
-  expect([...changed.keys()]).toEqual(['a', 'c'])
-  expect(changed.get('a')).toMatchObject({ status: 'DONE', title: 'Second' })
+  expect([...changed.values()]).toMatchObject([{ status: 'DONE', title: 'Second' }, { id: 'c' }])
   expect(tasks.get('a')).toMatchObject({ status: 'TODO', title: 'a' })
 })
 
-test('a date is overdue from the next day on, a time at once, and a finished task never', () => {
-  const noon = new Date(2031, 4, 2, 12).getTime()
-  const isOverdue = (dueDate: string | null, status = 'TODO') =>
-    rules.isOverdue(task('a', { dueDate, status }), noon)
-  expect(isOverdue('2031-05-01T00:00:00.000Z')).toBe(true)
-  expect(isOverdue('2031-05-02T00:00:00.000Z')).toBe(false)
-  expect(isOverdue(new Date(noon - 1).toISOString())).toBe(true)
-  expect(isOverdue(new Date(noon + 1).toISOString())).toBe(false)
-  expect(isOverdue('2031-05-01T00:00:00.000Z', 'DONE')).toBe(false)
-  expect(isOverdue(null)).toBe(false)
-})
+const noon = new Date(2031, 4, 2, 12).getTime()
+test.each([
+  ['2031-05-01T00:00:00.000Z', 'TODO', true],
+  ['2031-05-02T00:00:00.000Z', 'TODO', false],
+  [new Date(noon - 1).toISOString(), 'TODO', true],
+  [new Date(noon + 1).toISOString(), 'TODO', false],
+  ['2031-05-01T00:00:00.000Z', 'DONE', false],
+  [null, 'TODO', false],
+])(
+  'a date is overdue from the next day on, a time at once, and a finished task never: %s %s',
+  (dueDate, status, isOverdue) => {
+    expect(rules.isOverdue(task('a', { dueDate, status }), noon)).toBe(isOverdue)
+  },
+)
 
-test('the filter finds words, numbers, labels, assignees and ready tasks', () => {
-  const now = Date.parse('2031-05-01T00:00:00.000Z')
+test.each([
+  [{ text: 'plate DRAW' }, 'open'],
+  [{ text: '#12' }, 'open'],
+  [{ label: 'bug', assignee: 'ada' }, 'open'],
+  [{ assignee: 'none' }, 'blocked freed done own others ended'],
+  [{ ready: true }, 'open freed own ended'],
+])('the filter %j finds the tasks %s', (filter, found) => {
   const claim = (id: string, until: string) => ({ by: { id, name: id }, until, seq: 1 })
   const tasks = mapOf(
     task('open', { title: 'Draw the Plate', number: 12, assigneeId: 'ada', labelIds: ['bug'] }),
@@ -188,37 +182,18 @@ test('the filter finds words, numbers, labels, assignees and ready tasks', () =>
     task('others', { claim: claim('bob', '2031-06-01T00:00:00.000Z') }),
     task('ended', { claim: claim('bob', '2031-04-01T00:00:00.000Z') }),
   )
-  const found = (filter: object) => {
-    const isShown = rules.matches(
-      { text: '', label: '', assignee: '', ready: false, ...filter },
-      tasks,
-      'ada',
-      now,
-    )
-    return [...tasks.values()].filter(isShown).map(({ id }) => id)
-  }
-  expect(found({ text: 'plate DRAW' })).toEqual(['open'])
-  expect(found({ text: '#12' })).toEqual(['open'])
-  expect(found({ label: 'bug', assignee: 'ada' })).toEqual(['open'])
-  expect(found({ assignee: 'none' }).length).toBe(6)
-  expect(found({ ready: true })).toEqual(['open', 'freed', 'own', 'ended'])
+  const all = { text: '', label: '', assignee: '', ready: false, ...filter }
+  const isShown = rules.matches(all, tasks, 'ada', noon)
+  expect([...tasks.values()].filter(isShown).map(({ id }) => id)).toEqual(words(found))
 })
 
-const event = (seq: number, type: string, over: object = {}) =>
-  ({
-    seq,
-    type,
-    entity: type.split('.')[0],
-    entityId: 'a',
-    taskId: 'a',
-    actor: { id: 'ada', name: 'Ada' },
-    before: {},
-    after: {},
-    ...over,
-  }) as never as Event
+const event = (seq: number, type: string, over: object = {}) => {
+  const ids = { entity: type.split('.')[0], entityId: 'a', taskId: 'a', actor: { id: 'ada', name: 'Ada' } }
+  return { seq, type, ...ids, before: {}, after: {}, ...over } as never as Event
+}
 
 test('an undo of all later events leaves out events that changed no row which anybody wrote', () => {
-  const system = { id: '00000000-0000-0000-0000-000000000000', name: null }
+  const system = { id: nilId, name: null }
   const later = [
     event(1, 'task.claimed'),
     event(2, 'task.claim_expired', { after: { claim: null } }),
@@ -234,25 +209,20 @@ test('an undo of all later events leaves out events that changed no row which an
     event(12, 'task.updated', { entityId: 'b', after: { status: 'DONE', claim: null } }),
   ]
   const { undone, left } = rules.splitLater(later)
-  expect(undone.map(({ seq }) => seq)).toEqual([4, 9, 10, 12])
-  expect(left.length).toBe(8)
+  expect([undone.map(({ seq }) => seq), left.length]).toEqual([[4, 9, 10, 12], 8])
 })
 
-test('an event becomes a sentence with the person, the change and the task', () => {
-  const row = { number: 7, title: 'Draw' }
-  const state = { tasks: new Map([['a', row]]) } as never
-  const plain = (one: Event) => sentenceOf(one, state)
-  expect(plain(event(1, 'task.updated', { after: { status: 'DONE', position: 'b' } }))).toBe(
-    'Ada changed #7 Draw to Done',
-  )
-  expect(plain(event(1, 'task.updated', { after: { position: 'b', updatedAt: '' } }))).toBe(
-    'Ada moved #7 Draw',
-  )
-  expect(plain(event(1, 'task.deleted', { after: null, undoes: 3 }))).toBe('Ada deleted #7 Draw, as an undo')
-  expect(plain(event(1, 'subtask.updated', { after: { completed: true }, before: { title: 'Ink' } }))).toBe(
+test.each([
+  ['task.updated', { after: { status: 'DONE', position: 'b' } }, 'Ada changed #7 Draw to Done'],
+  ['task.updated', { after: { position: 'b', updatedAt: '' } }, 'Ada moved #7 Draw'],
+  ['task.updated', { after: { title: 'מכונה', status: 'DONE' } }, 'Ada changed #7 \u2068מכונה\u2069 to Done'],
+  ['task.deleted', { after: null, undoes: 3 }, 'Ada deleted #7 Draw, as an undo'],
+  [
+    'subtask.updated',
+    { after: { completed: true }, before: { title: 'Ink' } },
     'Ada changed the subtask Ink of #7 Draw: done',
-  )
-  expect(plain(event(1, 'task.updated', { after: { title: 'מכונה', status: 'DONE' } }))).toBe(
-    'Ada changed #7 \u2068מכונה\u2069 to Done',
-  )
+  ],
+])('the event %s %j becomes the sentence %s', (type, over, sentence) => {
+  const state = { tasks: new Map([['a', { number: 7, title: 'Draw' }]]) } as never
+  expect(sentenceOf(event(1, type, over), state)).toBe(sentence)
 })

@@ -2,11 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { Docket } from '../../clients/typescript/src/docket.ts'
 import type { FeedItem } from '../../clients/typescript/src/feed/follow.ts'
-import type { FeedEvent } from '../../clients/typescript/src/feed/events.ts'
 import { openDeployment } from '../faults/deployment.ts'
-import { applyEvent, emptyReplica, eventually, openClient, Random, register } from '../kit.ts'
-import { terminateConnections, upTo } from '../kit.ts'
-import type { FeedEvent as StoredEvent } from '../kit.ts'
+import { applyEvent, emptyReplica, eventually, type FeedEvent, openClient, Random } from '../kit.ts'
+import { register, terminateConnections, upTo, versionOf } from '../kit.ts'
 
 setDefaultTimeout(300_000)
 
@@ -19,16 +17,16 @@ afterAll(async () => {
   for (const close of closers) await close()
 })
 
-interface Followed {
-  id: string
-  other: string
-  logs: FeedEvent[][]
-}
+const projects = await Promise.all(upTo(4).map(() => writer.projects.create({ name: 'Engine' })))
+const ids = projects.map(({ id }) => id)
+const followed = ids.slice(0, 3)
+/** Receives tasks of the other projects. */
+const other = ids[3]!
 
-function startWriting(projects: Followed[]) {
+function startWriting() {
   const random = new Random(1)
   let [isRunning, rounds] = [true, 0]
-  const writeRound = async ({ id, other }: Followed) => {
+  const writeRound = async (id: string) => {
     const label = await writer.labels.create({ projectId: id, name: `L${rounds}` })
     const blocker = await writer.tasks.create({ projectId: id, title: 'Blocker' })
     const more = { labelIds: [label.id], blockedByIds: [blocker.id] }
@@ -43,83 +41,73 @@ function startWriting(projects: Followed[]) {
     if (random.below(2) === 0) await writer.tasks.update(task.id, { projectId: id })
   }
   const done = (async () => {
-    for (; isRunning; rounds++) await Promise.all(projects.map(writeRound))
+    for (; isRunning; rounds++) await Promise.all(followed.map(writeRound))
   })()
-  const moreRounds = async (count: number) => {
-    const enough = rounds + count
-    await eventually(`${count} more rounds of writes`, () => rounds >= enough)
+  const twoRounds = async () => {
+    const enough = rounds + 2
+    await eventually('two more rounds of writes', () => rounds >= enough)
   }
-  return { moreRounds, stop: () => ((isRunning = false), done) }
+  return { twoRounds, stop: () => ((isRunning = false), done) }
 }
 
-async function injectFaults(moreRounds: (count: number) => Promise<void>): Promise<void> {
-  redis.kill()
-  await moreRounds(2)
-  await redis.restart('delete')
-  await moreRounds(2)
-  for (const _ of upTo(2)) {
-    await webs[1]!.kill()
-    await moreRounds(2)
-    await webs[1]!.start()
-    await moreRounds(2)
-  }
-  await postgres.stopImmediately()
-  await sleep(1_500)
-  await postgres.start()
-  await moreRounds(2)
-  await postgres.query(terminateConnections)
-  await moreRounds(2)
-  expect(await webs[1]!.stop()).toBe(true)
-  await webs[1]!.start()
-  await moreRounds(2)
-}
-
-async function collect(items: AsyncIterable<FeedItem>, into: FeedEvent[]): Promise<void> {
-  for await (const item of items) {
-    if (item.type === 'snapshot') throw new Error('No event has expired')
-    into.push(item)
-  }
-}
+const web = webs[1]!
+const faults = [
+  async () => redis.kill(),
+  () => redis.restart('delete'),
+  () => web.kill(),
+  () => web.start(),
+  () => web.kill(),
+  () => web.start(),
+  async () => {
+    await postgres.stopImmediately()
+    await sleep(1_500)
+    await postgres.start()
+  },
+  () => postgres.query(terminateConnections),
+  async () => {
+    expect(await web.stop()).toBe(true)
+    await web.start()
+  },
+]
 
 test('follow and mirror equal the rows after kills of Redis, Postgres and the process that serves them', async () => {
   const stop = new AbortController()
   const { signal } = stop
-  const ids = await Promise.all(
-    upTo(6).map(async () => (await writer.projects.create({ name: 'Engine' })).id),
-  )
-  const transports = [undefined, 'sse', 'poll'] as const
-  const followed: Followed[] = upTo(3).map((n) => ({ id: ids[n]!, other: ids[n + 2]!, logs: [] }))
-  const ends: Promise<void>[] = []
-  for (const { id, logs } of followed)
-    for (const transport of transports) {
-      const log: FeedEvent[] = []
-      logs.push(log)
-      const items = docketAt(1)
-        .project(id)
-        .follow({ after: 0, signal, ...(transport && { transport }) })
-      ends.push(collect(items, log))
-    }
-  const mirrors = followed.map(({ id }) => docketAt(1).project(id).mirror({ signal }))
-  const writing = startWriting(followed)
-  await injectFaults(writing.moreRounds)
-  await writing.stop()
-  for (const [n, { id, logs }] of followed.entries()) {
-    const { headers } = await ada.get(`/projects/${id}`)
-    const version = Number(headers.get('docket-version'))
-    const mirror = mirrors[n]!
-    await eventually(
-      `version ${version}`,
-      () => mirror.seq >= version && logs.every(({ length }) => length >= version),
+  const collect = async (items: AsyncIterable<FeedItem>, into: FeedItem[]) => {
+    for await (const item of items) into.push(item)
+  }
+  const feeds = followed.map((id) => {
+    const project = docketAt(1).project(id)
+    const logs: FeedItem[][] = [[], [], []]
+    const transports = [{}, { transport: 'sse' }, { transport: 'poll' }] as const
+    const ends = transports.map((given, n) =>
+      collect(project.follow({ after: 0, signal, ...given }), logs[n]!),
     )
+    const mirror = project.mirror({ signal })
+    return { id, logs, mirror, ended: Promise.all([...ends, mirror.ended]) }
+  })
+  const writing = startWriting()
+  for (const inject of faults) {
+    await inject()
+    await writing.twoRounds()
+  }
+  await writing.stop()
+  for (const { id, logs, mirror } of feeds) {
+    const version = await versionOf(ada, id)
+    const hasAll = () => mirror.seq >= version && logs.every(({ length }) => length >= version)
+    await eventually(`version ${version}`, hasAll)
     const rows = await writer.tasks.list({ projectId: id }).all()
     expect([...mirror.values()]).toEqual(rows)
     for (const events of logs) {
-      expect(events.map(({ seq }) => seq)).toEqual(upTo(version))
+      // No event has expired, so no item is a snapshot.
+      expect(events.map(({ type, seq }) => [type === 'snapshot', seq])).toEqual(
+        upTo(version).map((n) => [false, n]),
+      )
       const replica = emptyReplica()
-      for (const event of events) if (event.entity === 'task') applyEvent(replica, event as StoredEvent)
+      for (const event of events as FeedEvent[]) if (event.entity === 'task') applyEvent(replica, event)
       expect([...replica.task.keys()].sort()).toEqual(rows.map((task) => task.id))
     }
   }
   stop.abort()
-  await Promise.all([...ends, ...mirrors.map(({ ended }) => ended)])
+  await Promise.all(feeds.map(({ ended }) => ended))
 })
