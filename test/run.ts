@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import { copyFile, mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { everydayFolder } from './runner/folder.ts'
@@ -19,6 +20,8 @@ const deepFiles = '.deep.test.ts'
 const cacheDir = new URL('node_modules/.cache/', import.meta.url).pathname
 /** The durations of earlier runs, by which the slowest files start first. */
 const timings = join(cacheDir, 'test-timings.json')
+/** The durations of slow files, for the first run. */
+const firstTimings = new URL('slow-files.json', import.meta.url).pathname
 
 let tests: ChildProcess | undefined
 let isInterrupted = false
@@ -34,35 +37,29 @@ async function main(args: string[]): Promise<number> {
   const flags = ['--all', '--deep', '--profile'] as const
   const [isAll, isDeep, isProfile] = flags.map((flag) => args.includes(flag))
   const given = args.filter((arg) => !flags.some((flag) => flag === arg))
-  const dataDir = await mkdtemp(join(isAll || isDeep ? tmpdir() : await everydayFolder(), 'docket-test-'))
-  let servers: TestServers | undefined
+  const isEveryday = !isAll && !isDeep
+  const dataDir = await mkdtemp(join(isEveryday ? await everydayFolder() : tmpdir(), 'docket-test-'))
+  let starting: Promise<TestServers> | undefined
   let result = { passed: 0, failed: 1 }
   try {
-    await installPrograms(
-      isAll || isDeep ? [redis, ...deepPrograms] : [redis],
-      join(cacheDir, 'test-programs'),
-    )
-    servers = await startServers(dataDir)
-    const TEST_DEPTH = process.env.TEST_DEPTH ?? (isAll || isDeep ? deepDepth : '1')
-    const program = isAll || isDeep || given.length > 0 ? {} : await bundleService(dataDir)
+    await installPrograms(isEveryday ? [redis] : [redis, ...deepPrograms], join(cacheDir, 'test-programs'))
+    starting = startServers(dataDir)
+    const bundling = isEveryday && given.length === 0 ? bundleService(dataDir) : {}
+    const [{ env }, program] = await Promise.all([starting, bundling])
+    await mkdir(cacheDir, { recursive: true })
+    await copyFile(firstTimings, timings, constants.COPYFILE_EXCL).catch(() => {})
+    const previous = await readTimings(timings)
     const files = given.length > 0 || isAll ? given : filesOf(isDeep)
-    const preload = ['globals.ts', ...(isAll || isDeep ? [] : ['cheap-passwords.ts'])].map(
+    const preload = ['globals.ts', ...(isEveryday ? ['cheap-passwords.ts'] : [])].map(
       (name) => `--preload=${inRunner(name)}`,
     )
-    const previous = await readTimings(timings)
-    if (!isInterrupted)
-      result = await runTests([...files, ...preload, `--timings=${timings}`], {
-        ...servers.env,
-        ...program,
-        TEST_DEPTH,
-        // The cache may have a helper as another command translated it: without the global test functions.
-        BUN_RUNTIME_TRANSPILER_CACHE_PATH: '0',
-      })
+    const TEST_DEPTH = process.env.TEST_DEPTH ?? (isEveryday ? '1' : deepDepth)
+    if (!isInterrupted) result = await runTests([...files, ...preload], { ...env, ...program, TEST_DEPTH })
     process.stdout.write(slowestOf(await readTimings(timings), previous, isProfile === true))
   } catch (error) {
     console.error(error instanceof Error ? error.message : error)
   }
-  await servers?.stop().catch(console.error)
+  await starting?.then((servers) => servers.stop()).catch(console.error)
   await rm(dataDir, { recursive: true, force: true, maxRetries: 3 }).catch(console.error)
   process.stdout.write(`${result.passed} passed, ${result.failed} failed\n`)
   if (isInterrupted) return 130
@@ -80,14 +77,11 @@ async function runTests(args: string[], env: Record<string, string>) {
     `--timeout=${testTimeoutMs}`,
     `--parallel=${parallelFiles}`,
     '--no-isolate',
-    '--update-timings',
+    ...[`--timings=${timings}`, '--update-timings'],
   ]
-  // Other programs, such as the benchmark, also load helpers of tests. Bun would then reuse their cached code, in which
-  // `test`, `expect` and `afterAll` are not defined.
-  const cache = { BUN_RUNTIME_TRANSPILER_CACHE_PATH: '0' }
   const colour = process.stdout.isTTY ? { FORCE_COLOR: '1' } : {}
   const child = spawn(process.execPath, ['test', '--no-env-file', '--no-orphans', ...limits, ...args], {
-    env: { ...process.env, ...cache, ...colour, ...env },
+    env: { ...process.env, ...colour, ...env },
     stdio: ['ignore', 'inherit', 'pipe'],
   })
   tests = child

@@ -1,6 +1,6 @@
 import { type Client, make, openScene } from '../kit.ts'
 
-const { service, busy, calm } = await openScene(['Busy', 'Calm'])
+const { service, busy, calm } = await openScene(['Busy', 'Calm'], {})
 // Otherwise, on a slow machine, the process may stop counting as shared, and the slots of slow requests may be freed.
 service.services.scheduler.isShared = () => true
 Object.assign(service.services.scheduler, { freeStuck: () => {} })

@@ -6,7 +6,7 @@ let reads: number
 let emptyReads: number
 /** If true, events are read from the database instead of from memory. */
 let isMemoryEmpty: boolean
-const { service, sql, ada } = await openScene(['Ada'])
+const { service, sql, ada } = await openScene(['Ada'], {})
 const { recent } = service.services
 const { after } = recent
 recent.after = (range) => {

@@ -26,7 +26,7 @@ export async function registerTeam(client: Client): Promise<Team> {
 
 export async function openTeam<Name extends string = never>(
   names: Name[] = [],
-  env: Record<string, string> = {},
+  env?: Record<string, string>,
 ) {
   const scene = await openScene(names, env)
   const people = await registerTeam(scene.client)

@@ -16,7 +16,7 @@ export async function runTests(
   const args = ['test', ...flags, ...preload, ...files.map((file) => `./test/${file}`)]
   const child = spawn(process.execPath, args, {
     ...{ cwd: dir, detached: true, stdio: ['ignore', 'pipe', 'pipe'] },
-    env: { ...process.env, ...env, TEST_DEPTH: '1', BUN_RUNTIME_TRANSPILER_CACHE_PATH: '0' },
+    env: { ...process.env, ...env, TEST_DEPTH: '1' },
   })
   let output = ''
   for (const stream of [child.stdout, child.stderr])

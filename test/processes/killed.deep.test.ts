@@ -8,7 +8,7 @@ const operations = (name: string) => [
 ]
 
 test('if a process is killed, each batch and undo is committed once or not at all', async () => {
-  const pair = await openPair()
+  const pair = await openPair({})
   const { id: projectId } = await make(pair.atA, '/projects', { name: 'P' })
   const batches = new Set<string>()
   const undoReplies = new Map<number, string>()
@@ -55,7 +55,7 @@ test('if a process is killed, each batch and undo is committed once or not at al
 })
 
 test('if a process is killed, each create with a key is committed once, and a repeat at the other process returns its task', async () => {
-  const pair = await openPair()
+  const pair = await openPair({})
   const projectIds = await makeProjects(pair.atA, 4)
   const created = new Map<string, string>()
   let isRunning = true

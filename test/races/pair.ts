@@ -1,6 +1,7 @@
 import { readConfig } from '../../src/config.ts'
 import { openDatabase, type Sql } from '../../src/postgres/database.ts'
 import { until } from '../../src/local/wait.ts'
+import { emptyTables } from '../support/database.ts'
 import { type Client, make, openClient, type Person, register } from '../support/client.ts'
 import { disposable, forFile, freshEnv, spawnService } from '../support/service.ts'
 
@@ -10,15 +11,29 @@ type Env = Record<string, string>
 async function startWebs(each: Env[], overrides: Env) {
   const { env, drop } = await freshEnv(overrides)
   const webs = await Promise.all(each.map((own) => spawnService('web', { ...env, ...own })))
-  const person = await register(openClient(webs[0]!.url))
   const database = openDatabase(readConfig(env))
   return disposable({
-    ...{ env, webs, people: webs.map((web) => at(person, web)), sql: database.reads },
+    ...{ env, webs, people: await signIn(webs), sql: database.reads },
     async close() {
       await Promise.all([...webs.map((web) => web.close()), database.close()])
       await drop()
     },
   })
+}
+
+/** Registers a user, and returns a client of the user at each process. */
+async function signIn(webs: { url: string }[]): Promise<Person[]> {
+  const person = await register(openClient(webs[0]!.url))
+  return webs.map((web) => at(person, web))
+}
+
+let shared: ReturnType<typeof startWebs> | undefined
+
+/** Returns two processes with default settings that the files of this process share, with an empty database. */
+async function openShared(): ReturnType<typeof startWebs> {
+  const webs = await (shared ??= startWebs([{}, {}], {}))
+  await emptyTables(webs.sql)
+  return disposable({ ...webs, people: await signIn(webs.webs), close: async () => {} })
 }
 
 /** Opens web processes until the end of the file, or of the test that opens them. Not for hooks: see `startPair`. */
@@ -30,8 +45,9 @@ const pairOf = ({ webs, people, ...others }: Awaited<ReturnType<typeof startWebs
 
 export type Pair = ReturnType<typeof pairOf>
 
-export const openPair = async (overrides: Env = {}, onlyB: Env = {}): Promise<Pair> =>
-  pairOf(await openWebs([{}, onlyB], overrides))
+/** Files without `overrides` share their processes: a file that stops a process gives `{}`. */
+export const openPair = async (overrides?: Env, onlyB: Env = {}): Promise<Pair> =>
+  pairOf(await (overrides ? openWebs([{}, onlyB], overrides) : openShared()))
 
 /** Starts a pair, which the caller closes. */
 export const startPair = async (overrides: Env): Promise<Pair> => pairOf(await startWebs([{}, {}], overrides))

@@ -1,7 +1,7 @@
 import postgres from 'postgres'
 import { faultsOf, forFile, make, openScene, register, statuses, terminateConnections, upTo } from '../kit.ts'
 
-const { service, ada } = await openScene(['Ada'])
+const { service, ada } = await openScene(['Ada'], {})
 const admin: postgres.Sql = await forFile(postgres(service.env.DATABASE_URL!, { max: 1, onnotice: () => {} }))
 
 const readOnly = (value: 'on' | 'off') =>

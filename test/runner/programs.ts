@@ -41,7 +41,7 @@ export async function installPrograms(programs: Program[], dir: string): Promise
   if (left.length === 0) return
   const packages = left.map((program) => program.package).join(' ')
   throw new Error(
-    `The tests need ${namesOf(left)}. Install with: sudo apt-get install --no-install-recommends ${packages}\n${failure}`,
+    `Missing programs: ${namesOf(left)}. Install with: sudo apt-get install --no-install-recommends ${packages}\n${failure}`,
   )
 }
 

@@ -1,5 +1,5 @@
 import postgres from 'postgres'
-import { migrate } from '../../drizzle/migrate.ts'
+import { migrate, withConnections } from '../../drizzle/migrate.ts'
 import { startLocal } from '../../src/local/start.ts'
 
 const templateDatabase = 'docket_template'
@@ -29,7 +29,10 @@ async function prepareTemplate(adminUrl: string): Promise<void> {
     // Without fsync only a crash of the machine can lose commits, not a crash of Postgres.
     for (const name of ['fsync', 'full_page_writes']) await sql.unsafe(`alter system set ${name} = off`)
     await sql`select pg_reload_conf()`
-    await migrate(withDatabase(adminUrl, templateDatabase))
+    const url = withDatabase(adminUrl, templateDatabase)
+    await migrate(url)
+    // The first connection after a migration stores the catalog cache in a file, which copies of the database then have.
+    await withConnections(url, (template) => template`select 1`)
     // A database with connected sessions cannot be copied.
     await sql`alter database ${sql(templateDatabase)} with is_template true allow_connections false`
   } finally {

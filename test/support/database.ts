@@ -7,13 +7,21 @@ const retryMs = 100
 
 export async function freshDatabase(template = 'docket_template') {
   const name = `t_${randomBytes(8).toString('hex')}`
-  await asAdmin((sql) => createFromTemplate(sql, name, template))
-  const url = new URL(adminUrl())
-  url.pathname = name
+  const sql = (admin ??= postgres(adminUrl(), { max: 1, fetch_types: false, onnotice: () => {} }))
+  await createFromTemplate(sql, name, template)
   return {
-    url: url.href,
-    drop: () => asAdmin(async (sql) => void (await sql`drop database if exists ${sql(name)} with (force)`)),
+    url: Object.assign(new URL(adminUrl()), { pathname: name }).href,
+    drop: async () => void (await sql`drop database if exists ${sql(name)} with (force)`),
   }
+}
+
+let admin: postgres.Sql | undefined
+
+/** Deletes all rows. The rows of the migrations are in another schema. */
+export async function emptyTables(sql: postgres.Sql): Promise<void> {
+  const tables = await sql<{ name: string }[]>`
+    select format('%I', tablename) as name from pg_tables where schemaname = 'public'`
+  await sql.unsafe(tables.map(({ name }) => `delete from ${name}`).join(';'))
 }
 
 async function createFromTemplate(sql: postgres.Sql, name: string, template: string): Promise<void> {
@@ -29,11 +37,6 @@ async function createFromTemplate(sql: postgres.Sql, name: string, template: str
       await Bun.sleep(retryMs)
     }
   }
-}
-
-async function asAdmin<T>(work: (sql: postgres.Sql) => Promise<T>): Promise<T> {
-  const sql = postgres(adminUrl(), { max: 1, fetch_types: false, onnotice: () => {} })
-  return work(sql).finally(() => sql.end({ timeout: 1 }))
 }
 
 function adminUrl(): string {

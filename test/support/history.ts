@@ -1,5 +1,6 @@
 import { model } from '../../modules/modules.ts'
 import { noClaim } from '../../src/model/claims.ts'
+import type { TaskRow } from '../../drizzle/rows.ts'
 import type { Entity } from '../../src/model/entities.ts'
 import type { StoredEvent } from '../../src/model/events.ts'
 import { emptyContents, fold } from './fold.ts'
@@ -7,10 +8,8 @@ import { childrenMovedIn, rowBefore } from '../../src/log/rows.ts'
 import { rowAfter } from '../../src/model/model.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { eventFields, eventRows } from '../../src/postgres/columns.ts'
-import { isSame } from './same-row.ts'
-import { orderFaults } from './order-faults.ts'
+import { keyOf as sortKeyOf } from '../../modules/order/keys.ts'
 import { readRows } from './stored-rows.ts'
-import { blockedByCycles } from './cycles.ts'
 
 type Row = Record<string, unknown> & { id: string }
 type RowEvent = Omit<StoredEvent, 'before' | 'after'> &
@@ -56,8 +55,7 @@ export function faultsIn({ events, rows, streams }: StoredLog, isComplete = fals
     ...checked.flatMap(({ faults }) => faults),
     ...compareRows(rows, new Map(lastRows)),
     ...faultsByProject({ events, rows }),
-    ...blockedByCycles(rows),
-    ...orderFaults(rows),
+    ...taskFaults(rows.flatMap(({ entity, row }) => (entity === 'task' ? [row as unknown as TaskRow] : []))),
   ]
 }
 
@@ -199,3 +197,33 @@ export function visibleIn(rows: StoredLog['rows']) {
 /** Events that an earlier release wrote have fewer fields. */
 const onlyFieldsOf = (other: Row, row: Row) =>
   Object.fromEntries(Object.entries(row).filter(([name]) => name in other)) as Row
+
+/** Compares rows. An absent field equals null. */
+function isSame(one: Row | null | undefined, other: Row | null | undefined, except: string[] = []): boolean {
+  const fieldsOf = (row: Row) =>
+    Object.entries(row).filter(([name, value]) => value !== null && !except.includes(name))
+  const [first, second] = [one, other].map((row) => (row ? JSON.stringify(fieldsOf(row).sort()) : undefined))
+  return first === second
+}
+
+const maxKeyLength = 64
+
+/** Describes sort keys of two tasks of a project, keys that are too long, and cycles of blockers. */
+function taskFaults(tasks: TaskRow[]): string[] {
+  const byKey = Map.groupBy(tasks, (task) => `${task.projectId} ${sortKeyOf(task)}`)
+  const same = [...byKey].filter(([, { length }]) => length > 1)
+  const long = tasks.filter((task) => sortKeyOf(task).length > maxKeyLength)
+  // Tasks without blockers are removed repeatedly. The tasks that remain are in a cycle, or are blocked by one.
+  const left = new Map(tasks.map((task) => [task.id, task]))
+  const isBlocked = ({ projectId, blockedByIds }: TaskRow) =>
+    blockedByIds?.some((id) => left.get(id)?.projectId === projectId)
+  for (let size = -1; size !== left.size;) {
+    size = left.size
+    for (const [id, task] of left) if (!isBlocked(task)) left.delete(id)
+  }
+  return [
+    ...same.map(([key, { length }]) => `${length} tasks have the sort key ${key}`),
+    ...long.map((task) => `the sort key ${sortKeyOf(task)} of task ${task.id} is too long`),
+    ...Array.from(left.keys(), (id) => `task ${id} is in a cycle of blockers, or is blocked by one`),
+  ]
+}

@@ -1,25 +1,20 @@
 import Ajv, { type ValidateFunction } from 'ajv/dist/2020'
 import type { Answer } from './client.ts'
 
-export interface Schema {
+type Bounds = 'minItems' | 'maxItems' | 'minLength' | 'maxLength' | 'minimum' | 'maximum' | 'maxProperties'
+
+export interface Schema extends Partial<Record<Bounds, number>> {
   $ref?: string
   type?: string | string[]
   properties?: Record<string, Schema>
   /** The schema of fields that `properties` does not list. */
   additionalProperties?: boolean | Schema
-  maxProperties?: number
   required?: string[]
   items?: Schema
   anyOf?: Schema[]
   oneOf?: Schema[]
-  minItems?: number
-  maxItems?: number
   enum?: unknown[]
   format?: string
-  minLength?: number
-  maxLength?: number
-  minimum?: number
-  maximum?: number
   default?: unknown
   examples?: unknown[]
   readOnly?: boolean
@@ -137,20 +132,13 @@ export function* callsOf(api: OpenApi) {
   }
 }
 
-const patterns = new Map<string, RegExp>()
-
-function patternOf(name: string): RegExp {
-  const pattern = patterns.get(name) ?? new RegExp(`^${name.replace(/\{\w+\}/g, '[^/]*')}$`)
-  patterns.set(name, pattern)
-  return pattern
-}
-
 export function operationOf(api: OpenApi, method: string, path: string): [string, Operation] {
   const requested = `${method.toLowerCase()} /api/v1${path.replace(/[?#].*/, '').replace(/\/$/, '')}`
   const operations = operationsOf(api)
   const exact = operations.get(requested)
   if (exact) return [requested, exact]
-  const found = [...operations].find(([name]) => patternOf(name).test(requested))
+  const isOf = (name: string) => new RegExp(`^${name.replace(/\{\w+\}/g, '[^/]*')}$`).test(requested)
+  const found = [...operations].find(([name]) => isOf(name))
   if (!found) throw new Error(`the document has no ${requested}`)
   return found
 }
@@ -160,9 +148,8 @@ const httpHeaders = ['content-type', 'content-length', 'date', 'transfer-encodin
 
 function undocumentedHeaders(documented: object, sent: Headers): string[] {
   const expected = [...httpHeaders, ...Object.keys(documented).map((name) => name.toLowerCase())]
-  return [...sent.keys()]
-    .filter((name) => !expected.includes(name))
-    .map((name) => `${name} is not documented`)
+  const others = [...sent.keys()].filter((name) => !expected.includes(name))
+  return others.map((name) => `${name} is not documented`)
 }
 
 /** Describes how a response differs from the documented status, headers and body of its operation. */

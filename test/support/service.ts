@@ -12,7 +12,7 @@ import { commands } from '../../modules/commands.ts'
 import { react } from '../../workers/reactions.ts'
 import { startWorkers } from '../../workers/main.ts'
 import { openClient } from './client.ts'
-import { freshDatabase } from './database.ts'
+import { emptyTables, freshDatabase } from './database.ts'
 import { sharedRedisPrefix } from './redis.ts'
 
 export const testSecret = 'a secret that is only good for tests'
@@ -56,6 +56,9 @@ export async function openTestService(overrides: Env = {}) {
   // Created at the first request, so that a test may replace parts of `services` before.
   const answer = async (request: Request) => (app ??= createApp(services)).fetch(request)
   const stops: (() => Promise<void>)[] = []
+  const stopWorkers = async () => {
+    for (const stop of stops.splice(0)) await stop()
+  }
   return disposable({
     services,
     env,
@@ -63,12 +66,22 @@ export async function openTestService(overrides: Env = {}) {
     fetch: (path: string, init?: RequestInit) => answer(new Request(`http://localhost${path}`, init)),
     /** Starts the workers too; they stop with the service. */
     startWorkers: () => void stops.push(startWorkers(services)),
+    stopWorkers,
     async close() {
-      for (const stop of stops) await stop()
+      await stopWorkers()
       await services.close()
       await drop()
     },
   })
+}
+
+let shared: ReturnType<typeof openTestService> | undefined
+
+/** Returns the service with default settings that the files of this process share, with an empty database. */
+export async function openSharedService(): Promise<TestService> {
+  const service = await (shared ??= openTestService())
+  await emptyTables(service.services.database.background)
+  return disposable({ ...service, close: service.stopWorkers })
 }
 
 export async function withService(env: Env, work: (service: TestService) => Promise<void>): Promise<void> {

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { connect, createServer, type Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import { listen } from './listen.ts'
@@ -36,20 +37,8 @@ export async function openTlsProxy(
 }
 
 /** A self-signed certificate for localhost and 127.0.0.1, only for tests. */
-export const key = `-----BEGIN PRIVATE KEY-----
-MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgdZhZbyXuvaijZokS
-3dfg4fY8PTP7zB/KPLKPTNIAXZWhRANCAATqbfW0v0YwpJsDUSm63JpaAl6X5Wi4
-8DgMJ49NnPS/8vdaUochXDenus7rAkCRfasl1MXRADk3HnUxlpVViuxW
------END PRIVATE KEY-----`
-export const cert = `-----BEGIN CERTIFICATE-----
-MIIBezCCASCgAwIBAgIUO3cBYhtzJAesAuwzblQ7bbexQdQwCgYIKoZIzj0EAwIw
-FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTIwMDEwMTAwMDAwMFoYDzIxMjAwMTAx
-MDAwMDAwWjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjO
-PQMBBwNCAATqbfW0v0YwpJsDUSm63JpaAl6X5Wi48DgMJ49NnPS/8vdaUochXDen
-us7rAkCRfasl1MXRADk3HnUxlpVViuxWo04wTDAdBgNVHQ4EFgQUxGcaA3Py4yR4
-tXNel4UNRDPqHw4wDwYDVR0TAQH/BAUwAwEB/zAaBgNVHREEEzARgglsb2NhbGhv
-c3SHBH8AAAEwCgYIKoZIzj0EAwIDSQAwRgIhAMdtnraMahe3RRzWBWKlfhplQ3sU
-qah089ZhmzCbx1qnAiEAy+w1La9fX2C+4+/Ftbmb04NZuMjNWQCM5FsAyWzXqN4=
------END CERTIFICATE-----`
+export const [key, cert] = ['key', 'cert'].map((name) =>
+  readFileSync(new URL(`./localhost-${name}.pem`, import.meta.url), 'utf8'),
+) as [string, string]
 
 export const testCertificate = { key, cert }

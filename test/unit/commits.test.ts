@@ -16,7 +16,7 @@ import { errorCode, faultsOf, forFile, holdTransaction, invite, make, makeProjec
 import { openScene, type Sql, statuses, upTo } from '../kit.ts'
 import { type Context, queuedCommand } from '../support/queued-command.ts'
 
-const { service, ada, grace, sql } = await openScene(['Ada', 'Grace'])
+const { service, ada, grace, sql } = await openScene(['Ada', 'Grace'], {})
 const { actors, config, database } = service.services
 const other: postgres.Sql = await forFile(postgres(service.env.DATABASE_URL!, { max: 4, onnotice: () => {} }))
 afterEach(async () => expect(await faultsOf(sql)).toEqual([]))

@@ -84,7 +84,7 @@ test('a process at loopback is not ready while a process of another machine is a
   await eventually('the process to become ready again', async () => (await ready()).status === 200)
 })
 
-const { service, ada } = await openScene(['Ada'])
+const { service, ada } = await openScene(['Ada'], {})
 const { id: projectId } = await make(ada, '/projects', { name: 'Handed over' })
 const methods = words('GET HEAD OPTIONS POST PATCH PUT')
 const varyingHeaders = /^(date|x-request-id|ratelimit|connection|keep-alive|age):.*(\r\n|$)/gim

@@ -21,7 +21,7 @@ import { tailOf } from '../../src/ids.ts'
 import { createCommand, executeOf, openServing, registry, routedCreate } from './local-execution.ts'
 
 let sent: { command: Command; routed: RoutedCommand }
-const { service, sql, ada, bea, guest } = await openScene(['Ada', 'Bea', 'Guest'])
+const { service, sql, ada, bea, guest } = await openScene(['Ada', 'Bea', 'Guest'], {})
 const warnings: string[] = []
 const log = Object.assign(openLog('silent'), { warn: (_: object, text: string) => warnings.push(text) })
 const here = executeOf(service.services, { log })

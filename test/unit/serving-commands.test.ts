@@ -76,7 +76,7 @@ test('limits the forwarded commands from one account, so that other accounts are
 })
 
 let project: Body
-const { service, ada, stranger } = await openScene(['Ada', 'Stranger'])
+const { service, ada, stranger } = await openScene(['Ada', 'Stranger'], {})
 const execute = executeOf(service.services)
 beforeEach(async () => void (project = await make(ada, '/projects', { name: 'Routed' })))
 const titles = async () => (await ada.get(`/tasks?projectId=${project.id}`)).body.map(({ title }) => title)
