@@ -7,7 +7,7 @@ import { forFile, make, newFolder, openTcpProxyTo, openWebProcess, read, root, s
 import { openForwardProxy } from './forward-proxy.ts'
 import { execute } from './process.ts'
 
-const scene = await forFile(openWebProcess())
+const scene = await forFile(openWebProcess({}))
 const { ada } = scene
 const { id } = await make(ada, '/projects', { name: 'Engine' })
 const folder = await newFolder()

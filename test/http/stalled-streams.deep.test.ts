@@ -62,7 +62,7 @@ test.concurrent(
 )
 
 test.concurrent('a stream without events is not closed as idle', async () => {
-  const { web } = await openWebProcess()
+  const { web } = await openWebProcess({})
   const bea = await register(openClient(web.url), 'Bea')
   const { id } = await make(bea, '/projects', { name: 'Quiet' })
   const events = await openStream(bea, web, `/projects/${id}/events`)
@@ -84,7 +84,7 @@ test.concurrent('a stream without events is not closed as idle', async () => {
 })
 
 test('streams whose clients do not read need a limited amount of memory, and end with 503 when the process stops', async () => {
-  const { web, ada } = await openWebProcess()
+  const { web, ada } = await openWebProcess({})
   const mebibytes = () => Number(execFileSync('ps', ['-o', 'rss=', '-p', String(web.pid)])) / 1_024
   // 22 MB of events; the kernel buffers about 10 MB for a connection that is not read.
   const id = await createLargeProject(ada, 375, '語'.repeat(20_000))

@@ -17,7 +17,7 @@ import { isDerived, tablesOf } from '../../workers/one-off/backup-format.ts'
 import { emptyDatabase } from '../processes/launch.ts'
 import { execute } from './run-admin.ts'
 
-const { service, ada } = await openScene(['Ada'])
+const { service, ada } = await openScene(['Ada'], {})
 const own = service.env.DATABASE_URL!
 const dir = await newFolder()
 const newFile = () => join(dir, crypto.randomUUID())

@@ -3,7 +3,7 @@ import { openTestService, readFeed, runBatch, SliceEnded, unreachableUrl, upTo }
 import type { FeedEvent } from '../kit.ts'
 import { countDeletes } from './remains.ts'
 
-const { service, ada, sql } = await openScene(['Ada'])
+const { service, ada, sql } = await openScene(['Ada'], {})
 const days = 30
 const expire = (more = {}) => expireEvents(sql, days, { batchRows: 10, pauseMs: 0, ...more })
 
