@@ -68,7 +68,7 @@ test('a checked token is valid for half a second, but not beyond its expiry', ()
 })
 
 test('every failed sign-in verifies one argon2 hash of the same cost, so that its duration does not reveal whether the account exists', async () => {
-  const { service, client, sql } = await openScene()
+  const { service, client, sql } = await openScene([], {})
   const { email: own } = await register(client)
   let costs: unknown[] = []
   const costOf = (hashed: unknown) => /^(\$[^$]*){3}/.exec(String(hashed))?.[0]

@@ -55,7 +55,7 @@ test('bounds the statements of a new connection after the server has closed the 
   expect((await preparedOn(sql)).length).toBeLessThanOrEqual(6)
 })
 
-const { service, sql } = await openScene()
+const { service, sql } = await openScene([], {})
 await sql`create table numbers (n int4 primary key)`
 
 const lines = (...numbers: (number | string)[]) => numbers.map((n) => Buffer.from(`${n}\n`))
