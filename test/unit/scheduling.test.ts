@@ -115,7 +115,7 @@ test('accounts take turns in event-loop iterations, and other work runs between 
   expect(others).toBeGreaterThan(0)
 })
 
-/** Opens a scheduler; `send` sends requests, and `permits` has the permits of admitted requests by account. */
+/** Opens a scheduler; `send` sends requests, and `permits` has the permits of the requests in progress by account. */
 function openRequests() {
   const scheduler = new Scheduler()
   const permits: Record<string, Permit[]> = {}
@@ -142,57 +142,34 @@ const request = new Request('http://localhost')
 const requestOf = (length: string) =>
   new Request('http://localhost', { headers: { 'content-length': length } })
 
-test('limits an account to 16 requests in progress while another account is active', () => {
-  const { send, admitted } = openRequests()
-  send('ada', 1_000)
-  expect(admitted('ada')).toBe(1_000)
-  send('bob', 1)
-  send('eve', 1_000)
-  send('bob', 1)
-  expect([admitted('eve'), admitted('bob')]).toEqual([16, 2])
-})
-
-test('the limit ends two seconds after the last request of another account', () => {
+/** `+` sends requests, `-` ends requests, `=` is the number in progress; `tick` is an iteration, `ms` a time. */
+test.each([
+  ['an account alone has no limit', 'ada+1000 ada=1000'],
+  ['16 requests, while another account is active', 'ada+1000 bob+1 eve+1000 bob+1 eve=16 bob=2'],
+  ['16 requests, for two seconds after those of others', 'bob+1 bob-1 1900ms ada+1000 ada=16'],
+  ['no limit two seconds after the requests of others', 'bob+1 bob-1 2100ms ada+1000 ada=1000'],
+  [
+    'waiting requests are admitted in the next iteration, before new ones',
+    'bob+1 ada+20 tick ada=16 ada-3 ada=13 tick ada=16 ada+1 ada=16',
+  ],
+  [
+    'accounts with waiting requests share the slots',
+    'bob+1 ada+40 eve+40 joe+40 ada=16 tick ada-16 eve-16 joe-16 ada=0 tick ada=5 eve=5 joe=5',
+  ],
+])('requests in progress: %s', async (_, steps) => {
   const began = performance.now()
   const clock = spyOn(performance, 'now').mockReturnValue(began)
-  for (const [afterMs, count] of [
-    [1_900, 16],
-    [2_100, 1_000],
-  ] as const) {
-    clock.mockReturnValue(began)
-    const { send, admitted, permits } = openShared()
-    permits.bob![0]!.release()
-    clock.mockReturnValue(began + afterMs)
-    send('ada', 1_000)
-    expect(admitted('ada')).toBe(count)
+  const { send, admitted, permits } = openRequests()
+  for (const step of words(steps)) {
+    const [account = '', count = ''] = step.split(/[-+=]/)
+    if (step === 'tick') await nextIteration()
+    else if (step.endsWith('ms')) clock.mockReturnValue(began + Number.parseInt(step))
+    else if (step.includes('+')) send(account, Number(count))
+    else if (step.includes('=')) expect([step, admitted(account)]).toEqual([step, Number(count)])
+    // A second release must have no effect.
+    else for (const one of permits[account]!.splice(0, Number(count))) for (const __ of upTo(2)) one.release()
   }
   clock.mockRestore()
-})
-
-test('when requests end, admits waiting requests in order in the next event-loop iteration', async () => {
-  const { send, admitted, permits } = openShared()
-  send('ada', 20)
-  await nextIteration()
-  for (const permit of permits.ada!.slice(0, 3)) permit.release()
-  // A second release must have no effect.
-  permits.ada![0]!.release()
-  await Promise.resolve()
-  expect(admitted('ada')).toBe(16)
-  await nextIteration()
-  expect(admitted('ada')).toBe(19)
-  send('ada', 1)
-  expect(admitted('ada')).toBe(19)
-})
-
-test('accounts with waiting requests share the slots', async () => {
-  const { send, admitted, permits } = openShared()
-  const accounts = ['ada', 'eve', 'joe', 'kim']
-  for (const account of accounts) send(account, 40)
-  expect(admitted('ada')).toBe(16)
-  await nextIteration()
-  for (const account of accounts) for (const permit of permits[account]!.splice(0)) permit.release()
-  await nextIteration()
-  expect(accounts.map(admitted)).toEqual([4, 4, 4, 4])
 })
 
 test('a rejected request keeps its slot for a while, so that a client cannot retry at once', async () => {
