@@ -34,6 +34,7 @@ export { type ProjectParts, registerTeam, seqOf, type Team, unreachableUrl } fro
 export { at, deleteAndPurge, eventually, makeProjects, openPair, openWebs } from './races/pair.ts'
 export { type Pair, startPair, statuses, tally, upTo } from './races/pair.ts'
 export { type Answer, type Body, claimsOf, type Client, expiresAt, invite, make } from './support/client.ts'
+export { makeTasks } from './support/client.ts'
 export { makeToken, openClient, type Person, register, runBatch, signToken } from './support/client.ts'
 export { type Token, versionOf, withToken } from './support/client.ts'
 export { freshDatabase, holdTransaction, rowsRead, terminateConnections } from './support/database.ts'

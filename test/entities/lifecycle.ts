@@ -39,7 +39,7 @@ describe.each(kinds)('$entity', ({ entity, list, one, text, body, parent }: Kind
   const texts = async (path: string) => (await rowsAt(path)).map(textIn)
   const sketch = { [text]: 'Sketch' }
 
-  test('is created, listed, updated and deleted, with an event for each write, and checks If-Match', async () => {
+  test('is created, updated, deleted and restored, with an event for each write, and checks If-Match', async () => {
     const place = await createPlace()
     const row = await created(list(place), body)
     expect(await rowsAt(list(place))).toEqual([row])
@@ -47,14 +47,24 @@ describe.each(kinds)('$entity', ({ entity, list, one, text, body, parent }: Kind
     expect(changed.body).toMatchObject({ ...body, ...sketch })
     const unchanged = await ada.patch(one(row.id), sketch)
     expect(unchanged.headers.get('etag')).toBe(changed.headers.get('etag'))
+    await undo(place.projectId, 4)
+    expect(await texts(list(place))).toEqual(['Plan'])
+    await undo(place.projectId, 5)
     expect((await ada.delete(one(row.id), { 'if-match': '"no"' })).status).toBe(412)
-    expect((await ada.delete(one(row.id))).status).toBe(200)
-    expect((await ada.delete(one(row.id))).status).toBe(404)
-    expect(await rowsAt(list(place))).toEqual([])
+    for (const status of [200, 404]) expect((await ada.delete(one(row.id))).status).toBe(status)
+    await undo(place.projectId, 7)
+    expect(await rowsAt(list(place))).toMatchObject([{ ...body, id: row.id, ...sketch }])
+    await undo(place.projectId, 8)
+    const shown = [['Plan'], ['Sketch'], ['Plan'], ['Sketch'], [], ['Sketch'], []]
+    for (const [n, expected] of shown.entries())
+      expect(await texts(`${list(place)}?asOf=${n + 3}`)).toEqual(expected)
+    const verbs = ['created', 'updated', 'updated', 'updated', 'deleted', 'created', 'deleted']
     const events = await feed(place.projectId)
-    const types = ['created', 'updated', 'deleted'].map((verb) => `${entity}.${verb}`)
-    expect(events.map(({ type }) => type)).toEqual(types)
+    expect(events.map(({ type }) => type)).toEqual(verbs.map((verb) => `${entity}.${verb}`))
     expect(events[1]).toMatchObject({ before: { [text]: 'Plan' }, after: sketch })
+    const history = await readFeed(ada, `/projects/${place.projectId}/history?entity=${entity}`)
+    expect(history).toEqual(events.toReversed())
+    expect((await ada.post(`/projects/${place.projectId}/undo`, { seq: 7 })).status).toBe(409)
     expect(await faultsOf(sql)).toEqual([])
   })
 
@@ -69,36 +79,6 @@ describe.each(kinds)('$entity', ({ entity, list, one, text, body, parent }: Kind
     expect(results.map(textIn)).toEqual(['Plan', 'Sketch'])
     const stale = { op: `${entity}.delete`, id: results[0]!.id, was: { [text]: 'Plan' } }
     expect((await batch(place, [stale])).status).toBe(409)
-  })
-
-  test('every write can be undone, and the undo can be undone', async () => {
-    const place = await createPlace()
-    const row = await created(list(place), body)
-    await ada.patch(one(row.id), sketch)
-    await undo(place.projectId, 4)
-    expect(await texts(list(place))).toEqual(['Plan'])
-    await undo(place.projectId, 5)
-    expect(await texts(list(place))).toEqual(['Sketch'])
-    await ada.delete(one(row.id))
-    await undo(place.projectId, 7)
-    expect(await rowsAt(list(place))).toMatchObject([{ ...body, id: row.id, ...sketch }])
-    await undo(place.projectId, 8)
-    expect(await texts(list(place))).toEqual([])
-    expect((await ada.post(`/projects/${place.projectId}/undo`, { seq: 7 })).status).toBe(409)
-    expect(await faultsOf(sql)).toEqual([])
-  })
-
-  test('is shown in the history and in reads of the past', async () => {
-    const place = await createPlace()
-    const row = await created(list(place), body)
-    await ada.patch(one(row.id), sketch)
-    await ada.delete(one(row.id))
-    const history = await readFeed(ada, `/projects/${place.projectId}/history?entity=${entity}`)
-    const types = ['deleted', 'updated', 'created'].map((verb) => `${entity}.${verb}`)
-    expect(history.map(({ type }) => type)).toEqual(types)
-    const textsAt = async (version: number) => texts(`${list(place)}?asOf=${version}`)
-    for (const [version, expected] of Object.entries({ 2: [], 3: ['Plan'], 4: ['Sketch'], 5: [] }))
-      expect(await textsAt(Number(version))).toEqual(expected)
   })
 
   test('is purged with its project', async () => {

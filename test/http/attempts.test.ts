@@ -2,7 +2,7 @@ import { expectError, faultsOf, invite, make, runBatch } from '../kit.ts'
 import { attemptsIn, openQueue } from './queue-scene.ts'
 
 const queue = await openQueue()
-const { at, ada, bea, cyd, sql, service, add, claim, claimFor, events, list, next, patch } = queue
+const { at, ada, bea, cyd, sql, service, add, claim, claimFor, events, next, patch } = queue
 const { read, release, take, undo, version } = queue
 
 const attempts = async (query = '', id?: string) => attemptsIn(await read(query, id))
@@ -121,31 +121,6 @@ test('claim-next skips the tasks that have had `maxAttempts`, also if the last c
     2, 2, 204,
   ])
   for (const maxAttempts of [0, -1, 1.5, '3', 3_000_000_000]) expectError(await next({ maxAttempts }), 400)
-})
-
-test('minAttempts finds the dead letters, in every list with filters', async () => {
-  const { id: second } = await add('Second')
-  await add('Third', { status: 'DONE' })
-  await fail(3)
-  await fail(1, second)
-  const expected: Record<string, string[]> = {
-    'minAttempts=1': ['Draw', 'Second'],
-    'minAttempts=2&status=TODO': ['Draw'],
-    'minAttempts=4': [],
-    'minAttempts=999999999999999': [],
-    'minAttempts=0': ['Draw', 'Second', 'Third'],
-    'minAttempts=1&sort=-createdAt': ['Second', 'Draw'],
-    'minAttempts=1&sort=position&limit=1': ['Draw'],
-    'minAttempts=1&asOf=5': [],
-  }
-  for (const [query, titles] of Object.entries(expected))
-    expect([query, await list(query)]).toEqual([query, titles])
-  expect((await ada.get('/tasks?minAttempts=3')).body.map(({ id }) => id)).toEqual([at.taskId])
-  const view = { name: 'Dead letters', query: { minAttempts: '2' } }
-  const { id } = await make(ada, `/projects/${at.projectId}/views`, view)
-  expect((await ada.get(`/views/${id}/tasks`)).body.map(({ title }) => title)).toEqual(['Draw'])
-  for (const text of ['-1', 'x', '1.5', '', '1e3'])
-    expectError(await ada.get(`/tasks?minAttempts=${text}`), 400, /^minAttempts must be a whole number/)
 })
 
 test('attempts: 0 resets the number, and an undo restores it', async () => {

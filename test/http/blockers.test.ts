@@ -1,12 +1,5 @@
-import {
-  eventually,
-  expectError,
-  expectUndone,
-  faultsOf,
-  holdTransaction,
-  make,
-  openUndoScene,
-} from '../kit.ts'
+import { eventually, expectError, expectUndone, faultsOf, holdTransaction, make } from '../kit.ts'
+import { openUndoScene } from '../kit.ts'
 import { readFeed, runBatch, upTo, versionOf } from '../kit.ts'
 import type { Answer, Body } from '../kit.ts'
 

@@ -1,13 +1,5 @@
-import {
-  expectError,
-  faultsOf,
-  forFile,
-  isReplay,
-  make,
-  openTestService,
-  runBatch,
-  unknownId,
-} from '../kit.ts'
+import { expectError, faultsOf, forFile, isReplay, make, makeTasks, openTestService } from '../kit.ts'
+import { runBatch, unknownId } from '../kit.ts'
 import { upTo } from '../kit.ts'
 import type { Body } from '../kit.ts'
 import { batchResult, newTask } from './batch-scene.ts'
@@ -91,11 +83,7 @@ test('concurrent requests with one Idempotency-Key wait for the same task', asyn
 })
 
 test('concurrent requests take different tasks', async () => {
-  await runBatch(
-    ada,
-    at.projectId,
-    upTo(60).map((n) => newTask(`T${n}`)),
-  )
+  await makeTasks(ada, at.projectId, 60)
   const titles = (await Promise.all(upTo(64).map((n) => next({}, n % 2 ? ada : bea)))).map(titleIn)
   expect(titles.filter((one) => one === 204)).toHaveLength(4)
   expect(new Set(titles.filter((one) => one !== 204)).size).toBe(60)

@@ -44,7 +44,7 @@ async function fill(projectId: string): Promise<void> {
     const claim = random.chance(0.3) && [random.pick([ada.id, bob.id])!, random.pick([past, soon])!]
     await sql`update tasks set label_ids = ${orNull(some(own, 3))}, blocked_by_ids = ${orNull(blockers)},
       fields = ${(chosen.length ? Object.fromEntries(chosen) : null) as never},
-      external_id = ${n % 5 ? null : `X-${n}`}, claimed_by = ${claim ? claim[0]! : null},
+      external_id = ${n % 5 ? null : `X-${n}`}, attempts = ${random.below(4)}, claimed_by = ${claim ? claim[0]! : null},
       claimed_until = ${claim ? claim[1]! : null}, claim_seq = ${claim ? 1 : null},
       position = ${random.chance(0.3) ? `j00000000${10 + random.below(70)}V${n}V` : null} where id = ${id}`
   }
@@ -78,6 +78,7 @@ const choices: Record<string, string[]> = {
   blocks: blockers.slice(0, 4),
   ready: ['true'],
   claimedBy: ['me', 'none', bob.id],
+  minAttempts: ['0', '1', '3', '999999999999999'],
   sort: ['createdAt', '-createdAt', 'dueDate', '-dueDate'],
 }
 
@@ -156,6 +157,7 @@ test('rejects an invalid filter with 400 and names the parameter, and a project 
     ['anyLabel', ['', `${unknownId} ,${unknownId}`], /^anyLabel must be ids of labels/],
     ['noLabel', ['', 'false', '1', 'TRUE'], /^noLabel must be true$/],
     ['ready', ['', 'false', 'yes'], /^ready must be true$/],
+    ['minAttempts', ['-1', 'x', '1.5', '', '1e3'], /^minAttempts must be a whole number/],
     ['blocks', ['', ...malformedIds], /^blocks must be the id of a task$/],
     ['claimedBy', ['', 'Me', 'nobody'], /^claimedBy must be/],
     ['externalId', ['', 'x'.repeat(201), '%00'], /^externalId must be a text of 1 to 200 characters/],

@@ -22,75 +22,14 @@ interface Counts {
 }
 const read = async (query: object = {}, client: Client = ada) =>
   (await client.get(path(query))).body as unknown as Counts
-const pairs = ({ counts }: Counts) => counts.map(({ value, count }) => [value, count])
 
-test('counts the tasks of a project by each field, also for a viewer', async () => {
+test('counts the tasks of a project, also for a viewer, at the version of the response', async () => {
   const version = await versionOf(ada, projectId)
   expect(await read()).toEqual({ version, total: 4, counts: [], isExact: true })
   expect(await read({ by: 'none' }, bea)).toEqual(await read())
-  const expected: [query: object, counts: [string | null, number][], total?: number][] = [
-    [
-      { by: 'status' },
-      [
-        ['TODO', 3],
-        ['IN_PROGRESS', 0],
-        ['DONE', 1],
-      ],
-    ],
-    [
-      { by: 'priority' },
-      [
-        ['LOW', 0],
-        ['MEDIUM', 3],
-        ['HIGH', 1],
-      ],
-    ],
-    [
-      { by: 'assigneeId' },
-      [
-        [bea.id, 2],
-        [ada.id, 1],
-        [null, 1],
-      ],
-    ],
-    [
-      { by: 'labelId' },
-      [
-        [red.id, 2],
-        [blue.id, 1],
-        [null, 2],
-      ],
-    ],
-    [
-      { by: 'labelId', assigneeId: bea.id, status: 'TODO' },
-      [
-        [red.id, 1],
-        [blue.id, 1],
-      ],
-      1,
-    ],
-  ]
-  for (const [query, counts, total = 4] of expected) {
-    const body = await read(query, bea)
-    expect([query, { ...body, counts: pairs(body) }]).toEqual([
-      query,
-      { version, total, counts, isExact: true },
-    ])
-  }
+  const counts = Object.entries({ LOW: 0, MEDIUM: 3, HIGH: 1 }).map(([value, count]) => ({ value, count }))
+  expect(await read({ by: 'priority' }, bea)).toEqual({ version, total: 4, counts, isExact: true })
   expect((await ada.get(path())).headers.get('docket-version')).toBe(String(version))
-})
-
-test('a deleted label counts as absent, and again as of the version before its deletion and after an undo', async () => {
-  const before = await versionOf(ada, projectId)
-  const then = await read({ by: 'labelId' })
-  await ada.delete(`/labels/${red.id}`)
-  expect(pairs(await read({ by: 'labelId' }))).toEqual([
-    [blue.id, 1],
-    [null, 3],
-  ])
-  expect(await read({ by: 'labelId', asOf: before })).toEqual(then)
-  await ada.post(`/projects/${projectId}/undo`, { seq: before + 1 })
-  expect(pairs(await read({ by: 'labelId' }))).toEqual(pairs(then))
 })
 
 test('rejects the parameters of a page, other fields and a search in the past, and strangers with 404', async () => {

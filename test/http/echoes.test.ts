@@ -1,5 +1,5 @@
 import { cases, expectError, invite, make, nextPath, openScene, parseMessages, Random } from '../kit.ts'
-import { runBatch, streamBodyIn, upTo, versionOf } from '../kit.ts'
+import { makeTasks, streamBodyIn, upTo, versionOf } from '../kit.ts'
 import type { Body, Message, Person } from '../kit.ts'
 import { expectEvents } from './feed.ts'
 
@@ -17,12 +17,7 @@ async function openShared(): Promise<Shared> {
   return { id, path: `/projects/${id}/events` }
 }
 const write = (by: Person, { id: projectId }: Shared) => make(by, '/tasks', { title: 'T', projectId })
-const writeMany = (by: Person, { id }: Shared, count: number) =>
-  runBatch(
-    by,
-    id,
-    upTo(count).map((n) => ({ op: 'task.create', title: `T${n}` })),
-  )
+const writeMany = (by: Person, { id }: Shared, count: number) => makeTasks(by, id, count)
 const seqsOf = (rows: Body) => rows.map((row) => (row as unknown as { seq: number }).seq)
 const read = async (after: object, more: object, by = ada) =>
   expectEvents(await by.post('/events/read', { after, ...more }))

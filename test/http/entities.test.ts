@@ -1,24 +1,7 @@
-import {
-  anId,
-  aTimestamp,
-  expectError,
-  expectResponse,
-  faultsOf,
-  invite,
-  make,
-  malformedIds,
-} from '../kit.ts'
-import {
-  openProject,
-  openTeam,
-  readFeed,
-  register,
-  registerTeam,
-  unknownId,
-  upTo,
-  versionOf,
-  words,
-} from '../kit.ts'
+import { anId, aTimestamp, expectError, expectResponse, faultsOf, invite, make } from '../kit.ts'
+import { malformedIds } from '../kit.ts'
+import { openProject, openTeam, readFeed, register, registerTeam, unknownId, upTo } from '../kit.ts'
+import { versionOf, words } from '../kit.ts'
 import type { Body, Person } from '../kit.ts'
 import { invalidNames, invalidTexts, validMultilineTexts, validTexts } from './sample-texts.ts'
 

@@ -54,6 +54,7 @@ const filters: Record<string, Matches> = {
   claimedBy: (task, value, known) =>
     holder(task, known) === (value === 'me' ? known.me : value === 'none' ? null : value),
   externalId: ({ externalId }, value) => externalId === value,
+  minAttempts: ({ attempts }, value) => (attempts ?? 0) >= Number(value),
 }
 
 const compare = <T extends string | number>(a: T, b: T) => (a < b ? -1 : a > b ? 1 : 0)
@@ -85,26 +86,16 @@ const listed: Record<string, string[]> = {
 /** The reference implementation of `GET /tasks/counts`: returns the total, and the numbers by values. */
 export function expectedCounts(query: Query, by: string, known: Known) {
   const ids = new Set(expectedIds(query, known))
-  const tasks = known.tasks.filter(({ id }) => ids.has(id))
-  return { total: tasks.length, counts: countsOf(tasks, by, (task) => shownLabels(task, known)) }
-}
-
-/** Counts tasks by their values. @param labelsOf returns the labels that responses show */
-export function countsOf<T extends { status: string; priority: string; assigneeId: string | null }>(
-  tasks: T[],
-  by: string,
-  labelsOf: (task: T) => string[],
-) {
-  const valuesOf = (task: T): (string | null)[] => {
-    const values = by === 'labelId' ? labelsOf(task) : [task[by as 'status' | 'assigneeId']]
-    return values.length > 0 ? values : [null]
-  }
+  const tasks = by === 'none' ? [] : known.tasks.filter(({ id }) => ids.has(id))
   const numbers = new Map<string | null, number>((listed[by] ?? []).map((value) => [value, 0]))
-  for (const value of by === 'none' ? [] : tasks.flatMap(valuesOf))
-    numbers.set(value, (numbers.get(value) ?? 0) + 1)
+  for (const task of tasks) {
+    const values = by === 'labelId' ? shownLabels(task, known) : [task[by as 'status' | 'assigneeId']]
+    for (const value of values.length > 0 ? values : [null]) numbers.set(value, (numbers.get(value) ?? 0) + 1)
+  }
   const counts = [...numbers].map(([value, count]) => ({ value, count }))
   const places = ({ value, count }: (typeof counts)[number]) => [value === null ? 1 : 0, -count, value ?? '']
-  return listed[by] ? counts : counts.sort((a, b) => compareLists(places(a), places(b)))
+  const inOrder = listed[by] ? counts : counts.sort((a, b) => compareLists(places(a), places(b)))
+  return { total: ids.size, counts: inOrder }
 }
 
 function compareLists(a: (string | number)[], b: (string | number)[]): number {

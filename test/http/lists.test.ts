@@ -1,14 +1,5 @@
-import {
-  allPages,
-  expectError,
-  invite,
-  make,
-  nextPath,
-  openScene,
-  register,
-  unknownId,
-  upTo,
-} from '../kit.ts'
+import { allPages, expectError, invite, make, nextPath, openScene, register, unknownId } from '../kit.ts'
+import { upTo } from '../kit.ts'
 import type { Body } from '../kit.ts'
 
 const rows = 7

@@ -1,14 +1,17 @@
 import fc from 'fast-check'
-import { allPages, applyEvent, cases, emptyReplica, expectError, invite, make, model } from '../kit.ts'
 import {
-  nextPath,
-  openScene,
-  openTestService,
-  readFeed,
-  register,
-  runBatch,
-  statusAndMessage,
+  allPages,
+  applyEvent,
+  cases,
+  emptyReplica,
+  expectError,
+  invite,
+  make,
+  makeTasks,
+  model,
 } from '../kit.ts'
+import { nextPath, openScene, openTestService, readFeed, register, runBatch } from '../kit.ts'
+import { statusAndMessage } from '../kit.ts'
 import { unknownId, upTo } from '../kit.ts'
 import type { Body, Person, Replica } from '../kit.ts'
 import { type EventsPage, expectEvents } from './feed.ts'
@@ -57,11 +60,7 @@ test("one response contains the events of several projects, and these equal the 
 
 test('a project with many events does not delay the events of other projects', async () => {
   const [busy, ...others] = (await openProjects(13)) as [string, ...string[]]
-  await runBatch(
-    ada,
-    busy,
-    upTo(200).map((n) => ({ op: 'task.create', title: `T${n}` })),
-  )
+  await makeTasks(ada, busy, 200)
   await Promise.all(others.map(addTask))
   const first = await readOf(from(0, [busy, ...others]), { limit: 50 })
   expect(first.events).toHaveLength(50)

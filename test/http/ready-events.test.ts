@@ -1,5 +1,4 @@
 import { type Body, eventually, expectError, faultsOf, invite, make, openScene, readFeed } from '../kit.ts'
-import { runBatch } from '../kit.ts'
 
 const { service, ada, bea, sql } = await openScene(['Ada', 'Bea'])
 service.startWorkers()
@@ -11,14 +10,8 @@ const add = async (title: string, blockedByIds: string[] = [], fields: object = 
   (await make(ada, '/tasks', { projectId, title, blockedByIds, ...fields })).id
 const patch = (id: string, fields: object) => ada.patch(`/tasks/${id}`, fields)
 const done = (id: string) => patch(id, { status: 'DONE' })
-const reopen = (id: string) => patch(id, { status: 'TODO' })
 const events = (query: string) => readFeed(ada, `/projects/${projectId}/events?limit=500&types=${query}`)
 const undo = (seq: number) => ada.post(`/projects/${projectId}/undo`, { seq })
-/** Undoes the last event of the type. */
-async function undoLast(type: string): Promise<void> {
-  expect((await undo((await events(type)).at(-1)!.seq)).status).toBe(200)
-}
-
 const markers = new Set<string>()
 
 /**
@@ -60,87 +53,6 @@ test('the end of the last blocker records one event, which changes nothing and c
     expect([listed.title, read.title]).toEqual(['Cast', 'Cast'])
   }
   expect(await faultsOf(sql)).toEqual([])
-})
-
-const elsewhere = async () => (await make(ada, '/projects', { name: 'Other' })).id
-const finish = (id: string) => ({ op: 'task.update', id, status: 'DONE' })
-const endings: [how: string, end: (blocker: string, task: string) => Promise<unknown>, events?: number][] = [
-  ['deleted', (blocker) => ada.delete(`/tasks/${blocker}`)],
-  ['deleted in a batch', (id) => runBatch(ada, projectId, [{ op: 'task.delete', id }])],
-  ['unlinked', (_, task) => patch(task, { blockedByIds: [] })],
-  ['removed from the list', (id, task) => patch(task, { removeBlockedByIds: [id] })],
-  ['moved to another project', async (id) => patch(id, { projectId: await elsewhere() })],
-  [
-    'done in a batch with its task',
-    (id) =>
-      runBatch(ada, projectId, [
-        { op: 'task.create', as: 'blocker', title: 'Blocker' },
-        { op: 'task.create', title: 'In the batch', blockedByIds: ['#blocker'] },
-        finish('#blocker'),
-        finish(id),
-      ]),
-    2,
-  ],
-  [
-    'done and unlinked at once',
-    (id, task) => runBatch(ada, projectId, [finish(id), { op: 'task.update', id: task, blockedByIds: [] }]),
-  ],
-]
-
-test.each(endings)('a task whose blocker is %s becomes ready', async (_, end, count = 1) => {
-  const blocker = await add('Blocker')
-  const task = await add('Task', [blocker])
-  await end(blocker, task)
-  const ids = await recorded()
-  expect(ids).toContain(task)
-  expect(ids).toHaveLength(count)
-  expect(await faultsOf(sql)).toEqual([])
-})
-
-test('an undo that closes or deletes a blocker, or removes a link, makes the task ready again', async () => {
-  const blocker = await add('Blocker')
-  const task = await add('Task', [blocker])
-  const expected: string[] = []
-  const expectReady = async (isReady: boolean) => {
-    if (isReady) expected.push(task)
-    expect(await recorded()).toEqual(expected)
-  }
-  await done(blocker)
-  await expectReady(true)
-  await reopen(blocker)
-  await expectReady(false)
-  await undoLast('task.updated')
-  await expectReady(true)
-  await patch(task, { addBlockedByIds: [await add('Other')] })
-  await undoLast('task.updated')
-  await expectReady(true)
-  await reopen(blocker)
-  await ada.delete(`/tasks/${blocker}`)
-  const deletion = (await events('task.deleted')).at(-1)!.seq
-  await expectReady(true)
-  // A deleted blocker that an undo restores blocks again.
-  expect((await undo(deletion)).status).toBe(200)
-  await expectReady(false)
-  await done(blocker)
-  await expectReady(true)
-})
-
-test('no event for a task that never had an open blocker, has another one, is claimed or is DONE', async () => {
-  const [blocker, open] = [await add('Blocker'), await add('Open')]
-  const claimed = await add('Claimed', [blocker])
-  await ada.post(`/tasks/${claimed}/claim`, { leaseSeconds: 600 })
-  const closed = await add('Closed', [blocker])
-  await done(closed)
-  await add('Blocked', [blocker, open])
-  await done(blocker)
-  const late = await add('Late', [blocker])
-  const later = await add('Later')
-  for (const blockedByIds of [[blocker], []]) await patch(later, { blockedByIds })
-  expect(await recorded()).toEqual([])
-  await ada.post(`/tasks/${claimed}/release`)
-  await reopen(closed)
-  await patch(late, { blockedByIds: [] })
-  expect(await recorded()).toEqual([])
 })
 
 test('the end of a claim makes no event, also if a worker or the removal of the holder ends it', async () => {

@@ -1,13 +1,5 @@
-import {
-  type Answer,
-  type Body,
-  eventually,
-  expectError,
-  faultsOf,
-  make,
-  openScene,
-  readFeed,
-} from '../kit.ts'
+import { type Answer, type Body, eventually, expectError, faultsOf, make, openScene } from '../kit.ts'
+import { readFeed } from '../kit.ts'
 
 const { service, ada, sql } = await openScene(['Ada'])
 service.startWorkers()
@@ -18,7 +10,7 @@ beforeEach(async () => void (projectId = (await make(ada, '/projects', { name: '
 type Task = Body & { remindAt: string | null }
 
 const [later, evenLater] = ['2130-01-31T17:00:00.000Z', '2130-02-28T17:00:00.000Z']
-const past = { dueDate: '2020-01-01', remindAt: '2020-01-01' }
+const past = { remindAt: '2020-01-01' }
 const passed = 'remindAt must be in the future'
 const create = (fields: object = {}) => make(ada, '/tasks', { projectId, title: 'Oil', ...fields })
 const patch = (id: string, fields: object) => ada.patch(`/tasks/${id}`, fields)
@@ -92,11 +84,16 @@ test('a reminder can be changed, cleared, undone, copied in a batch and set by a
   expect(await faultsOf(sql)).toEqual([])
 })
 
-test('a move keeps a reminder, and records no due date again', async () => {
+test('a due date is recorded once, also after an undo and a move, and a move keeps a reminder', async () => {
   const { id } = await create({ remindAt: later })
   const dueDate = await soon((at) => patch(id, { dueDate: at, remindAt: at }))
-  await recorded('task.due')
+  const event = await recorded('task.due')
+  expect(event).toMatchObject({ entityId: id, before: {}, after: {} })
+  expect(event.at >= dueDate).toBe(true)
   await recorded('task.reminded')
+  // Restores the recorded due date, which must not be recorded again.
+  await patch(id, { dueDate: later })
+  expect((await undo((await eventsOf('task.updated')).at(-1)!.seq)).status).toBe(200)
   const other = (await make(ada, '/projects', { name: 'Other' })).id
   expectError(await patch(id, { projectId: other, remindAt: past.remindAt }), 400, passed)
   const moved = await patch(id, { projectId: other, remindAt: later })
@@ -105,27 +102,5 @@ test('a move keeps a reminder, and records no due date again', async () => {
   await soon((at) => patch(id, { remindAt: at }))
   await recorded('task.reminded')
   expect(await eventsOf('task.due')).toEqual([])
-  expect(await faultsOf(sql)).toEqual([])
-})
-
-test('a due date is recorded once, unless the task is DONE or the date was set in the past', async () => {
-  const { id } = await create()
-  const { dueDate: early } = past
-  const [done, changed] = [await create({ status: 'DONE' }), await create()]
-  await create({ dueDate: early })
-  await patch(changed.id, { dueDate: early })
-  await patch(done.id, { dueDate: new Date(Date.now() + 500).toISOString() })
-  const dueDate = await soon((at) => patch(id, { dueDate: at, remindAt: at }))
-  const event = await recorded('task.due')
-  await recorded('task.reminded')
-  expect(event).toMatchObject({ entityId: id, before: {}, after: {} })
-  expect(event.at >= dueDate).toBe(true)
-  expect((await patch(done.id, { status: 'TODO' })).status).toBe(200)
-  // Restores the recorded due date, which must not be recorded again.
-  await patch(id, { dueDate: later })
-  expect((await undo((await eventsOf('task.updated')).at(-1)!.seq)).status).toBe(200)
-  expect((await get(id)).dueDate).toBe(dueDate)
-  const next = await soon((at) => patch(id, { dueDate: at, remindAt: at }))
-  expect((await recorded('task.due', 2)).at >= next).toBe(true)
   expect(await faultsOf(sql)).toEqual([])
 })

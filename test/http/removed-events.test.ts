@@ -1,4 +1,4 @@
-import { expectError, make, openScene, readFeed, runBatch, streamBodyIn, upTo } from '../kit.ts'
+import { expectError, make, makeTasks, openScene, readFeed, streamBodyIn } from '../kit.ts'
 
 const [json, stream] = ['application/json', 'text/event-stream']
 const { service, sql, ada } = await openScene(['Ada'], { HISTORY_DAYS: '30' })
@@ -46,11 +46,7 @@ test('the error for an invalid stream position names what the client sent: after
 
 async function openProject(count: number): Promise<string> {
   const { id } = await make(ada, '/projects', { name: 'Engine' })
-  await runBatch(
-    ada,
-    id,
-    upTo(count - 1).map((n) => ({ op: 'task.create', title: `T${n}` })),
-  )
+  await makeTasks(ada, id, count - 1)
   return id
 }
 const removeBefore = (projectId: string, seq: number) =>

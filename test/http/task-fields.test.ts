@@ -130,22 +130,6 @@ test('a move keeps the values that the other project accepts, and checks new val
   expect(await faultsOf(sql)).toEqual([])
 })
 
-test('an undo restores all values as they were, unless the values changed later', async () => {
-  const projectId = await project()
-  await addAll(projectId, { a: 'text', b: 'text' })
-  const { id } = await create(projectId, { a: '1' })
-  await patch(id, { b: '2' })
-  const seq = await versionOf(admin, projectId)
-  await patch(id, { a: '3' })
-  expectError(await undo(projectId, seq, editor), 409, /fields changed since/)
-  for (const one of [seq + 1, seq]) expect((await undo(projectId, one, editor)).status).toBe(200)
-  expect(await read(id)).toEqual({ a: '1' })
-  await editor.delete(`/tasks/${id}`)
-  await undo(projectId, await versionOf(admin, projectId), editor)
-  expect(await read(id)).toEqual({ a: '1' })
-  expect(await faultsOf(sql)).toEqual([])
-})
-
 test('a batch creates fields and sets their values, and "was" compares the whole object', async () => {
   const projectId = await project()
   await add(projectId, 'a')

@@ -1,4 +1,4 @@
-import { at, expectError, isReplay, make, makeToken, newId, openPair, openProject, register } from '../kit.ts'
+import { at, expectError, make, makeToken, newId, openPair, openProject, register } from '../kit.ts'
 import { registerTeam, runBatch, statuses, upTo, versionOf, withOneDatabase } from '../kit.ts'
 import type { Answer, Body, OpenApi } from '../kit.ts'
 
@@ -222,16 +222,6 @@ test('of twenty writers with one ETag, one succeeds, and the others get 412', as
       : batch([{ op: 'task.update', id, title: `T ${n}`, ifMatch }]),
   )
   expect(statuses(await Promise.all(answers))).toEqual({ 200: 1, 412: 19 })
-})
-
-test('a repeat with its Idempotency-Key gets the first response, and a 428 does not use up the key', async () => {
-  const { id } = await newTask()
-  const key = { 'idempotency-key': newId() }
-  const send = (headers: object) => editor.patch(`/tasks/${id}`, { title: 'Wheel' }, { ...key, ...headers })
-  expectError(await send({}), 428)
-  const ifMatch = condition(await etagOf(id))
-  expect((await send(ifMatch)).status).toBe(200)
-  for (const headers of [ifMatch, {}]) expect(isReplay(await send(headers))).toBeTrue()
 })
 
 test('an ADMIN sets textEdits, which projects, lists, events, reads of the past and undos contain', async () => {

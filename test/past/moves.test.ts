@@ -1,14 +1,6 @@
-import {
-  allPages,
-  eventually,
-  expectError,
-  expectResponse,
-  invite,
-  make,
-  nextPath,
-  openScene,
-} from '../kit.ts'
-import { runBatch, upTo } from '../kit.ts'
+import { allPages, eventually, expectError, expectResponse, invite, make, nextPath } from '../kit.ts'
+import { openScene } from '../kit.ts'
+import { makeTasks } from '../kit.ts'
 import type { Answer, Body } from '../kit.ts'
 
 const { service, sql, ada, bea } = await openScene(['Ada', 'Bea'])
@@ -144,18 +136,11 @@ test('a snapshot shows no task of another project that has the id of a deleted t
 
 test('if asOf is a time, the next page uses the version of the first page', async () => {
   const { id } = await open()
-  const add = (count: number) =>
-    runBatch(
-      ada,
-      id,
-      upTo(count).map((n) => ({ op: 'task.create', title: `T${n}` })),
-    )
-  await add(6)
-  const first = await ada.get(
-    `/tasks?projectId=${id}&limit=3&asOf=${encodeURIComponent('2200-01-01T00:00:00+01:00')}`,
-  )
+  await makeTasks(ada, id, 6)
+  const time = encodeURIComponent('2200-01-01T00:00:00+01:00')
+  const first = await ada.get(`/tasks?projectId=${id}&limit=3&asOf=${time}`)
   expect([versionOf(first), nextPath(first.headers)!.includes('asOf=7')]).toEqual([7, true])
-  await add(3)
+  await makeTasks(ada, id, 3)
   const second = await ada.get(nextPath(first.headers)!)
   const whole = await ada.get(`/tasks?projectId=${id}&limit=6&asOf=7`)
   expect([versionOf(second), [...first.body, ...second.body]]).toEqual([7, [...whole.body]])
@@ -165,12 +150,7 @@ test('a page that is sorted by creation and filtered by due date ends at the sam
   const { id } = await open()
   // A page scans 2,000 tasks; the last of these tasks has a matching due date.
   const due = (n: number) => ((n + 1) % 500 < 3 ? { dueDate: '2030-01-01' } : {})
-  for (let from = 0; from < 2_500; from += 500)
-    await runBatch(
-      ada,
-      id,
-      upTo(500).map((n) => ({ op: 'task.create', title: `T${n}`, ...due(from + n - 1) })),
-    )
+  for (let from = 0; from < 2_500; from += 500) await makeTasks(ada, id, 500, (n) => due(from + n - 1))
   const path = `/tasks?projectId=${id}&sort=createdAt&dueBefore=2030-01-02&limit=50`
   const before = await ada.get(path)
   expect([before.body.length, nextPath(before.headers) !== undefined]).toEqual([12, true])

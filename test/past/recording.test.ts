@@ -1,14 +1,5 @@
-import {
-  allPages,
-  cases,
-  eventually,
-  faultsOf,
-  make,
-  nextPath,
-  openScene,
-  Random,
-  versionOf,
-} from '../kit.ts'
+import { allPages, cases, eventually, faultsOf, make, nextPath, openScene, Random } from '../kit.ts'
+import { versionOf } from '../kit.ts'
 import { workerActor } from '../kit.ts'
 import type { Person } from '../kit.ts'
 import { countedBy } from '../http/filters-scene.ts'

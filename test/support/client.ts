@@ -110,6 +110,19 @@ export async function runBatch(client: Client, projectId: string, operations: ob
   return (body as unknown as { results: Body[] }).results
 }
 
+/** Creates tasks with the titles `T1`, `T2` and so on in one batch. */
+export const makeTasks = (
+  client: Client,
+  projectId: string,
+  count: number,
+  fieldsOf = (_n: number) => ({}),
+) =>
+  runBatch(
+    client,
+    projectId,
+    Array.from({ length: count }, (_, i) => ({ op: 'task.create', title: `T${i + 1}`, ...fieldsOf(i + 1) })),
+  )
+
 export const invite = (owner: Client, projectId: string, person: Person, role = 'VIEWER') =>
   make(owner, `/projects/${projectId}/members/invite`, { email: person.email, role })
 
