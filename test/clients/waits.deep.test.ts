@@ -11,7 +11,7 @@ setDefaultTimeout(120_000)
 
 /** The shortest lease that the service accepts. */
 const leaseSeconds = 10
-const { web, env, ada } = await forFile(openWebProcess())
+const { web, env, ada } = await forFile(openWebProcess({}))
 await forFile(spawnService('worker', env))
 
 type Fetch = (url: string, init: RequestInit) => Promise<Response>

@@ -6,7 +6,7 @@ const attempts = 50
 const retryMs = 100
 
 export async function freshDatabase(template = 'docket_template') {
-  const name = `t_${randomBytes(8).toString('hex')}`
+  const name = `t_${process.pid}_${randomBytes(8).toString('hex')}`
   const sql = (admin ??= postgres(adminUrl(), { max: 1, fetch_types: false, onnotice: () => {} }))
   await createFromTemplate(sql, name, template)
   return {
