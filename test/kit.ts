@@ -52,4 +52,4 @@ export { spawnService, testSecret, type TestService, untilRedisReady } from './s
 export { withOneDatabase, withService } from './support/service.ts'
 export { openTcpProxyTo } from './support/tcp-proxy.ts'
 export { openWebProcess } from './support/web-process.ts'
-export { words } from './support/words.ts'
+export { rowsOf, words } from './support/words.ts'

@@ -1,19 +1,13 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { newFolder, readConfig, upTo, words } from '../kit.ts'
+import { newFolder, readConfig, rowsOf, upTo, words } from '../kit.ts'
 import { requireProductionSettings, settingNames } from '../../src/config.ts'
 import { ConfigError } from '../../src/setting-values.ts'
 import { childEnvs, sharedPools } from '../../src/process/supervisor.ts'
 import { serversOf } from '../../src/postgres/connect.ts'
 import { urlsOf } from '../../src/process/port.ts'
 import { cert, key } from '../support/tls-proxy.ts'
-
-const rowsOf = (table: string) =>
-  table
-    .trim()
-    .split('\n')
-    .map((line) => line.trim().split(' | ') as [string, string, string])
 
 /** Variables that accept any text. */
 const free = ['HOST', 'REDIS_PREFIX', 'DATA_DIR', 'HOME_HOST', 'METRICS_HOST', 'NODE_ENV']
