@@ -37,7 +37,7 @@ test('files contain all values of a child with an author, and an import creates 
   for (const [n, author] of [ada, bea, bea].entries())
     expect((await author.post(`/tasks/${task.id}/work_logs`, all[n])).status).toBe(201)
   const [shown] = (await file(id, 'ndjson')).trim().split('\n')
-  expect(JSON.parse(shown!)).toMatchObject({ workLogs: all })
+  expect(JSON.parse(shown!)).toMatchObject({ work_logs: all })
   for (const format of ['docket', 'csv']) {
     const text = await file(id, format)
     const otherId = await newProject()
@@ -95,7 +95,7 @@ test('a search finds the text of a new child, also after a move, an undo and a f
   await sql`update search_documents set doc = '' where project_id = ${to.id}`
   expect(await found('wombat', to.id)).toBe('k')
   const { call } = await connect(service, ada.token)
-  expect((await call('get', { id: task.id })).body).toMatchObject({ workLogs: [{ remark: 'Wombat' }] })
+  expect((await call('get', { id: task.id })).body).toMatchObject({ work_logs: [{ remark: 'Wombat' }] })
 })
 
 const origin = 'http://localhost'
@@ -104,7 +104,7 @@ const send = (url: string, init?: RequestInit) => service.fetch(url.slice(origin
 test('the client has the methods of a new child, and does not mirror it', async () => {
   const docket = new Docket({ url: origin, token: ada.token!, fetch: send })
   const task = await docket.tasks.create({ projectId, title: 'i' })
-  const { workLogs } = docket as never as Record<'workLogs', Docket['subtasks']>
+  const { work_logs: workLogs } = docket as never as Record<'work_logs', Docket['subtasks']>
   const { id } = await workLogs.create({ taskId: task.id, ...log } as never)
   await workLogs.update(id, { remark: 'Sketch' } as never)
   expect(await remarks(task.id)).toEqual(['Sketch'])
