@@ -59,6 +59,19 @@ test('an undo restores the first, a middle and the last place, also if only the 
   }
 })
 
+test('an undo restores the place of a task, even if another task now has the key of this place', async () => {
+  const { at, add, move, remove, order, undone } = await openFilled('abcd')
+  await add('n', { after: at('b') })
+  const moved = await move('n', { place: 'last' })
+  await add('m', { after: at('b') })
+  await undone(moved)
+  expect(['abnmcd', 'abmncd']).toContain(await order())
+  const deleted = await remove('c')
+  await add('p', { before: at('d') })
+  await undone(deleted)
+  expect((await order()).replace(/[nmp]/g, '')).toBe('abcd')
+})
+
 test('deleted tasks return one after another, in any order, after new tasks took their keys', async () => {
   const titles = [...'abcdefgh']
   for (const [first, second, third] of ['cde', 'edc', 'abh', 'hga', 'dbf']) {
