@@ -8,12 +8,13 @@ import { commands } from '../../modules/commands.ts'
 import { react } from '../../workers/reactions.ts'
 import { make, openClient, register } from '../support/client.ts'
 
+interface Server {
+  addr: { port: number }
+  shutdown(): Promise<void>
+}
 declare const Deno: {
   version: { deno: string }
-  serve(
-    options: { hostname: string; port: number; onListen(): void },
-    handler: (request: Request) => Response | Promise<Response>,
-  ): { addr: { port: number }; shutdown(): Promise<void> }
+  serve(options: object, handler: (request: Request) => Response | Promise<Response>): Server
 }
 
 const config = readConfig(process.env)
@@ -24,20 +25,15 @@ const origin = `http://127.0.0.1:${server.addr.port}`
 
 const ada = await register(openClient(origin))
 const project = await make(ada, '/projects', { name: 'Engine' })
-const task = await make(ada, '/tasks', { projectId: project.id, title: 'Draw' })
-const step = await make(ada, `/tasks/${task.id}/subtasks`, { title: 'Sharpen' })
-const toggled = await ada.patch(`/tasks/subtasks/${step.id}/toggle`)
+await make(ada, '/tasks', { projectId: project.id, title: 'Draw' })
 const listed = await ada.get(`/tasks?projectId=${project.id}`)
-const rejected = await ada.post('/tasks', { projectId: project.id })
 const docs = await fetch(`${origin}/api/docs`)
 const ready = await fetch(`${origin}/health/ready`)
 
 const results = {
   deno: Deno.version.deno,
-  number: task.number,
-  completed: toggled.body.completed,
-  listed: listed.body.map(({ title }) => title),
-  rejected: rejected.body,
+  listed: listed.body.map(({ title, number }) => [title, number]),
+  rejected: (await ada.post('/tasks', { projectId: project.id })).body.message,
   docs: [docs.status, (await docs.text()).includes('swagger-ui')],
   ready: [ready.status, await ready.json()],
 }

@@ -20,13 +20,9 @@ test('app.fetch serves requests on Deno', async () => {
   const { stdout } = await run(process.execPath, [deno, 'run', ...flags, script], options)
   const { deno: version, ...results } = JSON.parse(stdout.trim().split('\n').at(-1) ?? '')
   expect(version).toMatch(/^\d+\./)
-  const message =
-    'title is required: a text of 1 to 500 characters, without control or bidirectional-override characters'
   expect(results).toEqual({
-    number: 1,
-    completed: true,
-    listed: ['Draw'],
-    rejected: { statusCode: 400, message, error: 'Bad Request' },
+    listed: [['Draw', 1]],
+    rejected: expect.stringContaining('title is required'),
     docs: [200, true],
     ready: [200, { status: 'ok', postgres: 'ok', redis: 'ok' }],
   })

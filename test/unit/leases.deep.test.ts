@@ -10,7 +10,7 @@ import {
   openRedis,
   openSubscriber,
 } from '../kit.ts'
-import { readConfig } from '../kit.ts'
+import { readConfig, words } from '../kit.ts'
 import { openSilentLine } from '../races/silent-line.ts'
 
 const log = openLog('silent')
@@ -26,8 +26,6 @@ beforeEach(() => {
 })
 const key = () => `${prefix}:lease:${project}`
 const holder = () => redis.get(key())
-const queueIs = (count: number) =>
-  eventually('the queue', async () => (await redis.llen(`${prefix}:lease-queue:${project}`)) === count)
 const isReleased = () => eventually('the release of the lease', async () => (await holder()) === null)
 
 /** The leases of one process, which releases a lease after one batch if another process waits. */
@@ -36,12 +34,8 @@ async function open(
 ) {
   const [commands, subscriber] = [openRedis(readConfig({ REDIS_URL: url }), log), openSubscriber(url, log)]
   const long = { leaseTtlMs: 60_000, leaseLingerMs: 60_000, writeTimeoutMs: 240_000, leaseSliceMs: 0 }
-  const leases = new Leases(commands, subscriber, {
-    ...readConfig({}),
-    ...long,
-    ...times,
-    redisPrefix: prefix,
-  })
+  const config = { ...readConfig({}), ...long, ...times, redisPrefix: prefix }
+  const leases = new Leases(commands, subscriber, config)
   const known = opened++
   await forEach({
     async close() {
@@ -60,16 +54,48 @@ async function open(
   }
 }
 
-test('a process keeps a lease after using it, and releases it on close', async () => {
-  const leases = await open()
-  await leases.acquire()
-  const own = await holder()
-  expect(own).toBeString()
-  leases.markIdle()
-  await leases.acquire()
-  expect(await holder()).toBe(own)
-  await leases.close()
-  expect(await holder()).toBeNull()
+/**
+ * Steps of the processes a, b and c: `acquire` ends with the word after it, `ask` begins and `get` ends an acquisition,
+ * `idle` ends a batch, `queue` is the number of waiting processes, and `holder` is the process in Redis.
+ */
+test.each([
+  [
+    'a process keeps its lease after using it',
+    'a:acquire:true a:holder a:idle a:acquire:true a:holder a:close a:free',
+  ],
+  [
+    'an idle holder hands over at once, and a process that waited may not keep its state',
+    'a:acquire:true a:idle b:acquire:false b:idle a:acquire:false',
+  ],
+  [
+    'a busy holder hands over after its batch, and gets the lease back after one batch of the other process',
+    'a:acquire:true b:ask a:queue:1 a:holder a:ask b:get b:holder b:idle a:get a:holder',
+  ],
+  [
+    'a process that receives a lease hands it over after its batch',
+    'a:acquire:true b:ask a:queue:1 c:ask a:queue:2 a:idle b:get b:requested b:idle c:get c:holder',
+  ],
+])('%s', async (_, steps) => {
+  const all = { a: await open(), b: await open(), c: await open() }
+  const asked: Record<string, Promise<boolean>> = {}
+  const ids: Record<string, string | null> = {}
+  for (const step of words(steps)) {
+    const [name, verb, value] = step.split(':') as ['a', string, string]
+    const one = all[name]
+    if (verb === 'acquire') expect([step, String(await one.acquire())]).toEqual([step, value])
+    if (verb === 'ask') asked[name] = one.acquire()
+    if (verb === 'get') await asked[name]
+    if (verb === 'acquire' || verb === 'get') ids[name] ??= await holder()
+    if (verb === 'idle') one.markIdle()
+    if (verb === 'close') await one.close()
+    if (verb === 'free') expect(await holder()).toBeNull()
+    if (verb === 'holder') expect([step, await holder()]).toEqual([step, ids[name]!])
+    if (verb === 'requested') await eventually('the request of another process', () => !one.holds())
+    const queued = async () => (await redis.llen(`${prefix}:lease-queue:${project}`)) === Number(value)
+    if (verb === 'queue') await eventually('the queue', queued)
+  }
+  const distinct = Object.values(ids)
+  expect(new Set(distinct).size).toBe(distinct.length)
 })
 
 test('an idle lease is released after LEASE_LINGER_MS, and its process may keep the state if no other had the lease', async () => {
@@ -78,45 +104,6 @@ test('an idle lease is released after LEASE_LINGER_MS, and its process may keep 
   leases.markIdle()
   await isReleased()
   expect(await leases.acquire()).toBe(true)
-})
-
-test('an idle holder hands its lease over as soon as another process waits; who waited may not keep its state', async () => {
-  const [first, second] = [await open(), await open()]
-  expect(await first.acquire()).toBe(true)
-  first.markIdle()
-  expect(await second.acquire()).toBe(false)
-  second.markIdle()
-  expect(await first.acquire()).toBe(false)
-})
-
-test('a busy holder hands its lease over after its batch, and gets it back after one batch of the other process', async () => {
-  const [first, second] = [await open(), await open()]
-  await first.acquire()
-  const one = await holder()
-  const granted = second.acquire()
-  await queueIs(1)
-  expect(await holder()).toBe(one)
-  const again = first.acquire()
-  await granted
-  expect(await holder()).not.toBe(one)
-  second.markIdle()
-  await again
-  expect(await holder()).toBe(one)
-})
-
-test('a process that receives a lease hands it over after its batch if another process waits', async () => {
-  const [first, second, third] = [await open(), await open(), await open()]
-  await first.acquire()
-  const granted = second.acquire()
-  await queueIs(1)
-  const last = third.acquire()
-  await queueIs(2)
-  first.markIdle()
-  await granted
-  await eventually('the request of the third process', () => !second.holds())
-  second.markIdle()
-  await last
-  expect(third.holds()).toBe(true)
 })
 
 test('a lease is not handed to a process that no longer waits or listens', async () => {
