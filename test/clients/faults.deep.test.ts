@@ -9,7 +9,7 @@ import { register, terminateConnections, upTo, versionOf } from '../kit.ts'
 setDefaultTimeout(300_000)
 
 const closers: (() => Promise<unknown>)[] = []
-const { webs, redis, postgres } = await openDeployment(closers, { webs: 2, withComparison: true })
+const { webs, redis, postgres } = await openDeployment(closers, { webs: 2 })
 const ada = await register(openClient(webs[0]!.url), 'Ada')
 const docketAt = (n: number) => new Docket({ url: webs[n]!.url, token: ada.token!, deadlineMs: 120_000 })
 const writer = docketAt(0)

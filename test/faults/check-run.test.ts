@@ -1,137 +1,225 @@
-import { digest } from './check-lists.ts'
-import { responseError } from './check-lists.ts'
-import type { LogEvent, Row } from './evidence.ts'
-import { proofLine } from './campaign.ts'
-import { aboutProject, creationOf, eventAt, idOf, project, readOf } from './sample-run.ts'
-import { StateRanges } from './history.ts'
+import { Webhook } from 'standardwebhooks'
 import { errorsOfCopy } from '../support/postgres-backup.ts'
-import { type Run, taskOf, validRun, verdictOf, violationsIn } from './sample-run.ts'
+import { checkRun } from './check-run.ts'
+import { eventJson, type Evidence, type LogEvent, type Row } from './evidence.ts'
+import { type Operation, proofOf } from './history.ts'
+import { accept, receive } from './receivers.ts'
+import { listText, problemOf } from './recorder.ts'
 
-function errorsAfter(change: (run: Run) => unknown): string {
-  const run = validRun()
-  change(run)
-  return violationsIn(run)
+interface Run {
+  operations: Operation[]
+  evidence: Evidence
 }
+
+const idOf = (n: number) => `00000000-0000-7000-8000-${String(n).padStart(12, '0')}`
+const [project, owner, stranger] = [idOf(1_001), idOf(1_002), idOf(1_003)]
+const taskOf = (seq: number) => idOf(100 + seq)
+
+function eventAt(seq: number): LogEvent & { after: Row } {
+  const id = idOf(seq)
+  const shared = { projectId: project, seq, id, actorId: owner, at: 'now', xact: String(seq) }
+  const common = { ...shared, batch: null, undoes: null, before: null }
+  if (seq === 1) {
+    const after = { id: project, eventId: id, ownerId: owner, name: 'project', createdAt: 'now' }
+    return { ...common, type: 'project.created', entity: 'project', entityId: project, taskId: null, after }
+  }
+  const entityId = taskOf(seq)
+  const texts = { title: `task ${seq}`, status: 'TODO', createdAt: 'now', updatedAt: 'now' }
+  const after = { id: entityId, eventId: id, projectId: project, number: seq - 1, ...texts }
+  return { ...common, type: 'task.created', entity: 'task', entityId, taskId: entityId, after }
+}
+
+const request = (start: number, end: number, more: Partial<Operation>): Operation => ({
+  ...{ method: 'GET', path: '', callerId: owner, key: '', start, end },
+  ...{ status: 200, etag: null, text: '', failures: [], ...more },
+})
+
+const creationOf = ({ seq, id, entity, after }: LogEvent & { after: Row }): Operation => {
+  const body = entity === 'task' ? { title: after.title, projectId: project } : { name: after.name }
+  const sent = { method: 'POST', path: `/${entity}s`, body, key: `key ${seq}` }
+  const response = { status: 201, etag: `"${id}"`, text: JSON.stringify(after) }
+  return request(seq * 10, seq * 10 + 5, { ...sent, ...response })
+}
+
+/** A run with one project: a request every ten milliseconds writes the next event. */
+function validRun(): Run {
+  const events = [1, 2, 3, 4].map(eventAt)
+  const operations = events.map(creationOf)
+  const record = ({ key, status, etag }: Operation, n: number) =>
+    [key, { status, etag, body: '', xact: String(n + 1) }] as const
+  return {
+    operations,
+    evidence: {
+      ...{ events, rows: events.map(({ entity, after }) => ({ entity, row: after })), people: new Map() },
+      responses: new Map(operations.map(record)),
+      streams: [{ projectId: project, version: 4, lastNumber: 3 }],
+      ...{ projectsWithEvents: [project], pendingJobs: [] },
+    },
+  }
+}
+
+type Change = (run: Run) => unknown
+
+function errorsAfter(...changes: Change[]): string {
+  const run = validRun()
+  for (const change of changes) change(run)
+  const { violations } = checkRun(run.operations, run.evidence)
+  return violations.map(({ detail }) => detail).join('\n')
+}
+
+function readOf(seq: number, start: number, end: number, more: Partial<Operation> = {}): Operation {
+  const { id, after } = eventAt(seq)
+  const response = { etag: `"${id}"`, text: JSON.stringify(after) }
+  return request(start, end, { path: `/tasks/${taskOf(seq)}`, ...response, ...more })
+}
+
+function listOf(version: number, start: number, end: number, text?: string): Operation {
+  const tasks = [2, 3, 4].slice(0, version - 1).map((seq) => eventAt(seq).after)
+  const path = `/tasks?projectId=${project}&limit=200`
+  const listed = listText(tasks as unknown as Parameters<typeof listText>[0])
+  return request(start, end, { path, etag: `"${version}-x"`, text: text ?? listed })
+}
+
+const pageOf =
+  (seqs: number[], start: number): Change =>
+  ({ operations, evidence: { events, people } }) => {
+    const text = `[${seqs.map((seq) => eventJson(events[seq - 1]!, people)).join()}]`
+    operations.push(request(start, start + 5, { path: `/projects/${project}/history`, text }))
+  }
+
+const adding =
+  (...operations: Operation[]): Change =>
+  (run) =>
+    run.operations.push(...operations)
 
 const notFound = { status: 404, text: 'Not Found', etag: null }
 const orphan = { id: idOf(70), eventId: idOf(71), taskId: taskOf(2) }
 
-test('accepts a valid run', () =>
-  expect(errorsAfter(({ operations }) => operations.push(readOf(2, 19, 26), readOf(2, 100, 110)))).toBe(''))
+test('accepts a run whose responses match the log', () => {
+  const reads = [readOf(2, 19, 26), readOf(2, 100, 110), listOf(4, 100, 110)]
+  expect(errorsAfter(adding(...reads), pageOf([4, 3, 2, 1], 60))).toBe('')
+  expect(errorsAfter(asBatch)).toBe('')
+})
 
-const invalid: Record<string, (run: Run) => unknown> = {
-  'key 4 /tasks {"title":"task 4"} is not in the log': ({ evidence }) => evidence.events.pop(),
-  [`task ${taskOf(4)} is not stored, but the log has`]: ({ evidence }) => evidence.rows.pop(),
-  'without an idempotency record': ({ evidence }) => evidence.responses.delete('key 3'),
-  'has no request': ({ evidence }) => evidence.events.push(eventAt(5, idOf(50))),
-  'has the same event as task.create key 4': ({ operations, evidence }) => {
-    operations.push({ ...creationOf(eventAt(4)), key: 'another' })
-    evidence.responses.set('another', evidence.responses.get('key 4')!)
-  },
-  'wrote a different title': ({ operations }) => (operations[2]!.body = { title: 'x' }),
-  'returned {}': ({ operations }) => (operations[2]!.text = '{}'),
-  'was rejected with 404, but took effect': ({ operations }) => Object.assign(operations[3]!, notFound),
-  'wrote event 3 with the role null': ({ operations, evidence }) =>
-    (operations[2]!.callerId = evidence.events[2]!.actorId = idOf(999)),
-  // A task and a list that were read after a write was acknowledged, but without that write.
-  'was rejected: Not Found': ({ operations }) => operations.push(readOf(3, 40, 45, notFound)),
-  'version 3 existed at 35.0 ms': ({ operations }) => operations.push(listOf(2, 40, 45)),
-  // A read that returns a write from after the read, versions that go back, and two events in the wrong order.
-  'version 4 existed at 25.0 ms': ({ operations }) => operations.push(readOf(4, 20, 25)),
-  'version 4 existed at 55.0 ms': ({ operations }) => {
-    Object.assign(operations[3]!, { status: 0, end: Infinity })
-    operations.push(readOf(4, 50, 55), listOf(3, 60, 65))
-  },
-  'version 2 did not exist before 100.0 ms': ({ operations }) =>
-    Object.assign(operations[1]!, { start: 100, end: 105 }),
-  'rows that no version of the project had': ({ operations }) =>
-    operations.push({ ...listOf(3, 60, 65), text: digest('[]') }),
-  'who is not a member': ({ operations }) => operations.push(readOf(3, 60, 65, { callerId: idOf(999) })),
-  'has event 5 where 4 is expected': ({ evidence }) => (evidence.events[3]!.seq = 5),
-  'has task number 7 where 3 is expected': ({ evidence }) => (evidence.events[3]!.after!.number = 7),
-  'has version 3, but its last event is 4': ({ evidence }) => (evidence.streams[0]!.version = 3),
-  'is stored, but the log has no such row': ({ evidence }) =>
-    evidence.rows.push({ entity: 'subtask', row: orphan }),
-  [`task ${taskOf(3)} is stored as`]: ({ evidence: { rows } }) =>
-    (rows[2] = { entity: 'task', row: { ...rows[2]!.row, title: 'x' } }),
-}
-test.each(Object.entries(invalid))('reports an invalid run: %s', (error, change) =>
-  expect(errorsAfter(change)).toContain(error),
-)
-
-function asBatch({ operations, evidence }: Run) {
+/** The last two tasks are created by one batch. */
+function asBatch({ operations, evidence }: Run): void {
   const written = evidence.events.slice(2)
   for (const event of written) event.batch = 3
   const body = { operations: written.map(({ after }) => ({ op: 'task.create', title: after!.title })) }
-  const results = written.map(({ entityId: id, id: eventId }) => ({ id, etag: `"${eventId}"` }))
-  const text = JSON.stringify({ version: 4, results })
-  operations.splice(2, 2, { ...operations[2]!, kind: 'batch', body, status: 200, etag: null, text })
+  const text = JSON.stringify({ version: 4, results: written.map(({ id }) => ({ etag: `"${id}"` })) })
+  const path = `/projects/${project}/batch`
+  operations.splice(2, 2, { ...operations[2]!, path, body, status: 200, etag: null, text })
   evidence.responses.set('key 3', { status: 200, etag: null, body: text, xact: '3' })
 }
 
-const invalidBatches: typeof invalid = {
-  'no event for its operation 1': ({ evidence }) => evidence.events.pop(),
-  'are not contiguous': ({ evidence }) => (evidence.events[3]!.seq = 5),
-  'with the batch null': ({ evidence }) => (evidence.events[3]!.batch = null),
-  'has no request': ({ evidence }) => evidence.responses.delete('key 3'),
-}
-test.each(Object.entries(invalidBatches))('reports an invalid batch: %s', (error, change) => {
-  expect(errorsAfter(asBatch)).toBe('')
-  expect(errorsAfter((run) => (asBatch(run), change(run)))).toContain(error)
-})
+const invalid: [error: string, ...changes: Change[]][] = [
+  ['is not in the log', ({ evidence }) => evidence.events.pop()],
+  ['without an idempotency record', ({ evidence }) => evidence.responses.delete('key 3')],
+  ['has no request', ({ evidence }) => evidence.events.push(eventAt(5))],
+  [
+    'has the same event as',
+    ({ operations, evidence }) => {
+      operations.push({ ...creationOf(eventAt(4)), key: 'another' })
+      evidence.responses.set('another', evidence.responses.get('key 4')!)
+    },
+  ],
+  ['wrote a different title', ({ operations }) => (operations[2]!.body = { title: 'x' })],
+  ['wrote a different number', ({ operations }) => (operations[2]!.text = '{"number":7}')],
+  ['was rejected with 404, but took effect', ({ operations }) => Object.assign(operations[3]!, notFound)],
+  [
+    'wrote event 3 with the role undefined',
+    ({ operations, evidence }) => (operations[2]!.callerId = evidence.events[2]!.actorId = stranger),
+  ],
+  ['later events were known', ({ operations }) => Object.assign(operations[1]!, { start: 100, end: 105 })],
+  // Reads without a write that was acknowledged before.
+  ['which was not so then', adding(readOf(3, 40, 45, notFound))],
+  ['which was not so then', adding(listOf(2, 40, 45))],
+  ['which was not so then', pageOf([3, 2, 1], 60)],
+  // Reads with a write from after the read, with rows of no version, and by a caller who is not a member.
+  ['which was not so then', adding(readOf(4, 20, 25))],
+  ['which was not so then', adding(listOf(3, 60, 65, '[]'))],
+  ['which was not so then', adding(readOf(3, 60, 65, { callerId: stranger }))],
+  ['which was not so then', pageOf([4, 2, 1], 60)],
+  // A list that is older than an earlier read.
+  [
+    'which was not so then',
+    ({ operations }) => Object.assign(operations[3]!, { status: 0, end: Infinity }),
+    adding(readOf(4, 50, 55), listOf(3, 60, 65)),
+  ],
+  ['has event 5 where 4 is expected', ({ evidence }) => (evidence.events[3]!.seq = 5)],
+  ['has task number 7 where 3 is expected', ({ evidence }) => (evidence.events[3]!.after!.number = 7)],
+  ['has version 3, but its last event is 4', ({ evidence }) => (evidence.streams[0]!.version = 3)],
+  ['is not stored, but the log has', ({ evidence }) => evidence.rows.pop()],
+  ['has no such row', ({ evidence }) => evidence.rows.push({ entity: 'subtask', row: orphan })],
+  ['is stored as', ({ evidence: { rows } }) => (rows[2]!.row = { ...rows[2]!.row, title: 'x' })],
+  ['is still pending', ({ evidence }) => evidence.pendingJobs.push({ name: 'purge', projectId: project })],
+  ['is not in the log', asBatch, ({ evidence }) => evidence.events.pop()],
+  ['are not one batch', asBatch, ({ evidence }) => (evidence.events[3]!.batch = null)],
+  ['undo nothing', asBatch, ({ operations }) => (operations[2]!.path = `/projects/${project}/undo`)],
+]
+test.each(invalid)('reports a run whose responses differ from the log: %s', (error, ...changes) =>
+  expect(errorsAfter(...(changes as Change[]))).toContain(error),
+)
 
 test('resolves an unknown outcome by the stored response', () => {
-  const run = validRun()
-  Object.assign(run.operations[3]!, { status: 0, end: Infinity, etag: null, text: '' })
-  run.operations.push({ ...run.operations[3]!, key: 'never arrived' })
-  expect(verdictOf(run)).toEqual({ violations: [], resolved: { applied: 1, notApplied: 1, late: 0 } })
+  const { operations, evidence } = validRun()
+  Object.assign(operations[3]!, { status: 0, end: Infinity, etag: null, text: '' })
+  operations.push({ ...operations[3]!, key: 'never arrived' })
+  const resolved = { applied: 1, notApplied: 1, late: 0 }
+  expect(checkRun(operations, evidence)).toEqual({ violations: [], resolved })
 })
 
-test('reports rows, events and jobs that remain after their project is deleted', () => {
+test('reports rows and events that remain after their project is deleted', () => {
   const errors = errorsAfter(({ evidence }) => {
     const { after, ...created } = eventAt(1)
-    const deletion = { seq: 5, id: idOf(5), type: 'project.deleted', before: after, after: null }
-    evidence.events.push({ ...created, ...deletion })
+    evidence.events.push({
+      ...created,
+      seq: 5,
+      id: idOf(5),
+      type: 'project.deleted',
+      before: after,
+      after: null,
+    })
     evidence.rows.shift()
-    evidence.pendingJobs.push({ name: 'purge-project', projectId: project })
   })
-  expect(errors).toContain(`task ${taskOf(2)} is an orphan`)
-  expect(errors).toContain(`the stream of the deleted project ${project} remains`)
-  expect(errors).toContain(`events of the deleted project ${project} remain`)
-  expect(errors).toContain(`purge-project of ${project} is still pending`)
+  for (const error of ['is an orphan', `the stream of the deleted`, `events of the deleted`])
+    expect(errors).toContain(error)
 })
 
 test('reports responses that break the documented contract', () => {
   const check = (status: number, body: unknown, headers = {}) =>
-    responseError('POST', { status, text: JSON.stringify(body), headers: new Headers(headers) })
+    problemOf({ status, text: JSON.stringify(body), headers: new Headers(headers) })
   const error = { statusCode: 503, message: 'Later', error: 'Service Unavailable' }
-  const internal = { statusCode: 500, message: 'x', error: 'Internal Server Error' }
   expect(check(503, error, { 'retry-after': '1' })).toBeUndefined()
-  expect(check(503, error)).toBe('returned 503 without Retry-After')
-  expect(check(404, error)).toContain('returned 404 with the body')
-  expect(check(500, internal)).toContain('returned 500')
-  expect(check(200, {})).toBe('returned 200')
   expect(check(201, {})).toBeUndefined()
+  expect(check(503, error)).toBe('503 without Retry-After')
+  expect(check(404, error)).toStartWith('404')
+  expect(check(500, { ...error, statusCode: 500 })).toStartWith('500')
 })
 
-test('an undo ends a deletion only in its own project', () => {
-  const child = { entity: 'subtask' as const, entityId: idOf(300), taskId: taskOf(2) }
-  const row = { id: idOf(300), eventId: '', taskId: taskOf(2), title: 'step' } as Row
-  const inProject = (projectId: string, seq: number, given: Partial<LogEvent>): LogEvent => ({
-    ...{ ...eventAt(2), ...child, projectId, seq, before: row, after: row, ...given },
-  })
-  // In time: created, changed and changed back in B; the task moves to A, where the child is deleted, and restored later.
-  const [a, b] = [idOf(10), idOf(20)]
-  const deleted = { type: 'subtask.deleted' as const, after: null }
-  const updated = { type: 'subtask.updated' as const }
-  const events = [
-    ...[inProject(a, 7, deleted), inProject(a, 9, { type: 'subtask.created', before: null, undoes: 7 })],
-    ...[inProject(a, 12, deleted), inProject(b, 4, updated), inProject(b, 5, { ...updated, undoes: 4 })],
-  ]
-  expect(new StateRanges(events).deleted.get(child.entityId)).toEqual([
-    { projectId: a, from: 7, before: 9 },
-    { projectId: a, from: 12, before: Infinity },
-  ])
+test('reports deliveries of webhooks that are late, out of order, changed or not signed', () => {
+  const secret = `whsec_${btoa('the secret of this one receiver')}`
+  const receiver = { secret, last: 1, accepted: [], bodies: new Map<string, string>() }
+  const send = (id: string, seqs: number[], sign = secret) => {
+    const text = JSON.stringify({ data: { events: seqs.map((seq) => ({ seq })) } })
+    const now = new Date()
+    const headers = {
+      ...{ 'webhook-id': id, 'webhook-timestamp': String(Math.floor(now.getTime() / 1_000)) },
+      'webhook-signature': new Webhook(sign).sign(id, now, text),
+    }
+    return { text, errors: receive(receiver, headers, text).join() }
+  }
+  const first = send('one', [2, 3])
+  expect([first.errors, send('one', [2, 3]).errors]).toEqual(['', ''])
+  expect(send('one', [2]).errors).toContain('again with another body')
+  expect(send('two', [4]).errors).toBe('the events 4 after 1')
+  accept(receiver, first.text)
+  accept(receiver, first.text)
+  expect(receiver).toMatchObject({ last: 3, accepted: [{ seq: 2 }, { seq: 3 }] })
+  expect(send('three', [4, 6]).errors).toBe('the events 4,6 after 3')
+  expect(send('four', [4], `whsec_${btoa('the secret of another receiver')}`).errors).toBe(
+    'four with a wrong signature',
+  )
 })
 
 test('the copy of a server fails for every reason except files that disappear meanwhile', () => {
@@ -147,20 +235,12 @@ test('the copy of a server fails for every reason except files that disappear me
 })
 
 test('a run with a response for fewer than a quarter of its operations proves nothing', () => {
-  const operations = (done: number, unknown: number) =>
-    [...Array<number>(done).fill(200), ...Array<number>(unknown).fill(0)].map((status) => ({
-      ...readOf(2, 0, 1),
-      status,
-    }))
-  expect(proofLine({ operations: operations(713, 6_831) })).toContain('713 of 7544 operations (9 %)')
-  expect(proofLine({ operations: operations(713, 6_831) })).toContain('proves nothing')
-  expect(proofLine({ operations: [] })).toContain('proves nothing')
-  expect(proofLine({ operations: operations(25, 75) })).not.toContain('proves nothing')
+  const statuses = (done: number, unknown: number) =>
+    [...Array<number>(done).fill(200), ...Array<number>(unknown).fill(0)].map((status) => ({ status }))
+  expect(proofOf(statuses(24, 76)).line).toContain('24 of 100 operations')
+  expect([statuses(24, 76), [], statuses(25, 75)].map((all) => proofOf(all).isEnough)).toEqual([
+    false,
+    false,
+    true,
+  ])
 })
-
-function listOf(version: number, start: number, end: number) {
-  const rows = Array.from({ length: version - 1 }, (_, i) => readOf(i + 2, 0, 0).text)
-  const path = `/tasks?projectId=${project}&limit=200`
-  const response = { etag: `"${version}-${idOf(version)}"`, text: digest(`[${rows.join()}]`) }
-  return { ...readOf(2, start, end), kind: 'task.list', path, about: aboutProject, ...response }
-}

@@ -37,7 +37,6 @@ export interface Evidence {
   projectsWithEvents: string[]
   responses: Map<string, StoredResponse>
   people: Map<string, User>
-  jobCount: number
   pendingJobs: { name: string; projectId: string }[]
 }
 
@@ -54,7 +53,6 @@ async function read(sql: Sql): Promise<Evidence> {
   const responses = await sql<(StoredResponse & { key: string })[]>`
     select key, k.status, k.etag, k.body, f.xact::text as xact
     from idempotency_keys k join faults.idempotency_keys f using (scope, key)`
-  const [jobs] = await sql<{ count: number }[]>`select count(*)::int4 as count from faults.outbox`
   const events = await sql<StoredEvent[]>`
     select ${eventFields(sql)}, ${eventRows(sql)}, e.xact::text as xact from faults.events e order by project_id, e.seq, e.id`
   const projects = await sql<{ projectId: string }[]>`select distinct project_id from events`
@@ -67,7 +65,6 @@ async function read(sql: Sql): Promise<Evidence> {
     projectsWithEvents: projects.map(({ projectId }) => projectId),
     people: new Map(users.map((user) => [user.id, user])),
     responses: new Map(responses.map(({ key, ...response }) => [key, response])),
-    jobCount: jobs?.count ?? 0,
     pendingJobs: await sql<Evidence['pendingJobs'][number][]>`select name, project_id from outbox`,
   }
 }
@@ -76,16 +73,15 @@ export const eventJson = (event: LogEvent, people: Evidence['people']): string =
   JSON.stringify(eventView.of({ ...event, people } as unknown as ReadEvent))
 
 /**
- * Copies every event, job and idempotency record into the schema `faults`, by triggers in the transaction that inserts
+ * Copies every event and idempotency record into the schema `faults`, by triggers in the transaction that inserts
  * it, with the id of that transaction. Without the copies, purging deleted projects would remove the evidence.
  */
 export async function createArchive(sql: postgres.Sql): Promise<void> {
-  const tables = ['events', 'idempotency_keys', 'outbox']
+  const tables = ['events', 'idempotency_keys']
   await sql.unsafe(`
     create schema faults;
     create table faults.events (like events, xact xid8 default pg_current_xact_id());
     create table faults.idempotency_keys (like idempotency_keys, xact xid8 default pg_current_xact_id());
-    create table faults.outbox (like outbox);
     create function faults.archive() returns trigger language plpgsql as $$ begin
       execute format('insert into faults.%I select * from inserted', tg_table_name);
       return null;

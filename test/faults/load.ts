@@ -1,12 +1,113 @@
-import { applyResponse, createProject, plan, planNext } from './plan.ts'
-import { Random } from './random.ts'
-import { roles } from '../../src/identity/rights.ts'
-import { openClient, register } from '../support/client.ts'
-import { digest, responseError } from './check-lists.ts'
-import { type History, isWrite, type Operation, type Request } from './history.ts'
+import { upTo } from '../races/pair.ts'
+import { type Verb, verbs } from '../rules/verbs.ts'
+import { emptyWorld, type World } from '../rules/world.ts'
+import { type Client, invite, make, openClient, register } from '../support/client.ts'
+import { idsIn, type Operation } from './history.ts'
+import type { Random } from './random.ts'
+import type { Recorder } from './recorder.ts'
 
-// With the short timeout, a client often retries at another process while the first attempt still runs.
-const [longTimeoutMs, shortTimeoutMs] = [4_000, 300]
+export interface Load extends World {
+  recorder: Recorder
+  random: Random
+  /** The first projects are not deleted. */
+  permanent: World['projects']
+  /** The recording clients of the users. */
+  callers: Client[]
+}
+
+/** Only these users own projects, so that most callers who move a task may write both projects. */
+const owners = 3
+const roles = ['EDITOR', 'ADMIN', 'EDITOR', 'VIEWER']
+
+export async function populate(
+  recorder: Recorder,
+  url: string,
+  random: Random,
+  size: { users: number; projects: number },
+): Promise<Load> {
+  const people = await Promise.all(upTo(size.users).map((n) => register(openClient(url), `User ${n}`)))
+  const load: Load = {
+    ...{ ...emptyWorld(people), recorder, random, permanent: [] },
+    callers: people.map((person) => recorder.clientOf(person)),
+  }
+  for (const n of upTo(size.projects)) {
+    const owner = people[n % owners]!
+    const client = recorder.clientOf(owner, { web: 0 })
+    const project = await make(client, '/projects', { name: `P${n}` })
+    load.permanent.push(project)
+    for (const [i, one] of people.entries())
+      if (one !== owner) load.members.push(await invite(client, project.id, one, roles[i % roles.length]))
+  }
+  load.projects = [...load.permanent]
+  recorder.onDone = (operation) => forget(load, operation)
+  return load
+}
+
+type Work = (load: Load, client: Client) => Promise<unknown> | undefined
+const projectOf = ({ permanent, projects, random }: Load) =>
+  (random.chance(0.4) ? permanent[0] : random.pick(projects))!
+
+/** Requests beside those of the rules' tests. */
+const others = {
+  deleteTemporary: ({ projects, permanent }, client) => {
+    const project = projects[permanent.length]
+    return project && client.delete(`/projects/${project.id}`)
+  },
+  batch: async (load, client) => {
+    const { id } = projectOf(load)
+    const operations = [
+      { op: 'task.create', as: 'task', title: 'B' },
+      ...upTo(load.random.below(4)).map((n) => ({ op: 'subtask.create', taskId: '#task', title: `S${n}` })),
+      { op: 'comment.create', taskId: '#task', text: 'C' },
+      { op: 'task.update', id: '#task', title: 'U', status: 'DONE' },
+    ]
+    const { status, body } = await client.post(`/projects/${id}/batch`, { operations })
+    if (status !== 200) return
+    const { version, results } = body as unknown as { version: number; results: World['tasks'] }
+    load.tasks.push({ ...results[0]!, projectId: id })
+    const batch = version - operations.length + 1
+    if (load.random.chance(0.5)) await client.post(`/projects/${id}/undo`, { batch })
+  },
+  getTask: ({ tasks, random }, client) =>
+    tasks.length > 0 ? client.get(`/tasks/${random.pick(tasks)!.id}`) : undefined,
+  listTasks: (load, client) => {
+    const { random } = load
+    const limit = random.chance(0.5) ? '10' : '200'
+    const query = new URLSearchParams({ projectId: projectOf(load).id, limit })
+    if (random.chance(0.3)) query.set('status', random.pick(['TODO', 'IN_PROGRESS', 'DONE'])!)
+    if (random.chance(0.5)) query.set('sort', '-createdAt')
+    return client.get(`/tasks?${query}`)
+  },
+  readHistory: (load, client) => client.get(`/projects/${projectOf(load).id}/history?limit=10`),
+} satisfies Record<string, Work>
+
+const weights: Partial<Record<Verb | keyof typeof others, number>> = {
+  ...{ batch: 6, createTask: 10, changeTask: 8, assignTask: 3, appendToTask: 4, moveTask: 6, deleteTask: 3 },
+  ...{ addSubtask: 6, toggleSubtask: 8, changeSubtask: 3, deleteSubtask: 2, thereAndBack: 1 },
+  ...{
+    addComment: 5,
+    editComment: 3,
+    deleteComment: 2,
+    placeTask: 4,
+    claimTask: 3,
+    claimNext: 3,
+    releaseTask: 2,
+  },
+  ...{
+    createLabel: 1,
+    labelTask: 3,
+    deleteLabel: 0.3,
+    createField: 1,
+    setValues: 3,
+    blockTask: 3,
+    createView: 0.3,
+  },
+  ...{ invite: 3, setRole: 1, removeMember: 0.5, openProject: 1, changeProject: 1, deleteTemporary: 0.7 },
+  ...{ undo: 10, getTask: 15, listTasks: 12, readHistory: 4 },
+}
+
+const maxTasks = 150
+const maxTemporary = 5
 
 export interface LoadSize {
   clients: number
@@ -14,30 +115,16 @@ export interface LoadSize {
   maxOperations: number
 }
 
-export function startLoad(
-  recorder: RecordingClient,
-  world: World,
-  seed: number,
-  size: LoadSize,
-): { stop(): Promise<void> } {
+export function startLoad(load: Load, size: LoadSize): { stop(): Promise<void> } {
   const pauseMs = (1_000 * size.clients) / size.perSecond
   let isRunning = true
-  let left = size.maxOperations
-
-  async function client(n: number): Promise<void> {
-    const random = new Random(seed + 1_000 + n)
-    await Bun.sleep(random.between(0, pauseMs))
-    while (isRunning && left-- > 0) {
-      const plan = planNext(world, random)
-      // Requests that are not retried leave unknown outcomes.
-      const tries = random.chance(0.15) ? 1 : 12
-      const timeoutMs = random.chance(0.2) ? shortTimeoutMs : longTimeoutMs
-      const web = random.below(recorder.webs)
-      applyResponse(plan, await recorder.send(plan.request, { web, tries, timeoutMs }))
-      await Bun.sleep(random.between(0.2, 1.8) * pauseMs)
+  async function client(): Promise<void> {
+    while (isRunning && load.recorder.operations.length < size.maxOperations) {
+      await Bun.sleep(load.random.between(0.2, 1.8) * pauseMs)
+      await sendOne(load)
     }
   }
-  const clients = Array.from({ length: size.clients }, (_, n) => client(n))
+  const clients = upTo(size.clients).map(client)
   return {
     async stop() {
       isRunning = false
@@ -46,224 +133,21 @@ export function startLoad(
   }
 }
 
-const registeredAtOnce = 4
-const membersPerProject = 8
-const sendOptions = { web: 0, tries: 5, timeoutMs: 10_000 }
-
-export async function populate(
-  recorder: RecordingClient,
-  url: string,
-  random: Random,
-  size: { users: number; projects: number },
-): Promise<World> {
-  const client = openClient(url)
-  const users: User[] = []
-  while (users.length < size.users) {
-    const next = Array.from({ length: registeredAtOnce }, (_, i) =>
-      register(client, `User ${users.length + i}`),
-    )
-    for (const { id, email, token } of await Promise.all(next)) users.push({ id, email, token: token! })
-  }
-  const world = new World(users)
-  for (let n = 0; n < size.projects; n++) {
-    const creation = createProject(world, random)!
-    applyResponse(creation, await recorder.send(creation.request, sendOptions))
-    const project = world.projects.at(-1)!
-    project.isPermanent = true
-    const others = random.shuffled(users.filter((user) => user !== project.owner)).slice(0, membersPerProject)
-    for (const [i, user] of others.entries()) {
-      const about = { entity: 'member' as const, id: '', projectId: project.id, userId: user.id }
-      const body = { email: user.email, role: roles[(i + 1) % roles.length] }
-      const to = `POST /projects/${project.id}/members/invite` as const
-      const { request } = plan('member.invite', to, project.owner, about, { body })
-      const { id } = JSON.parse((await recorder.send(request, sendOptions)).text) as { id: string }
-      project.members.push({ id, user })
-    }
-  }
-  return world
+async function sendOne(load: Load): Promise<void> {
+  const { random, callers, tasks, projects, permanent } = load
+  let verb = random.weighted(weights as Required<typeof weights>)
+  if (/createTask|batch/.test(verb) && tasks.length >= maxTasks) verb = 'deleteTask'
+  if (verb === 'openProject' && projects.length >= permanent.length + maxTemporary) verb = 'deleteTemporary'
+  const client = random.pick(random.chance(0.6) ? callers.slice(0, owners) : callers)!
+  if (verb in others) return void (await others[verb as keyof typeof others](load, client))
+  const choices = { pick: random.below(1_000), other: random.below(1_000), value: random.below(1_000) }
+  await verbs[verb as Verb](load, client, choices)
 }
 
-export interface User {
-  id: string
-  email: string
-  token: string
-}
-
-export interface TaskRef {
-  id: string
-  etag: string | null
-  subtasks: string[]
-  comments: { id: string; author: User }[]
-}
-
-export interface EventRef {
-  seq: number
-  batch: number | null
-  undoes?: number
-  type: string
-  entityId: string
-  taskId: string | null
-  after: Record<string, unknown> | null
-}
-
-export interface ProjectRef {
-  id: string
-  owner: User
-  isPermanent: boolean
-  members: { id: string; user: User }[]
-  tasks: TaskRef[]
-  recent: EventRef[]
-}
-
-/** The data that clients know from earlier responses, which may be out of date. */
-export class World {
-  readonly projects: ProjectRef[] = []
-  private tags = 0
-
-  constructor(readonly users: User[]) {}
-
-  /** Only three users own projects, so that most callers who move a task may write both projects. */
-  get owners(): User[] {
-    return this.users.slice(0, 3)
-  }
-
-  tag(what: string): string {
-    return `${what} ${++this.tags}`
-  }
-
-  project(random: Random): ProjectRef {
-    return (random.chance(0.4) ? this.projects[0] : random.pick(this.projects)) as ProjectRef
-  }
-
-  task(random: Random): { project: ProjectRef; task: TaskRef } | undefined {
-    const project = this.project(random)
-    const task = random.pick(project.tasks)
-    return task && { project, task }
-  }
-
-  caller(project: ProjectRef, random: Random): User {
-    if (random.chance(0.04)) return random.pick(this.users)!
-    return random.chance(0.4) ? project.owner : (random.pick(project.members)?.user ?? project.owner)
-  }
-}
-
-export function removeFrom<T>(items: T[], item: T): void {
-  const at = items.indexOf(item)
-  if (at >= 0) items.splice(at, 1)
-}
-
-/** Time-outs of attempts with a shorter timeout do not count as failures of the service. */
-const minTimeoutMs = 1_000
-const maxTries = 20
-
-/** Batches and undos create no resource of their own, so they return 200. */
-const returnsOk = (kind: string) => kind === 'batch' || kind === 'undo'
-
-export interface SendOptions {
-  web: number
-  tries: number
-  timeoutMs: number
-}
-
-interface Received {
-  status: number
-  text: string
-  headers: Headers
-  reason: string
-}
-
-/** Status 0 means no response. */
-const isTemporary = (status: number): boolean => [0, 429, 503].includes(status)
-
-export class RecordingClient {
-  private keys = 0
-
-  constructor(
-    private readonly urls: readonly string[],
-    private readonly history: History,
-    private readonly random: Random,
-  ) {}
-
-  get webs(): number {
-    return this.urls.length
-  }
-
-  /** Sends a request up to `tries` times with one idempotency key, often to another web process. */
-  async send(request: Request, { web, tries, timeoutMs }: SendOptions): Promise<Operation> {
-    const operation = this.begin(request)
-    for (let left = tries; left > 0; left--) {
-      const start = performance.now()
-      const received = await fetchOnce(this.urls[web]!, request, operation.key, timeoutMs)
-      const end = performance.now()
-      const { status, text, headers, reason } = received
-      this.check(request, received, returnsOk(request.kind) ? 200 : undefined)
-      if (!isTemporary(status)) {
-        const replayed = headers.get('idempotency-replayed') === 'true'
-        const recorded = status === 200 && request.kind === 'task.list' ? digest(text) : text
-        const response = { etag: headers.get('etag'), replayed, status, text: recorded }
-        return Object.assign(operation, response, { end: status < 500 ? end : Infinity })
-      }
-      const failure = { path: request.path, web, start, end, status, reason }
-      operation.failures.push(failure)
-      if (reason !== 'TimeoutError' || timeoutMs >= minTimeoutMs) this.history.failures.push(failure)
-      const pauseMs = status !== 0 ? Number(headers.get('retry-after')) * 1_000 : this.random.between(20, 200)
-      if (left > 1) await Bun.sleep(Math.min(pauseMs || 0, 2_000))
-      if (this.random.chance(0.5)) web = this.random.below(this.urls.length)
-    }
-    return operation
-  }
-
-  /** Sends a request that is not part of the recorded history. Only invalid responses are recorded. */
-  async sendUnrecorded(
-    request: Pick<Request, 'method' | 'path' | 'body' | 'caller'>,
-    success = 200,
-  ): Promise<Received> {
-    const key = request.method === 'GET' ? '' : `key-${++this.keys}`
-    for (let left = maxTries; ; left--) {
-      const url = this.urls[this.random.below(this.urls.length)]!
-      const received = await fetchOnce(url, request, key, minTimeoutMs)
-      this.check(request, received, success)
-      if (!isTemporary(received.status) || left === 1) return received
-      await Bun.sleep(this.random.between(20, 500))
-    }
-  }
-
-  private check({ method, path }: Pick<Request, 'method' | 'path'>, received: Received, success?: number) {
-    const error = responseError(method, received, success)
-    if (error) this.history.invalidResponses.push(`${method} ${path}: ${error}`)
-  }
-
-  private begin({ caller, ...request }: Request): Operation {
-    const operation: Operation = {
-      ...request,
-      callerId: caller.id,
-      key: isWrite(request) ? `key-${++this.keys}` : '',
-      ...{ start: performance.now(), end: Infinity, status: 0, etag: null, text: '', replayed: false },
-      failures: [],
-    }
-    this.history.operations.push(operation)
-    return operation
-  }
-}
-
-async function fetchOnce(
-  url: string,
-  { method, path, body, ifMatch, caller }: Pick<Request, 'method' | 'path' | 'body' | 'caller' | 'ifMatch'>,
-  key: string,
-  timeoutMs: number,
-): Promise<Received> {
-  const headers: Record<string, string> = { authorization: `Bearer ${caller.token}` }
-  if (key) headers['idempotency-key'] = key
-  if (ifMatch) headers['if-match'] = ifMatch
-  if (body) headers['content-type'] = 'application/json'
-  try {
-    const signal = AbortSignal.timeout(timeoutMs)
-    const init = { method, headers, body: body && JSON.stringify(body), signal }
-    const response = await fetch(`${url}/api/v1${path}`, init)
-    return { status: response.status, text: await response.text(), headers: response.headers, reason: '' }
-  } catch (error) {
-    const { name, code } = error as { name?: string; code?: unknown }
-    const reason = typeof code === 'string' ? code : String(name)
-    return { status: 0, text: '', headers: new Headers(), reason }
-  }
+/** Removes a deleted row from the rows that the clients know. */
+function forget(load: Load, { method, path, status }: Operation): void {
+  if (method !== 'DELETE' || status !== 200) return
+  const id = idsIn(path).at(-1)
+  for (const list of ['projects', 'members', 'tasks', 'subtasks', 'comments'] as const)
+    load[list] = load[list].filter((row) => row.id !== id)
 }

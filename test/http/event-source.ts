@@ -1,5 +1,6 @@
 import { EventSource } from 'eventsource'
-import { type FeedEvent, model } from '../kit.ts'
+import { model } from '../../modules/modules.ts'
+import type { FeedEvent } from './feed.ts'
 
 export function followByEventSource(url: string, token: string, projectId: string) {
   const source = new EventSource(`${url}/api/v1/projects/${projectId}/events?after=0`, {

@@ -90,10 +90,7 @@ test('start ends if its user may have fewer connections than a process opens, an
   const { code, output } = await run('start', given)
   expect({ code, output }).toEqual({ code: 1, output: expect.stringContaining('connection limit of 10') })
   await execute(adviceIn(output))
-  const started = begin('start', { ...given, LOG_LEVEL: 'info' })
-  await eventually('start to listen', () => started.output().includes('"listening"'))
-  started.signal('SIGTERM')
-  expect((await started.ended).code).toBe(0)
+  expect(await (await spawnService('start', given)).stop()).toBe(0)
 })
 
 test('the log of a rejected request contains what Postgres reported', async () => {
@@ -152,32 +149,40 @@ test('web ends if its user may not use the tables, and its advice helps', async 
     expect({ code, output }).toEqual({ code: 1, output: expect.stringContaining(problem) })
     await execute(adviceIn(output))
   }
-  const web = begin('web', { ...asWeb, LOG_LEVEL: 'info' })
-  await eventually('web to listen', () => web.output().includes('"listening"'))
-  web.signal('SIGTERM')
-  expect((await web.ended).code).toBe(0)
+  expect(await (await spawnService('web', asWeb)).stop()).toBe(0)
   await execute(`drop owned by ${role}_web; drop role ${role}_web`)
 })
 
-test('the errors of all servers decide whether a start with several servers waits', async () => {
+const urls: [what: string, change: (url: URL, host: string) => string, error: string][] = [
+  [
+    'a wrong password at two servers',
+    ({ href }, host) => href.replace('s3cret', 'wrong').replace(host, `${host},${host}`),
+    'password authentication failed',
+  ],
+  [
+    'two servers without TLS',
+    ({ href }, host) => `${href.replace(host, `${host},${host}`)}?sslmode=require`,
+    'sslmode=disable',
+  ],
+  [
+    'no user',
+    (url) => Object.assign(url, { username: '', password: '' }).href,
+    'Add the user: postgres://user:password@host/database',
+  ],
+]
+test.each(urls)('migrate names what is wrong with DATABASE_URL: %s', async (_, change, error) => {
   const { given, url } = await openScene()
-  const two = (parameters: string) =>
-    given.DATABASE_URL.replace(url.host, `${url.host},${url.host}`) + parameters
-  const wrong = two('').replace('s3cret', 'wrong')
-  const output = expect.stringContaining('password authentication failed')
-  expect(await run('migrate', { ...given, DATABASE_URL: wrong })).toEqual({ code: 1, output })
-  const untrusted = { ...given, DATABASE_URL: two('?sslmode=require') }
-  expect(await run('migrate', untrusted)).toEqual({
-    code: 1,
-    output: expect.stringContaining('sslmode=disable'),
-  })
+  const output = expect.stringContaining(error)
+  const DATABASE_URL = change(new URL(url), url.host)
+  expect(await run('migrate', { ...given, DATABASE_URL })).toEqual({ code: 1, output })
 })
 
-test('migrate names a table of another user that exists already', async () => {
-  const { given, execute } = await openScene()
-  await execute('create table tasks (id int)')
-  const output = expect.stringContaining('relation "tasks" already exists. Another program may use this')
-  expect(await run('migrate', given)).toEqual({ code: 1, output })
+test('a server that is not a Postgres is named with its host and port', async () => {
+  const silent = await forFile(listen(createServer(() => {})))
+  const DATABASE_URL = `postgres://u@127.0.0.1:${silent.port}/d`
+  const { output } = await run('admin', { ...env, DATABASE_URL }, 'projects')
+  expect(output).toContain(`CONNECT_TIMEOUT 127.0.0.1:${silent.port}`)
+  expect(output).toContain('correct the host and the port in DATABASE_URL')
 })
 
 test('the name of a database may contain encoded characters', async () => {
@@ -187,26 +192,6 @@ test('the name of a database may contain encoded characters', async () => {
   expect(await run('migrate', { ...given, DATABASE_URL })).toEqual({ code: 0, output: '' })
   expect((await run('admin', { ...given, DATABASE_URL }, 'projects')).output).toBe('No project\n')
   await execute('drop database "NAME #é"')
-})
-
-test('the error for a DATABASE_URL without a user asks for the user', async () => {
-  const { given, url } = await openScene()
-  const DATABASE_URL = Object.assign(new URL(url), { username: '', password: '' }).href
-  const output = expect.stringContaining('Add the user: postgres://user:password@host/database')
-  expect(await run('migrate', { ...given, DATABASE_URL })).toEqual({ code: 1, output })
-})
-
-test('a server that is not a Postgres is named with its host and port', async () => {
-  const silent = createServer(() => {})
-  const { port } = await listen(silent)
-  const { output } = await run(
-    'admin',
-    { ...env, DATABASE_URL: `postgres://u@127.0.0.1:${port}/d` },
-    'projects',
-  )
-  expect(output).toContain(`CONNECT_TIMEOUT 127.0.0.1:${port}`)
-  expect(output).toContain('correct the host and the port in DATABASE_URL')
-  silent.close()
 })
 
 test('web waits until a database is not read-only', async () => {

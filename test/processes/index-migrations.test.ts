@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import postgres from 'postgres'
 import { applyMissing, countApplied } from '../../drizzle/apply.ts'
-import { knownMigrations } from '../../drizzle/migrate.ts'
-import { forFile, freshDatabase, holdTransaction, untilBlocked } from '../kit.ts'
+import { knownMigrations, migrate } from '../../drizzle/migrate.ts'
+import { eventually, forFile, freshDatabase, holdTransaction, untilBlocked } from '../kit.ts'
 
 let before: number
 const fresh = await forFile(freshDatabase())
@@ -52,6 +52,20 @@ test('a migration that cannot lock its table fails as a whole, and can be repeat
   await release()
   await applyMissing(sql, [one])
   expect(await countApplied(sql)).toBe(before + 1)
+})
+
+test('a migration that waits for another migration has no open transaction, which would block index creation', async () => {
+  const release = await holdTransaction(sql, (tx) => tx`select pg_advisory_xact_lock(${0x646f636b})`)
+  const waiting = migrate(fresh.url)
+  const transactionStarts = new Set<string>()
+  await eventually('a second transaction of the waiting migration', async () => {
+    const transactions = await sql<{ at: string }[]>`select xact_start::text as at from pg_stat_activity
+      where datname = current_database() and xact_start is not null and query like '%pg_try_advisory_xact_lock%'
+        and pid <> pg_backend_pid()`
+    for (const { at } of transactions) transactionStarts.add(at)
+    return transactionStarts.size > 1
+  })
+  await Promise.all([release(), waiting])
 })
 
 const [replaced, after] = [knownMigrations().slice(0, 25), knownMigrations().slice(25)]

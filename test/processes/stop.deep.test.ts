@@ -1,51 +1,81 @@
 import { connect } from 'node:net'
-import { eventually, freshEnv, freshRedis, make, openClient, openForEach, register } from '../kit.ts'
-import { spawnService } from '../kit.ts'
-import type { FreshRedis, ServiceProcess } from '../kit.ts'
-import { readiness } from './launch.ts'
+import { Redis } from 'ioredis'
+import postgres from 'postgres'
+import { eventually, freshEnv, freshRedis, holdTransaction, make, openClient, openForEach } from '../kit.ts'
+import { register, spawnService, statuses, upTo } from '../kit.ts'
+import type { Answer, FreshRedis, ServiceProcess } from '../kit.ts'
+import { idleConnection, readiness } from './launch.ts'
 
-const commands = ['start', 'web', 'worker'] as const
+const accepted = 20
 const hour = String(600_000)
+type Command = 'start' | 'web' | 'worker'
 
 const forEach = openForEach()
 let env: Record<string, string>
 let redis: FreshRedis
 beforeEach(async () => {
   redis = await forEach(freshRedis())
-  ;({ env } = await forEach(freshEnv({ REDIS_URL: redis.url })))
+  ;({ env } = await forEach(freshEnv({ REDIS_URL: redis.url, WAITING_COMMANDS: String(accepted) })))
 })
-const spawn = (command: (typeof commands)[number], over = {}) =>
-  forEach(spawnService(command, { ...env, ...over }))
+const spawn = (command: Command, over = {}) => forEach(spawnService(command, { ...env, ...over }))
 
 const logged = (process: ServiceProcess, text: string) =>
   eventually(text, () => process.output.some((line) => line.includes(text)))
 
-test.each(commands)('%s exits with 0 at SIGINT, and its last log line is "stopped"', async (command) => {
-  const process = await spawn(command)
-  expect(await process.stop('SIGINT')).toBe(0)
+/** Stops a process while it has as many writes as it accepts; checks that it answers them. */
+async function stopBusy(web: ServiceProcess): Promise<number | null> {
+  const admin = await forEach(postgres(env.DATABASE_URL!, { max: 2, onnotice: () => {} }))
+  const ada = await register(openClient(web.url))
+  const { id: projectId } = await make(ada, '/projects', { name: 'Drained' })
+  const idle = await idleConnection(web.url)
+  const release = await holdTransaction(
+    admin,
+    (tx) => tx`select from streams where project_id = ${projectId} for update`,
+  )
+  const rejected: Answer[] = []
+  const sent = upTo(accepted + 5).map((n) => ada.post('/tasks', { title: `Task ${n}`, projectId }))
+  for (const answer of sent) void answer.then((one) => rejected.push(one))
+  await eventually('the rejections', () => rejected.length === 5)
+  const exited = web.stop()
+  await logged(web, '"stopping"')
+  await release()
+  expect(statuses(await Promise.all(sent))).toEqual({ 201: accepted, 503: 5 })
+  const code = await exited
+  expect(await admin`select from tasks where project_id = ${projectId}`).toHaveLength(accepted)
+  idle.destroy()
+  return code
+}
+
+/** What happens to Redis before the start or before the stop. */
+const redisStates: Record<string, { before?: () => void; after?: (process: ServiceProcess) => unknown }> = {
+  available: {},
+  'never reached': { before: () => redis.kill() },
+  crashed: {
+    after: (process) => {
+      redis.kill()
+      return logged(process, 'Redis is unavailable')
+    },
+  },
+  frozen: { after: () => redis.freeze() },
+}
+const rows = Object.keys(redisStates).flatMap((state) =>
+  (['start', 'web', 'worker'] as const).map((command) => [command, state] as const),
+)
+
+// With this drain time-out, a shutdown that waited for Redis would exceed the time limit of the test.
+test.each(rows)('%s answers accepted requests and exits with 0; Redis: %s', async (command, state) => {
+  const { before, after } = redisStates[state]!
+  before?.()
+  const process = await spawn(command, { DRAIN_TIMEOUT_MS: hour })
+  await after?.(process)
+  expect(await (command === 'worker' ? process.stop() : stopBusy(process))).toBe(0)
+  if (state !== 'available') return
   await logged(process, '"stopped"')
   expect(JSON.parse(process.output.at(-1)!)).toMatchObject({ level: 30, msg: 'stopped' })
   expect(process.output.filter((line) => /failed to close|error/i.test(line))).toEqual([])
-})
-
-// With this drain time-out, a shutdown that waited for Redis would exceed the time limit of the test.
-test.each(commands)('%s does not wait for a crashed Redis at shutdown', async (command) => {
-  const process = await spawn(command, { DRAIN_TIMEOUT_MS: hour })
-  redis.kill()
-  await logged(process, 'Redis is unavailable')
-  expect(await process.stop()).toBe(0)
-})
-
-test.each(commands)('%s does not wait at shutdown for a Redis that was never reached', async (command) => {
-  redis.kill()
-  const process = await spawn(command, { DRAIN_TIMEOUT_MS: hour })
-  expect(await process.stop()).toBe(0)
-})
-
-test.each(commands)('%s does not wait for a frozen Redis at shutdown', async (command) => {
-  const process = await spawn(command, { DRAIN_TIMEOUT_MS: hour })
-  redis.freeze()
-  expect(await process.stop()).toBe(0)
+  const client = new Redis(env.REDIS_URL!)
+  expect(await client.keys(`${env.REDIS_PREFIX}:lease:*`)).toEqual([])
+  client.disconnect()
 })
 
 test('a draining process is not ready, and serves requests until its port closes', async () => {
@@ -76,21 +106,16 @@ test('a request that never ends delays the exit only until the drain time-out', 
   expect(web.output.filter((line) => line.includes('did not finish in time'))).toHaveLength(1)
 })
 
-test('a second signal ends the process immediately with exit code 128 + the signal number', async () => {
-  const signals = { SIGINT: 130, SIGTERM: 143 } as const
-  for (const [signal, code] of Object.entries(signals) as [keyof typeof signals, number][]) {
-    const web = await spawn('web', { DRAIN_DELAY_MS: hour })
-    web.signal('SIGINT')
-    await logged(web, '"stopping"')
-    expect(await web.stop(signal)).toBe(code)
-  }
-})
-
-test('the SIGINT that npm repeats does not count as a second signal', async () => {
-  const web = await spawn('web', { DRAIN_DELAY_MS: '1000', npm_lifecycle_event: 'web' })
+// npm repeats the SIGINT of a terminal, which does not count as a second signal.
+test.each<[NodeJS.Signals, number, Record<string, string>]>([
+  ['SIGINT', 130, { DRAIN_DELAY_MS: hour }],
+  ['SIGTERM', 143, { DRAIN_DELAY_MS: hour }],
+  ['SIGINT', 0, { DRAIN_DELAY_MS: '1000', npm_lifecycle_event: 'web' }],
+])('at a second signal, %s, a process exits with %d', async (signal, code, over) => {
+  const web = await spawn('web', over)
   web.signal('SIGINT')
   await logged(web, '"stopping"')
-  expect(await web.stop('SIGINT')).toBe(0)
+  expect(await web.stop(signal)).toBe(code)
 })
 
 test('an unhandled rejection is logged in one line, and the process stops gracefully and exits with 1', async () => {

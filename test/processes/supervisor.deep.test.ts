@@ -1,36 +1,39 @@
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import postgres from 'postgres'
 import { isServerProcess } from '../../src/local/process.ts'
-import { eventually, freshEnv, mainFile, make, newFolder, openClient, openForEach, register } from '../kit.ts'
-import { spawnService, statuses, upTo } from '../kit.ts'
+import { eventually, freshEnv, holdTransaction, mainFile, make, newFolder, openClient } from '../kit.ts'
+import { openForEach, register, spawnService, statuses, upTo } from '../kit.ts'
 import { run } from './launch.ts'
+import { requestForever, requestOf } from './strict-client.ts'
 import { isAlive, type SupervisedService, spawnSupervised } from './supervised-service.ts'
-import { requestForever } from './strict-client.ts'
 
 const forEach = openForEach()
 let env: Record<string, string>
 let dataDir: string
+let admin: postgres.Sql
 beforeEach(async () => {
   ;({ env } = await forEach(freshEnv()))
   dataDir = await newFolder('docket-supervisor-', forEach)
+  admin = await forEach(postgres(env.DATABASE_URL!, { max: 1 }))
+  env.BREAK_FILE = join(dataDir, 'broken')
 })
 
 const alive = () => 'GET /health/live HTTP/1.1\r\nHost: docket.test\r\n\r\n'
-const broken = () => ({ BREAK_FILE: join(dataDir, 'broken') })
 const breakable = ['--preload', `${import.meta.dir}/broken.ts`]
+const supervise = (command: 'start' | 'web', over: Record<string, string> = {}, options: string[] = []) =>
+  forEach(spawnSupervised(command, { ...env, ...over }, options))
 
 test('the supervisor runs web processes on one port and one worker, and logs the start once', async () => {
-  const service = await forEach(
-    spawnSupervised('start', { ...env, LOG_REQUESTS: 'on', WEB_CONCURRENCY: '3' }),
-  )
-  const { lines, url } = service
-  const logged = (msg: string) => lines().filter((line) => line.msg === msg)
+  const service = await supervise('start', { LOG_REQUESTS: 'on', WEB_CONCURRENCY: '3' })
+  const logged = (msg: string) => service.lines().filter((line) => line.msg === msg)
+  const answering = () => new Set(logged('answered').map(({ pid }) => pid))
   const { web, worker } = service.pids()
   expect([web.length, worker.length]).toEqual([3, 1])
-  const client = requestForever(url, alive, false)
-  await eventually('all web processes', () => new Set(logged('answered').map(({ pid }) => pid)).size === 3)
+  const client = requestForever(service.url, alive, false)
+  await eventually('all web processes', () => answering().size === 3)
   await client.stop()
-  expect(new Set(logged('answered').map(({ pid }) => pid))).toEqual(new Set(web))
+  expect(answering()).toEqual(new Set(web))
   expect(logged('working').map(({ pid }) => pid)).toEqual(worker)
   expect([logged('listening').length, logged('database migrations are complete').length]).toEqual([1, 1])
   expect(await service.stop()).toBe(0)
@@ -38,7 +41,7 @@ test('the supervisor runs web processes on one port and one worker, and logs the
 })
 
 test('while a killed web process is replaced, the other web processes serve requests', async () => {
-  const service = await forEach(spawnSupervised('web', env))
+  const service = await supervise('web')
   const [killed, other] = service.pids().web
   process.kill(killed!, 'SIGKILL')
   await eventually('the end of the process', () => !isAlive(killed!))
@@ -51,9 +54,54 @@ test('while a killed web process is replaced, the other web processes serve requ
   await eventually('the end of the new process', () => !isAlive(started as number))
 })
 
+test('SIGHUP replaces the processes one after another without a failed request under load', async () => {
+  const service = await supervise('start')
+  const before = service.pids()
+  const ada = await register(openClient(service.url))
+  const { id: projectId } = await make(ada, '/projects', { name: 'Rolled' })
+  const { id } = await make(ada, '/tasks', { title: 'Read', projectId })
+  const read = () => requestOf('GET', `/tasks/${id}`, ada.token!)
+  const write = () => requestOf('POST', '/tasks', ada.token!, { title: 'Written', projectId })
+  const clients = [true, true, false, false].flatMap((keepsAlive) =>
+    [read, write].map((request) => requestForever(service.url, request, keepsAlive)),
+  )
+  service.signal('SIGHUP')
+  await service.logged('rolling restart finished')
+  await Promise.all(clients.map((client) => client.stop()))
+  // Without the privilege to filter connections, the service logs that clients may have to reconnect.
+  const mayReset = service.output.some((line) => line.includes('may have to reconnect'))
+  if (mayReset) expect(process.getuid!()).not.toBe(0)
+  const failures = clients.flatMap((client) => client.failures)
+  expect(failures.filter((failure) => !mayReset || failure !== 'ECONNRESET')).toEqual([])
+  for (const { answered } of clients) expect(answered).toBeGreaterThan(0)
+
+  const after = service.pids()
+  const all = [...before.web, ...before.worker, ...after.web, ...after.worker]
+  expect([after.web.length, after.worker.length, new Set(all).size]).toEqual([2, 1, 6])
+  const acknowledged = clients.reduce((sum, { answered }, i) => sum + (i % 2) * answered, 0)
+  const written = await admin`select from tasks where project_id = ${projectId} and title = 'Written'`
+  expect(written.length).toBeWithin(acknowledged, acknowledged + failures.length + 1)
+  expect(await service.stop()).toBe(0)
+  await service.ended()
+})
+
+test('a new process that does not start replaces no process, and a later SIGHUP tries again', async () => {
+  const service = await supervise('web', {}, breakable)
+  const before = service.pids()
+  await Bun.write(env.BREAK_FILE!, '')
+  service.signal('SIGHUP')
+  await service.logged('a new process did not start: the current processes keep running')
+  expect((await fetch(`${service.url}/health/ready`)).status).toBe(200)
+  await rm(env.BREAK_FILE!)
+  service.signal('SIGHUP')
+  await service.logged('rolling restart finished')
+  expect(service.pids().web).not.toContain(before.web[0]!)
+  expect(await service.stop()).toBe(0)
+})
+
 test('if a child process ends right after its start several times in a row, the supervisor stops all processes', async () => {
-  const service = await forEach(spawnSupervised('web', { ...env, ...broken() }, breakable))
-  await Bun.write(broken().BREAK_FILE, '')
+  const service = await supervise('web', {}, breakable)
+  await Bun.write(env.BREAK_FILE!, '')
   process.kill(service.pids().web[1]!, 'SIGKILL')
   expect(await service.exited).toBe(1)
   await service.ended()
@@ -63,26 +111,29 @@ test('if a child process ends right after its start several times in a row, the 
 })
 
 test('an error at the start is logged once, and ends the service', async () => {
-  await Bun.write(broken().BREAK_FILE, '')
+  await Bun.write(env.BREAK_FILE!, '')
   const over = { ...env, WEB_CONCURRENCY: '3' }
   const ended = Bun.spawnSync([process.execPath, '--no-env-file', ...breakable, mainFile, 'web'], {
-    env: { PATH: process.env.PATH, ...over, ...broken() },
+    env: { PATH: process.env.PATH, ...over },
   })
   expect([ended.exitCode, String(ended.stdout), String(ended.stderr)]).toEqual([1, '', 'broken on purpose\n'])
-
-  const wrong = new URL(env.DATABASE_URL!)
-  wrong.password = 'wrong'
+  const wrong = Object.assign(new URL(env.DATABASE_URL!), { password: 'wrong' })
   const { code, output } = await run('start', { ...over, DATABASE_URL: wrong.href })
-  expect([code, output.trim().split('\n').length]).toEqual([1, 1])
-  expect(output).toContain('password authentication failed')
+  expect([code, output.trim().split('\n')]).toEqual([
+    1,
+    [expect.stringContaining('password authentication failed')],
+  ])
 })
 
 test('rejects a port that another service shares, unless REUSE_PORT is set', async () => {
-  const service = await forEach(spawnSupervised('web', env))
-  const PORT = new URL(service.url).port
-  const { code, output } = await run('web', { ...env, PORT, WEB_CONCURRENCY: '2' })
-  expect([code, output.trim()]).toEqual([1, expect.stringMatching(new RegExp(`^PORT ${PORT} is taken .*$`))])
-  const beside = await spawnService('web', { ...env, PORT, WEB_CONCURRENCY: '2', REUSE_PORT: 'on' })
+  const service = await supervise('web')
+  const shared = { ...env, PORT: new URL(service.url).port, WEB_CONCURRENCY: '2' }
+  const { code, output } = await run('web', shared)
+  expect([code, output.trim()]).toEqual([
+    1,
+    expect.stringMatching(RegExp(`^PORT ${shared.PORT} is taken .*$`)),
+  ])
+  const beside = await spawnService('web', { ...shared, REUSE_PORT: 'on' })
   expect(await beside.stop()).toBe(0)
 })
 
@@ -90,27 +141,31 @@ test.each([
   ['the supervisor', () => []],
   ['all processes, as from a terminal', (service: SupervisedService) => service.pids().web],
 ])('after SIGTERM to %s, accepted requests get responses', async (_, others) => {
-  const service = await forEach(spawnSupervised('web', { ...env, DRAIN_DELAY_MS: '5000' }))
-  const admin = postgres(env.DATABASE_URL!, { max: 1 })
+  const service = await supervise('web', { DRAIN_DELAY_MS: '5000' })
   const ada = await register(openClient(service.url))
   const { id: projectId } = await make(ada, '/projects', { name: 'Drained' })
-  const sent = await admin.begin(async (sql) => {
-    await sql`select 1 from streams where project_id = ${projectId} for update`
-    const sent = upTo(20).map((n) => ada.post('/tasks', { title: `Task ${n}`, projectId }))
-    service.signal('SIGTERM')
-    await service.logged('stopping')
-    for (const pid of others(service)) process.kill(pid, 'SIGTERM')
-    await eventually('the port to be closed', () => isClosed(service.url))
-    return sent
-  })
+  const release = await holdTransaction(
+    admin,
+    (tx) => tx`select from streams where project_id = ${projectId} for update`,
+  )
+  const sent = upTo(20).map((n) => ada.post('/tasks', { title: `Task ${n}`, projectId }))
+  service.signal('SIGTERM')
+  await service.logged('stopping')
+  for (const pid of others(service)) process.kill(pid, 'SIGTERM')
+  const isClosed = () =>
+    fetch(`${service.url}/health/live`).then(
+      () => false,
+      () => true,
+    )
+  await eventually('the port to be closed', isClosed)
+  await release()
   expect(statuses(await Promise.all(sent))).toEqual({ 201: 20 })
   expect(await service.exited).toBe(0)
   await service.ended()
-  await admin.end()
 })
 
 test('a second SIGTERM ends all processes immediately', async () => {
-  const service = await forEach(spawnSupervised('web', { ...env, DRAIN_DELAY_MS: '600000' }))
+  const service = await supervise('web', { DRAIN_DELAY_MS: '600000' })
   service.signal('SIGTERM')
   await service.logged('stopping')
   expect(await service.stop()).toBe(143)
@@ -130,9 +185,3 @@ test('if the supervisor is killed, its children stop, and the next start finds t
   const pid = parseInt(await pidFile.text().catch(() => '0'))
   expect(await isServerProcess(pid, join(dataDir, 'postgres'))).toBe(false)
 })
-
-const isClosed = (url: string) =>
-  fetch(`${url}/health/live`).then(
-    () => false,
-    () => true,
-  )

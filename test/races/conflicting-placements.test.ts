@@ -3,7 +3,7 @@ import { expectAllStored, startLoad } from './load.ts'
 
 // With different numbers of shards, processes disagree about homes, so each project has at least two homes.
 const homes = ['1', '2', '8'].map((n) => ({ WRITE_SHARDS: n }))
-const { people, sql } = await openWebs(homes)
+const { people, sql } = await openWebs(homes, { WRITE_TIMEOUT_MS: '60000' })
 
 function startMoves(tasks: Body[], projectIds: [string, string]) {
   const statuses = new Set<number>()

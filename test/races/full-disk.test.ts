@@ -5,51 +5,44 @@ const { client, ada, sql } = await openScene(['Ada'], { WRITE_TIMEOUT_MS: '2000'
 test('while the disk of Postgres is full, writes get 503 and reads succeed; afterwards the same writes succeed once', async () => {
   const { id: projectId } = await make(ada, '/projects', { name: 'Engine' })
   const { id: taskId } = await make(ada, '/tasks', { projectId, title: 'Draw' })
-  const key = (name: string) => ({ 'idempotency-key': name })
+  const path = `/projects/${projectId}`
   const operations = [
     { op: 'task.create', title: 'Batch' },
     { op: 'task.update', id: taskId, status: 'DONE' },
   ]
-  const file = { 'content-type': 'text/plain' }
-  const writes = {
-    create: () => ada.post('/tasks', { projectId, title: 'Keyed' }, key('create')),
-    batch: () => ada.post(`/projects/${projectId}/batch`, { operations }, key('batch')),
-    project: () => ada.post('/projects', { name: 'Other' }, key('project')),
-    rename: () => ada.patch('/auth/me', { name: 'Ada King' }, key('rename')),
-    import: () =>
-      ada.call('POST', `/projects/${projectId}/imports?source=csv`, 'title\nCast\n', {
-        ...file,
-        ...key('import'),
-      }),
-    register: async () => ({
-      status: await register(client).then(
-        () => 201,
-        (error: Error) => Number(error.message.slice(-3)),
-      ),
-    }),
-  }
-  const statuses = async () =>
-    Object.fromEntries(
-      await Promise.all(Object.entries(writes).map(async ([name, write]) => [name, (await write()).status])),
+  const csv = { 'content-type': 'text/plain' }
+  const writes: [status: number, method: string, path: string, body: unknown, headers?: object][] = [
+    [201, 'POST', '/tasks', { projectId, title: 'Keyed' }],
+    [200, 'POST', `${path}/batch`, { operations }],
+    [201, 'POST', '/projects', { name: 'Other' }],
+    [200, 'PATCH', '/auth/me', { name: 'Ada King' }],
+    [202, 'POST', `${path}/imports?source=csv`, 'title\nCast\n', csv],
+  ]
+  const signUp = () =>
+    register(client).then(
+      () => 201,
+      (error: Error) => Number(error.message.slice(-3)),
     )
+  const found = async () => [
+    await signUp(),
+    ...(await Promise.all(
+      writes.map(async ([, method, to, body, headers], n) => {
+        const answer = await ada.call(method, to, body, { ...headers, 'idempotency-key': `key ${n}` })
+        return answer.status
+      }),
+    )),
+  ]
   // Postgres reports this error if a statement needs another page of a table.
   await sql`create function extend() returns trigger language plpgsql as
     $$ begin raise exception 'could not extend file: No space left on device' using errcode = 'disk_full'; end $$`
   for (const table of ['events', 'users', 'import_chunks'])
     await sql`create trigger full_disk before insert or update on ${sql(table)} for each row execute function extend()`
-  const names = Object.keys(writes)
-  expect(await statuses()).toEqual(Object.fromEntries(names.map((name) => [name, 503])))
-  for (const path of [
-    '/projects',
-    `/tasks?projectId=${projectId}`,
-    `/projects/${projectId}/events`,
-    '/auth/me',
-  ])
-    expect((await ada.get(path)).status).toBe(200)
+  expect(await found()).toEqual(Array(6).fill(503))
+  for (const read of ['/projects', `${path}/events`, '/auth/me'])
+    expect((await ada.get(read)).status).toBe(200)
   expect((await ada.get(`/tasks?projectId=${projectId}`)).body).toHaveLength(1)
   await sql`drop function extend cascade`
-  const succeeded = { create: 201, batch: 200, project: 201, rename: 200, import: 202, register: 201 }
-  for (let n = 0; n < 2; n++) expect(await statuses()).toEqual(succeeded)
+  for (let n = 0; n < 2; n++) expect(await found()).toEqual([201, ...writes.map(([status]) => status)])
   const { body } = await ada.get(`/tasks?projectId=${projectId}`)
   expect(body.map(({ title }) => title).sort()).toEqual(['Batch', 'Draw', 'Keyed'])
   expect(await faultsOf(sql)).toEqual([])

@@ -1,9 +1,16 @@
-import { type Body, clockShiftedBy, eventually, faultsOf, openWebs, type Person, upTo } from '../kit.ts'
-import { claimNext, createQueue } from './claim-scene.ts'
+import {
+  type Body,
+  clockShiftedBy,
+  eventually,
+  faultsOf,
+  make,
+  openWebs,
+  type Person,
+  runBatch,
+} from '../kit.ts'
+import { upTo } from '../kit.ts'
 
-const claimIn = (body: Body) => (body as Body & { claim: { seq: number } }).claim
-
-/** The events of a project, with the claim that each comment named in its header. */
+/** The events of a project; each comment contains the claim of its header. */
 interface Logged {
   type: string
   taskId: string
@@ -25,21 +32,27 @@ function unheld(events: Logged[]): Logged[] {
 const commentEveryMs = 20
 
 test('no two workers write under claims of one task, also with a killed process and clocks apart', async () => {
-  const webs = await openWebs([{}, clockShiftedBy(-7_200_000), clockShiftedBy(60_000)], { WRITE_SHARDS: '2' })
-  const [first, ...others] = webs.people
-  const projectId = await createQueue(first!, 3)
+  const shifted = [{}, clockShiftedBy(-7_200_000), clockShiftedBy(60_000)]
+  const { webs, people, sql } = await openWebs(shifted, { WRITE_SHARDS: '2' })
+  const { id: projectId } = await make(people[0]!, '/projects', { name: 'Queue' })
+  await runBatch(
+    people[0]!,
+    projectId,
+    upTo(3).map((n) => ({ op: 'task.create', title: `T${n}` })),
+  )
   let isRunning = true
 
   async function work(person: Person, n: number): Promise<void> {
     for (let round = n; isRunning; round++) {
-      const claimed = await claimNext(person, projectId, { wait: 2 }).catch(() => null)
+      const body = { leaseSeconds: 10, wait: 2 }
+      const claimed = await person.post(`/projects/${projectId}/claim-next`, body).catch(() => null)
       if (claimed === null) return
       if (claimed.status !== 200) continue
-      const { id, ...body } = claimed.body
-      const headers = { 'docket-if-claim': `${id} ${claimIn(body as Body).seq}` }
+      const { id, claim } = claimed.body as Body & { claim: { seq: number } }
+      const headers = { 'docket-if-claim': `${id} ${claim.seq}` }
       const write = (path: string, content?: object, method = 'POST') =>
         person.call(method, `/tasks/${id}${path}`, content, headers).catch(() => null)
-      const comment = () => write('/comments', { text: String(claimIn(body as Body).seq) })
+      const comment = () => write('/comments', { text: String(claim.seq) })
       for (const _ of upTo(3)) await comment()
       if (round % 3 === 0) await write('/release')
       if (round % 3 === 1) await write('', { status: 'DONE' }, 'PATCH')
@@ -51,20 +64,17 @@ test('no two workers write under claims of one task, also with a killed process 
     }
   }
 
-  const events = () => webs.sql<Logged[]>`
+  const events = () => sql<Logged[]>`
     select type, task_id, at, after from events where project_id = ${projectId} order by seq`
-  const counts = async () => {
-    const all = await events()
-    return (type: string) => all.filter((event) => event.type === type).length
-  }
-  const workers = [first!, ...others].flatMap((person, n) => upTo(3).map((i) => work(person, n + i)))
-  await eventually('thirty comments', async () => (await counts())('comment.created') >= 30)
-  await webs.webs[0]!.stop('SIGKILL')
-  await eventually('ends of abandoned claims', async () => (await counts())('task.claim_expired') >= 3)
-  const before = (await counts())('comment.created')
-  await eventually('more comments', async () => (await counts())('comment.created') >= before + 9)
+  const count = async (type: string) => (await events()).filter((event) => event.type === type).length
+  const workers = people.flatMap((person, n) => upTo(3).map((i) => work(person, n + i)))
+  await eventually('thirty comments', async () => (await count('comment.created')) >= 30)
+  await webs[0]!.stop('SIGKILL')
+  await eventually('ends of abandoned claims', async () => (await count('task.claim_expired')) >= 3)
+  const before = await count('comment.created')
+  await eventually('more comments', async () => (await count('comment.created')) >= before + 9)
   isRunning = false
   await Promise.all(workers)
   expect(unheld(await events())).toEqual([])
-  expect(await faultsOf(webs.sql)).toEqual([])
+  expect(await faultsOf(sql)).toEqual([])
 })

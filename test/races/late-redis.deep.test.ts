@@ -9,24 +9,28 @@ await redis.stop()
 const leases = { LEASE_TTL_MS: '60000', LEASE_LINGER_MS: '60000' }
 const pair = await openPair({ REDIS_URL: redis.url, WRITE_SHARDS: '0', ...leases })
 const worker = await forFile(spawnService('worker', pair.env))
-await Bun.sleep(waitMs)
-await redis.restart()
-for (const { output } of [pair.a, pair.b, worker])
-  await eventually('Redis to be available', () =>
-    output.some((line) => line.includes('Redis is available again')),
-  )
+const { a, b, atA, atB, sql } = pair
 
-test('processes that started before Redis hand leases over', async () => {
-  const { atA, atB } = pair
+test('without Redis, a long poll in another process gets events by polling the database', async () => {
+  const { id: projectId } = await make(atA, '/projects', { name: 'Engine' })
+  for (const seq of upTo(3)) {
+    const answer = atB.get(`/projects/${projectId}/events?after=${seq}&wait=25`)
+    const { id } = await make(atA, '/tasks', { title: 'Draw', projectId })
+    expect((await answer).body).toMatchObject([{ entityId: id }])
+  }
+})
+
+test('processes that started before Redis hand leases over and run jobs when Redis is there', async () => {
+  await Bun.sleep(waitMs)
+  await redis.restart()
+  for (const { output } of [a, b, worker])
+    await eventually('Redis to be available', () =>
+      output.some((line) => line.includes('Redis is available again')),
+    )
   const project = await make(atA, '/projects', { name: 'Shared' })
   for (const n of upTo(10))
     for (const user of [atA, atB]) await make(user, '/tasks', { title: `Task ${n}`, projectId: project.id })
   const { body } = await atB.get(`/tasks?projectId=${project.id}`)
   expect(body.map(({ number }) => number)).toEqual(upTo(20))
-})
-
-test('a worker that started before Redis runs jobs', async () => {
-  const { atA, sql } = pair
-  const project = await make(atA, '/projects', { name: 'Passing' })
   await deleteAndPurge(atA, sql, project.id)
 })

@@ -1,8 +1,5 @@
 import postgres from 'postgres'
 import { isMigrated, migrate } from '../../drizzle/migrate.ts'
-import { serversOf } from '../../src/postgres/connect.ts'
-import { openPool } from '../../src/postgres/pool.ts'
-import { IdleTimeouts } from '../../src/postgres/timeouts.ts'
 import { deleteAndPurge, forFile, freshDatabase, make, makeProjects, openPair, register } from '../kit.ts'
 import { spawnService, terminateConnections, upTo } from '../kit.ts'
 import { openPgBouncer } from '../support/pgbouncer.ts'
@@ -51,42 +48,6 @@ test('the service reconnects when the pooler closes connections', async () => {
     await make(atA, '/tasks', { projectId: id, title: `Task ${n}` })
   }
 })
-
-test('concurrent queries of one connection are answered', () =>
-  withPools(2 * connections, async (pools) => {
-    for (const n of upTo(50))
-      expect(await Promise.all(pools.map((sql) => askTwice(sql, n)))).toEqual(pools.map(() => n))
-  }))
-
-test('concurrent transactions are committed', () =>
-  withPools(2 * connections, async (pools) => {
-    await onServer(fresh.url, (sql) => sql`create table numbers (n int4)`)
-    const insert = (sql: postgres.Sql, n: number) =>
-      sql.begin((tx) => Promise.all([tx`select 1`, tx`insert into numbers values (${n})`]))
-    for (const n of upTo(10)) await Promise.all(pools.flatMap((sql) => [insert(sql, n), askTwice(sql, n)]))
-    const [row] = await onServer(fresh.url, (sql) => sql`select count(*)::int4 as count from numbers`)
-    expect(row!.count).toBe(10 * pools.length)
-  }))
-
-const askTwice = async (sql: postgres.Sql, n: number) => {
-  const [, [row]] = await Promise.all([sql`select 1`, sql`select ${n}::int4 as n`])
-  return row!.n
-}
-
-/** Opens pools with one connection each. */
-async function withPools(count: number, work: (pools: postgres.Sql[]) => Promise<void>): Promise<void> {
-  const idleTimeouts = new IdleTimeouts()
-  const options = { idleTimeouts, pooler: 'on', connections: 1, statementMs: 20_000 }
-  const pools = upTo(count).map(() =>
-    openPool({ server: serversOf(pooler.through(fresh.url))[0]!, ...options }),
-  )
-  try {
-    await work(pools)
-  } finally {
-    await Promise.all(pools.map((sql) => sql.end({ timeout: 1 })))
-    idleTimeouts.close()
-  }
-}
 
 test('concurrent migrations succeed through the pooler', async () => {
   const name = `${nameOf(fresh.url)}_new`

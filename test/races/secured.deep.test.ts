@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import { rootCertificates } from 'node:tls'
 import { Redis } from 'ioredis'
 import { withConnections } from '../../drizzle/migrate.ts'
-import { eventually, forFile, freePort, make, newFolder, openClient, openDatabase, openLog } from '../kit.ts'
-import { openRedis, primaryServer, readConfig, register, spawnService, testSecret } from '../kit.ts'
+import { eventually, forFile, freePort, freshDatabase, isTransient, make } from '../kit.ts'
+import { newFolder, openClient, openDatabase, openLog, openRedis, primaryServer, readConfig } from '../kit.ts'
+import { register, spawnService, testSecret } from '../kit.ts'
 import type { ServiceProcess, Sql } from '../kit.ts'
 import { run } from '../processes/launch.ts'
 import { endServer, launch } from '../../src/local/process.ts'
@@ -148,16 +149,24 @@ test('with sslrootcert, require and verify-ca accept any host name, and verify-f
   await new Promise<void>((resolve) => other.listen(0, '127.0.0.2', resolve))
   await forFile({ close: () => void other.close() })
   const host = `127.0.0.2:${(other.address() as AddressInfo).port}`
-  for (const mode of ['require', 'verify-ca'])
-    expect(await connectionTo(urlFor('either', `sslmode=${mode}&${root}`, host))).toBe('tls')
-  const wrongName = /does not match certificate's altnames/
-  expect(await connectionTo(urlFor('either', `sslmode=verify-full&${root}`, host))).toMatch(wrongName)
+  const connection = (mode: string) => connectionTo(urlFor('either', `sslmode=${mode}&${root}`, host))
+  for (const mode of ['require', 'verify-ca']) expect(await connection(mode)).toBe('tls')
+  expect(await connection('verify-full')).toMatch(/does not match certificate's altnames/)
 })
 
 test('sends the client certificate of sslcert and sslkey', async () => {
   const wanted = /valid client certificate/
   expect(await connectionTo(urlFor('certified', 'sslmode=require'))).toMatch(wanted)
   expect(await connectionTo(urlFor('certified', `sslmode=require&${client}`))).toBe('tls')
+})
+
+test('to a server without TLS, sslmode=prefer connects, and sslmode=require fails with a temporary error', async () => {
+  const { url } = await forFile(freshDatabase())
+  expect(await connectionTo(`${url}?sslmode=prefer`)).toBe('plain')
+  const database = await forFile(openDatabase(readConfig({ DATABASE_URL: `${url}?sslmode=require` })))
+  const error = await database.reads`select 1`.catch((error: unknown) => error)
+  expect(error).toMatchObject({ message: 'No TLS with Postgres: the server does not support TLS' })
+  expect(isTransient(error)).toBe(true)
 })
 
 const rejected: [parameters: string, advice: string][] = [

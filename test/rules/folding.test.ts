@@ -13,7 +13,7 @@ import {
 } from '../kit.ts'
 import { type Client, type Person, register, upTo } from '../kit.ts'
 import { react } from '../../workers/reactions.ts'
-import { checkRows } from '../faults/check-lists.ts'
+import { checkRows } from '../faults/check-rows.ts'
 import type { LogEvent, Row } from '../faults/evidence.ts'
 import { assertInTime, requestWaves, runWaves } from './random-requests.ts'
 import { type Step, type Verb, verbs } from './verbs.ts'

@@ -1,0 +1,240 @@
+import postgres from 'postgres'
+import {
+  expiresAt,
+  faultsOf,
+  forFile,
+  freshEnv,
+  holdTransaction,
+  isReplay,
+  make,
+  makeProjects,
+} from '../kit.ts'
+import { newId, openClient, openStream, openWebs, takeEvents, versionOf } from '../kit.ts'
+import type { Answer } from '../kit.ts'
+import { openProxy } from './proxy.ts'
+
+/** Opens a web process that reaches its database through a proxy. `sql` does not use the proxy. */
+async function openBehindProxy(overrides: Record<string, string> = {}) {
+  const { env } = await forFile(freshEnv(overrides))
+  const proxy = await forFile(openProxy(env.DATABASE_URL!))
+  const { webs, people, sql } = await openWebs([{ DATABASE_URL: proxy.url }], env)
+  const [project, target] = (await makeProjects(people[0]!, 2)) as [string, string]
+  return { proxy, sql, project, target, databaseUrl: env.DATABASE_URL!, web: webs[0]!, ada: people[0]! }
+}
+const patient = await openBehindProxy()
+// The service cannot learn in time what became of a statement that the proxy holds.
+const hasty = await openBehindProxy({
+  WRITE_TIMEOUT_MS: '1500',
+  COMMIT_TIMEOUT_MS: '3000',
+  BACKGROUND_TIMEOUT_MS: '1500',
+})
+type Scene = typeof patient
+
+/** A task with a subtask, both with this title. */
+async function makeTask({ ada, project }: Scene, title = 'Before') {
+  const path = `/tasks/${(await make(ada, '/tasks', { title, projectId: project })).id}`
+  return { path, subtask: await make(ada, `${path}/subtasks`, { title }) }
+}
+
+type Send = (key?: Record<string, string>) => Promise<Answer>
+type Prepare = (scene: Scene, mark: string) => Promise<Send>
+
+/** Only the commit of the write, and nothing that is sent after its preparation, contains the mark. */
+const writes: [name: string, type: string, status: number, prepare: Prepare][] = [
+  [
+    'a create',
+    'task.created',
+    201,
+    async (scene, title) => (key) => scene.ada.post('/tasks', { title, projectId: scene.project }, key),
+  ],
+  [
+    'a new project',
+    'project.created',
+    201,
+    async (scene, name) => (key) => scene.ada.post('/projects', { name }, key),
+  ],
+  [
+    'a toggle',
+    'subtask.toggled',
+    200,
+    async (scene, title) => {
+      const { subtask } = await makeTask(scene, title)
+      return (key) => scene.ada.patch(`/tasks/subtasks/${subtask.id}/toggle`, undefined, key)
+    },
+  ],
+  [
+    'a move',
+    'task.moved_in',
+    200,
+    async (scene, title) => {
+      const { path } = await makeTask(scene)
+      return (key) => scene.ada.patch(path, { title, projectId: scene.target }, key)
+    },
+  ],
+  [
+    'a deletion',
+    'task.deleted',
+    200,
+    async (scene, title) => {
+      const { path } = await makeTask(scene, title)
+      return (key) => scene.ada.delete(path, key)
+    },
+  ],
+  [
+    'a batch',
+    'task.created',
+    200,
+    async ({ ada, project }, title) => {
+      const operations = [
+        { op: 'task.create', as: 'new', title },
+        { op: 'subtask.create', taskId: '#new', title: 'Step' },
+        { op: 'task.update', id: '#new', status: 'TODO' },
+      ]
+      return (key) => ada.post(`/projects/${project}/batch?return=full`, { operations }, key)
+    },
+  ],
+]
+
+let marks = 0
+const nextMark = () => `marked-${++marks}`
+
+async function expectOnce({ sql }: Scene, type: string, mark: string): Promise<void> {
+  const events = await sql`
+    select from events where type = ${type} and coalesce(after, before)::text like ${`%${mark}%`}`
+  expect(events).toHaveLength(1)
+  expect(await faultsOf(sql)).toEqual([])
+}
+
+/** Sends the write; its commit does not reach Postgres, and the connection is cut. */
+async function sendWithLostCommit({ proxy }: Scene, mark: string, send: () => Promise<Answer>) {
+  const request = proxy.hold(mark)
+  const answer = send()
+  await request.held
+  request.cut()
+  return { request, answer: await answer }
+}
+
+/** Sends the write; Postgres commits it, but the connection is cut before the response. */
+async function sendWithLostResponse({ proxy }: Scene, mark: string, send: () => Promise<Answer>) {
+  const [answer] = await Promise.all([send(), proxy.cutAnswer(mark)])
+  return answer
+}
+
+test.each(writes)(
+  '%s whose commit response was lost is applied once, and succeeds',
+  async (_, type, wanted, prepare) => {
+    const mark = nextMark()
+    const { status, body } = await sendWithLostResponse(patient, mark, await prepare(patient, mark))
+    expect(status).toBe(wanted)
+    const [row] = (body as unknown as { results?: { id: string }[] }).results ?? [body]
+    if (/^task.(created|moved_in)$/.test(type))
+      expect((await patient.ada.get(`/tasks/${row!.id}`)).body).toEqual(row as never)
+    await expectOnce(patient, type, mark)
+  },
+)
+
+test.each(writes)(
+  '%s whose commit was lost is retried, and a late commit writes nothing',
+  async (_, type, wanted, prepare) => {
+    const mark = nextMark()
+    const { request, answer } = await sendWithLostCommit(patient, mark, await prepare(patient, mark))
+    expect(answer.status).toBe(wanted)
+    await make(patient.ada, '/tasks', { title: 'Between', projectId: patient.project })
+    await request.deliver()
+    await make(patient.ada, '/tasks', { title: 'Next', projectId: patient.project })
+    await expectOnce(patient, type, mark)
+  },
+)
+
+const unknown =
+  'The outcome of the write is unknown: repeat the write with the same Idempotency-Key; without a key, read first whether it was written'
+const outcomeOf = ({ status, body, headers }: Answer) => [status, body.message, headers.get('retry-after')]
+
+test.each(writes.filter(([name]) => !/toggle|deletion/.test(name)))(
+  '%s whose commit was sent before the deadline has an unknown outcome',
+  async (_, type, wanted, prepare) => {
+    const mark = nextMark()
+    const send = await prepare(hasty, mark)
+    // The proxy holds the first request that contains the mark, so the key must not contain it.
+    const key = { 'idempotency-key': newId() }
+    const commit = hasty.proxy.hold(mark)
+    const answer = send(key)
+    await commit.held
+    expect(outcomeOf(await answer)).toEqual([503, unknown, '1'])
+    await commit.deliver()
+    const repeated = await send(key)
+    expect([isReplay(repeated), repeated.status]).toEqual([true, wanted])
+    await expectOnce(hasty, type, mark)
+  },
+)
+
+const signUp = (name: string, email: string) =>
+  openClient(hasty.web.url).post('/auth/register', { name, email, password: 'secret-1' })
+
+test.each<[string, (mark: string) => Promise<Answer>]>([
+  ['a registration', (name) => signUp(name, `${name}@example.com`)],
+  ['a new token', (name) => hasty.ada.post('/tokens', { name, scopes: ['read'], expiresAt })],
+])('%s whose statement and its retry got no answer has an unknown outcome', async (_, write) => {
+  const mark = nextMark()
+  const first = hasty.proxy.hold(mark)
+  const answer = write(mark)
+  await first.held
+  const retry = hasty.proxy.hold(mark)
+  await retry.held
+  expect(outcomeOf(await answer)).toEqual([503, unknown, '1'])
+})
+
+test('a registration that Postgres cancelled while it waited for a lock is not written, and not repeated', async () => {
+  const mark = nextMark()
+  const email = `${mark}@example.com`
+  const other = await forFile(postgres(hasty.databaseUrl, { max: 1 }))
+  const release = await holdTransaction(
+    other,
+    (tx) =>
+      tx`insert into users (id, name, email, password_hash, created_at) values (${newId()}, 'First', ${email}, '', now())`,
+  )
+  const cancelled = 'The database took too long for a statement. Nothing was written'
+  expect(outcomeOf(await signUp(mark, email))).toEqual([503, cancelled, '1'])
+  await release()
+  expect(await hasty.sql`select from users where name = ${mark}`).toHaveLength(0)
+})
+
+test('a stream has every committed event once and in order, even when commit responses are lost', async () => {
+  const { ada, web, project } = patient
+  const after = await versionOf(ada, project)
+  const { messages, stop } = await openStream(ada, web, `/projects/${project}/events?after=${after}`)
+  await messages.next()
+  const add = (title: string) => ada.post('/tasks', { title, projectId: project })
+  for (let round = 0; round < 3; round++) {
+    await add('Before')
+    for (const sendWith of [sendWithLostResponse, sendWithLostCommit]) {
+      const mark = nextMark()
+      await sendWith(patient, mark, () => add(mark))
+    }
+  }
+  const received = await takeEvents(messages, 9)
+  const { body } = await ada.get(`/projects/${project}/events?after=${after}`)
+  expect(received.map(({ data }) => data as unknown)).toEqual([...body])
+  expect(body.length).toBe(9)
+  stop()
+})
+
+test('a second undo of a deletion returns 409, even if the task is deleted in another project during the undo', async () => {
+  const { ada, proxy, sql } = patient
+  const [here, there] = (await makeProjects(ada, 2)) as [string, string]
+  const { id } = await make(ada, '/tasks', { title: 'Of old', projectId: here })
+  await ada.delete(`/tasks/${id}`)
+  const undo = (seq: number) => ada.post(`/projects/${here}/undo`, { seq })
+  expect((await undo(3)).status).toBe(200)
+  await ada.patch(`/tasks/${id}`, { title: 'Renewed' })
+  expect((await ada.patch(`/tasks/${id}`, { projectId: there })).status).toBe(200)
+  // If the undo were accepted, this would be its commit.
+  const commit = proxy.hold('Of old')
+  const undone = undo(3)
+  const isHeld = await Promise.race([commit.held.then(() => true), undone.then(() => false)])
+  expect((await ada.delete(`/tasks/${id}`)).status).toBe(200)
+  if (isHeld) await commit.deliver()
+  expect((await undone).status).toBe(409)
+  expect((await ada.get(`/tasks/${id}`)).status).toBe(404)
+  expect(await faultsOf(sql)).toEqual([])
+})
