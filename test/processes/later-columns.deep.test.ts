@@ -45,7 +45,7 @@ async function callManyRoutes(person: Person) {
     () => person.patch(`/tasks/${id}`, { projectId: otherId }),
     () => person.delete(`/tasks/${id}`),
     () => person.post(`/projects/${projectId}/batch`, { operations: [{ op: 'task.create', title: 'B' }] }),
-    () => person.post(`/projects/${projectId}/undo`, { seq: 6 }),
+    () => person.post(`/projects/${projectId}/undo`, { seq: 5 }),
     () => person.patch('/auth/me', { name: 'Other' }),
     () => person.delete(`/projects/${projectId}`),
   ])

@@ -6,7 +6,7 @@ import { forFile, freshEnv, listen, mainFile, newFolder, runtimeOptions, spawnSe
 import { testSecret } from '../kit.ts'
 import { emptyDatabase, run } from './launch.ts'
 
-const { env } = await forFile(freshEnv())
+const { env } = await forFile(freshEnv({ LOG_LEVEL: 'silent' }))
 const other = await forFile(listen(createServer()))
 const port = String(other.port)
 const dataDir = await newFolder('docket taken ')

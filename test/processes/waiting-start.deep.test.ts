@@ -100,7 +100,9 @@ test('the jobs command lists and retries dead letters, and rejects an unknown id
   expect(await jobs('retry', id)).toEqual({ code: 0, output: '1 job will be retried\n' })
   expect((await jobs('list')).output).toBe('0 dead letters, 1 job waiting or running\n')
   expect((await jobs('forget')).code).toBe(1)
-  // Without DATABASE_URL, the command uses the local Postgres of DATA_DIR.
+})
+
+test('without DATABASE_URL, the jobs command uses the local Postgres of DATA_DIR', async () => {
   const output = '0 dead letters, 0 jobs waiting or running\n'
   expect(await run('jobs', { DATA_DIR: await newFolder() })).toEqual({ code: 0, output })
 })
