@@ -1,6 +1,5 @@
 import { upTo } from '../races/pair.ts'
-import { type Verb, verbs } from '../rules/verbs.ts'
-import { emptyWorld, type World } from '../rules/world.ts'
+import { emptyWorld, type Verb, verbs, type World } from '../rules/verbs.ts'
 import { type Client, invite, make, openClient, register } from '../support/client.ts'
 import { idsIn, type Operation } from './history.ts'
 import type { Random } from './random.ts'
