@@ -121,8 +121,14 @@ export function queryHooks(query: Query, summary: string) {
   const { limit, cursor } = input?.properties ?? {}
   const pageErrors = [badLimit(limit?.maximum), ...(cursor ? [badCursor()] : [])]
   const own = [...(isList ? pageErrors : input ? [duplicateParameter('x')] : []), ...errors]
-  const headers = { ...notModified.headers, Vary: streamVaryHeader }
-  const unchanged = eventStream ? { ...notModified, headers } : { $ref: '#/components/responses/NotModified' }
+  const ownHeaders = {
+    ...(eventStream && { Vary: streamVaryHeader }),
+    ...(input?.properties.q && headerRefs(['Docket-Indexed'])),
+  }
+  const unchanged =
+    Object.keys(ownHeaders).length > 0
+      ? { ...notModified, headers: { ...notModified.headers, ...ownHeaders } }
+      : { $ref: '#/components/responses/NotModified' }
   return operation({
     ...(query.operation ?? { id: isList ? `list${name}s` : `get${name}`, tag: `${name}s` }),
     ...{ summary, body, query: input, description: about, scope: callers ? undefined : scope },
