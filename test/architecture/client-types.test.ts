@@ -1,6 +1,6 @@
 import { declarationsOf, typesOf } from '../../clients/typescript/scripts/types-of.ts'
 import { read } from './source.ts'
-import { openDocument } from '../document/open-document.ts'
+import { openDocument } from '../document/compatibility.ts'
 
 test('the types of the client match the OpenAPI document; `npm run types --prefix clients/typescript` generates them', async () => {
   const document = await openDocument()

@@ -1,6 +1,5 @@
 import type { OpenApi } from '../kit.ts'
-import { breaksBetween, type Contract, contractsOf } from './compatibility.ts'
-import { openDocument } from './open-document.ts'
+import { breaksBetween, type Contract, contractsOf, openDocument } from './compatibility.ts'
 import release from './release.json' with { type: 'json' }
 
 const api = JSON.parse(await openDocument()) as OpenApi
@@ -14,40 +13,24 @@ test('clients of the last release can use this release: no operation, field or v
   expect(breaksBetween(before, contractsOf(api))).toEqual(removed)
 })
 
-type Change = (task: Contract) => unknown
-const changes: [description: string, expected: string, change: Change][] = [
+test.each<[description: string, expected: string, change: (task: Contract) => unknown]>([
   [
-    'a missing field of a response',
+    'a missing or optional field of a response',
     'title is missing in the response, or optional',
-    ({ responses: { '201 application/json': task } }) => delete task!.title,
+    ({ responses }) => delete responses['201 application/json']!.title,
   ],
   [
     'a field of a response that may be null',
     'title of the response may be null',
-    ({ responses: { '201 application/json': task } }) => (task!.title = 'null string'),
-  ],
-  [
-    'a missing field of a request',
-    'no longer accepts application/json.priority?',
-    ({ request }) => delete request['application/json.priority?'],
+    ({ responses }) => (responses['201 application/json']!.title = 'null string'),
   ],
   [
     'a missing value of a request',
     'no longer accepts string=LOW|MEDIUM|HIGH as application/json.priority?',
     ({ request }) => (request['application/json.priority?'] = 'string=LOW|HIGH'),
   ],
-  [
-    'a new required field of a request',
-    'requires header x',
-    ({ request }) => (request['header x'] = 'string'),
-  ],
-  [
-    'a missing status',
-    '201 application/json is missing',
-    ({ responses }) => delete responses['201 application/json'],
-  ],
-]
-test.each(changes)('finds %s', (_, expected, change) => {
+  ['a new required field', 'requires header x', ({ request }) => (request['header x'] = 'string')],
+])('finds %s', (_, expected, change) => {
   const current = contractsOf(api)
   const changed = structuredClone(current)
   change(changed['POST /api/v1/tasks']!)

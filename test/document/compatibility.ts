@@ -1,4 +1,11 @@
-import type { OpenApi, Schema } from '../kit.ts'
+import { type OpenApi, openTestService, type Schema } from '../kit.ts'
+
+export async function openDocument(): Promise<string> {
+  await using service = await openTestService()
+  const { status, text } = await service.client.get('/../docs/json')
+  if (status !== 200) throw new Error(`GET /api/docs/json returned ${status}`)
+  return text
+}
 
 /** The types of a field by its path. `?` follows the path of an optional field; `=` precedes the values of an enum. */
 type Fields = Record<string, string>

@@ -1,7 +1,7 @@
 import { createConfig, lintFromString } from '@redocly/openapi-core'
 import spectral from '@stoplight/spectral-core'
 import { oas } from '@stoplight/spectral-rulesets'
-import { openDocument } from './open-document.ts'
+import { openDocument } from './compatibility.ts'
 
 const text = await openDocument()
 

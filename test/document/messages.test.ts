@@ -1,7 +1,10 @@
-import { make, type OpenApi, openScene, type Schema } from '../kit.ts'
+import Ajv from 'ajv/dist/2020'
+import addFormats from 'ajv-formats'
+import { make, openScene, unknownId } from '../kit.ts'
+import type { Answer, OpenApi, Schema } from '../kit.ts'
 import { callsOf } from '../support/schema-check.ts'
 
-const { service, client, ada } = await openScene(['Ada'])
+const { client, ada } = await openScene(['Ada'])
 const api = (await client.get('/../docs/json')).body as unknown as OpenApi
 const { id } = await make(ada, '/projects', { name: 'P' })
 const calls = [...callsOf(api)]
@@ -12,26 +15,26 @@ const calls = [...callsOf(api)]
 const expected =
   /^(an? [\w-]+|one of \S+(, \S|$)|true$|true or false(, or null)?$|the ids? of|the registered|the system|ids of|event types|at most|the project of the batch)/
 const values = [5, 'x\0', '', 'e\ud800', null, true, [], [5], [[null]], { x: 1 }]
+const maxCharacters = 110
 
 /** Checks what a message says about a field, and returns the number of messages about the field. */
-function expectMessage(
-  name: string,
-  field: string,
-  { status, body }: { status: number; body: { message?: string } },
-) {
+function expectMessage(name: string, field: string, { status, body }: Answer) {
   if (status !== 400) return 0
-  const parts = body
-    .message!.split('; ')
+  const parts = body.message
+    .split('; ')
     .filter((one) => one.replace(/^operations\[0\]: /, '').startsWith(`${field} `))
   for (const part of parts) {
     const [, is = part] = /^.* (?:must be|is required:) (.*)$/.exec(part) ?? []
     if (!/ (is not known here|needs a projectId|needs asOf|is ahead of the project)/.test(part))
       expect([name, part, is]).toEqual([name, part, expect.stringMatching(expected)])
+    const rule = part.replace('operations[0]: ', '').replace(/, (but contains|or the `#name`) .*/, '')
+    const isTooLong = rule.length > maxCharacters
+    expect([name, part, isTooLong || /must be .*: /.test(part)]).toEqual([name, part, false])
   }
   return parts.length
 }
 
-test('the message of an invalid field says what the field must be', async () => {
+test('the message of an invalid field says what the field must be, without an explanation', async () => {
   let messages = 0
   for (const { name, method, at, fields } of calls)
     for (const [field, { readOnly }] of Object.entries(fields))
@@ -40,124 +43,127 @@ test('the message of an invalid field says what the field must be', async () => 
   expect(messages).toBeGreaterThan(800)
 })
 
-test('the message of an invalid operation says what its field must be', async () => {
+test('the message of an invalid operation says what its field must be, or suggests the nearest name', async () => {
   let messages = 0
+  const batch = (...operations: unknown[]) => ada.post(`/projects/${id}/batch?dryRun=true`, { operations })
   const operations = Object.entries(api.components.schemas).filter(([name]) => name.endsWith('Operation'))
   for (const [, { properties = {} }] of operations) {
     const [op] = properties.op!.enum!
     for (const [field, { readOnly }] of Object.entries(properties as Record<string, Schema>))
-      for (const value of readOnly || field === 'op' ? [] : values) {
-        const body = { operations: [{ op, [field]: value }] }
-        const answer = await ada.post(`/projects/${id}/batch?dryRun=true`, body)
-        messages += expectMessage(String(op), field, answer)
-      }
+      for (const value of readOnly || field === 'op' ? [] : values)
+        messages += expectMessage(String(op), field, await batch({ op, [field]: value }))
   }
   expect(messages).toBeGreaterThan(800)
-  for (const one of [5, null, 'x', [], [{}]]) {
-    const { status, body } = await ada.post(`/projects/${id}/batch`, { operations: [one] })
-    const message = 'operations[0]: The operation must be an object with the field op'
-    expect([status, body.message]).toEqual([400, message])
-  }
+  const messageOf = async (operation: unknown) => (await batch(operation)).body.message
+  for (const one of [5, null, 'x', [], [{}]])
+    expect(await messageOf(one)).toBe('operations[0]: The operation must be an object with the field op')
+  const message = 'operations[0]: op must be the name of a command'
+  expect(await messageOf({ op: 'task.creat' })).toBe(`${message}; did you mean task.create?`)
+  expect(await messageOf({ op: 'sing' })).toBe(message)
 })
 
-test('the message of an invalid parameter says what the parameter must be', async () => {
-  let messages = 0
+test('the message of an invalid parameter says what the parameter must be, and %2B replaces the + of a time', async () => {
+  let [messages, times] = [0, 0]
   for (const { name, method, at, operation } of calls)
-    for (const one of operation.parameters.filter(({ in: place }) => place === 'query'))
-      for (const value of ['%21', '', '%00']) {
-        const answer = await ada.call(method, `${at}?${one.name}=${value}`, method === 'GET' ? undefined : {})
-        if (one.name !== 'cursor' && !one.name.startsWith('field.'))
-          messages += expectMessage(name, one.name, answer)
+    for (const { name: parameter, in: place, description, schema } of operation.parameters) {
+      const send = (query: string) => ada.call(method, `${at}?${query}`, method === 'GET' ? undefined : {})
+      for (const value of place === 'query' ? ['%21', '', '%00'] : []) {
+        const answer = await send(`${parameter}=${value}`)
+        if (parameter !== 'cursor' && !parameter.startsWith('field.'))
+          messages += expectMessage(name, parameter, answer)
       }
-  expect(messages).toBeGreaterThan(150)
-})
-
-test('a time with an unencoded + in a query gets the advice to write %2B', async () => {
-  let times = 0
-  for (const { name, method, at, operation } of calls)
-    for (const { name: parameter, description, schema } of operation.parameters)
-      if (`${description}${schema.format}`.includes('date-time'))
-        for (const time of [
-          '2030-01-01T00:00:00+02:00',
-          '2030-01-01T00:00+0200',
-          '2030-01-01%2000:00:00.5+02:00',
-        ]) {
-          const { status, body } = await ada.call(
-            method,
-            `${at}?q=x&${parameter}=${time}`,
-            method === 'GET' ? undefined : {},
-          )
-          expect([name, status, body.message]).toEqual([
-            name,
-            400,
-            expect.stringMatching(new RegExp(`${parameter} must be .*; write %2B for \\+ in a URL`)),
-          ])
-          times += 1
-        }
-  expect(times).toBeGreaterThan(20)
-})
-
-test('a missing body gets a message that asks for a body', async () => {
-  let bodies = 0
-  for (const { name, method, at, operation } of calls)
-    if (operation.requestBody?.required && operation.requestBody.content?.['application/json']) {
-      const headers = { authorization: `Bearer ${ada.token}`, 'content-type': 'application/json' }
-      const answer = await service.fetch(`/api/v1${at}`, { method, headers })
-      const { message } = (await answer.json()) as { message?: string }
-      expect([name, answer.status, message]).toEqual([name, 400, 'A body is required: send a JSON object'])
-      bodies += 1
+      if (!`${description}${schema.format}`.includes('date-time')) continue
+      for (const time of [
+        '2030-01-01T00:00:00+02:00',
+        '2030-01-01T00:00+0200',
+        '2030-01-01%2000:00:00.5+02:00',
+      ]) {
+        const { status, body } = await send(`q=x&${parameter}=${time}`)
+        const advice = new RegExp(`${parameter} must be .*; write %2B for \\+ in a URL`)
+        expect([name, status, body.message]).toEqual([name, 400, expect.stringMatching(advice)])
+        times += 1
+      }
     }
-  expect(bodies).toBeGreaterThan(20)
+  expect([messages > 150, times > 20]).toEqual([true, true])
 })
 
 test('the message of a text that cannot be stored names the character', async () => {
   const { id: taskId } = await make(ada, '/tasks', { projectId: id, title: 'T' })
   await make(ada, `/projects/${id}/fields`, { key: 'note', name: 'Note', type: 'text' })
-  for (const [text, what] of [
-    ['a\0b', 'U+0000'],
+  const nul = 'a\0b'
+  const texts: [text: string, what: string][] = [
+    [nul, 'U\\+0000'],
     ['a\ud800b', 'a lone surrogate'],
-  ] as const)
-    for (const [field, body] of [
-      ['title', { title: text }],
-      ['description', { description: text }],
-      ['externalId', { externalId: text }],
-      ['fields.note', { fields: { note: text } }],
-    ] as const) {
-      const { status, body: error } = await ada.patch(`/tasks/${taskId}`, body)
-      expect([status, error.message]).toEqual([
-        400,
-        expect.stringMatching(
-          new RegExp(`^${field} must be a text .*, but contains ${what.replace('+', '\\+')}$`),
-        ),
-      ])
+  ]
+  const named: [subject: string, what: string, Promise<Answer>][] = [
+    ...texts.flatMap(([text, what]) =>
+      [{ title: text }, { description: text }, { externalId: text }, { fields: { note: text } }].map(
+        (body): [string, string, Promise<Answer>] => {
+          const subject = body.fields ? 'fields.note' : Object.keys(body)[0]!
+          return [subject, what, ada.patch(`/tasks/${taskId}`, body)]
+        },
+      ),
+    ),
+    ['q', 'U\\+0000', ada.get(`/search?q=${encodeURIComponent(nul)}`)],
+    ['q', 'U\\+0000', ada.get(`/tasks?q=${encodeURIComponent(nul)}`)],
+    ['query.q', 'U\\+0000', ada.post(`/projects/${id}/views`, { name: 'V', query: { q: nul } })],
+  ]
+  for (const [subject, what, answer] of named) {
+    const { status, body } = await answer
+    const message = new RegExp(`^${subject} must be .*, but contains ${what}$`)
+    expect([status, body.message]).toEqual([400, expect.stringMatching(message)])
+  }
+})
+
+test('every example matches its schema', () => {
+  const ajv = addFormats(new Ajv({ strict: false, allErrors: true }))
+  ajv.addSchema(api, 'api')
+  const mismatches: string[] = []
+  let count = 0
+  const visit = (value: unknown, at: string): void => {
+    if (typeof value !== 'object' || value === null) return
+    const { schema, example } = value as { schema?: object; example?: unknown }
+    if (schema && example !== undefined) {
+      const validate = ajv.compile({ $ref: `api#${at}/schema` })
+      count += 1
+      if (!validate(example)) mismatches.push(`${at}: ${ajv.errorsText(validate.errors)}`)
     }
+    for (const [key, one] of Object.entries(value))
+      visit(one, `${at}/${encodeURIComponent(key.replaceAll('~', '~0').replaceAll('/', '~1'))}`)
+  }
+  visit(api, '')
+  expect(mismatches).toEqual([])
+  expect(count).toBeGreaterThan(80)
 })
 
-test('the message of a search, a view or a list with U+0000 names the character', async () => {
-  const text = 'a\0b'
-  const view = { name: 'V', query: { q: text } }
-  const field = { key: 'size', name: 'Size', type: 'choice', options: ['S', text] }
-  const encoded = encodeURIComponent(text)
-  for (const [subject, answer] of [
-    ['q', await ada.get(`/search?q=${encoded}`)],
-    ['q', await ada.get(`/tasks?q=${encoded}`)],
-    ['query.q', await ada.post(`/projects/${id}/views`, view)],
-    ['options', await ada.post(`/projects/${id}/fields`, field)],
-  ] as const) {
-    expect(answer.status).toBe(400)
-    expect(answer.body.message).toMatch(new RegExp(`^${subject} must be .*, but contains U\\+0000$`))
-  }
-})
+const isText = ({ maxLength, format }: Schema) =>
+  maxLength !== undefined && format !== 'email' && format !== 'uri'
 
-test('the place of a task must be the id of a task', async () => {
-  for (const field of ['before', 'after']) {
-    const { body } = await ada.post('/tasks', { projectId: id, title: 'T', [field]: 5 })
-    expect(body.message).toBe(`${field} must be the id of a task`)
-    const { body: batch } = await ada.post(`/projects/${id}/batch`, {
-      operations: [{ op: 'task.create', title: 'T', [field]: 5 }],
-    })
-    expect(batch.message).toBe(
-      `operations[0]: ${field} must be the id of a task, or the \`#name\` of an earlier operation`,
-    )
-  }
+const controls = ['ab\u202ecd', '\u2066ab', 'ab\u009b', '\u0085ab']
+/** Returns texts with lengths around each bound, made of one-unit and two-unit characters (UTF-16), and texts with control characters. */
+const textsAround = ({ minLength = 0, maxLength = 0 }: Schema) => [
+  ...[minLength - 1, minLength, maxLength, maxLength + 1]
+    .filter((length) => length >= 0)
+    .flatMap((length) => ['é', '🪐'].map((one) => one.repeat(length))),
+  ...[' \t\n'.repeat(minLength), 'a\0b'.repeat(minLength || 1), `${' '.repeat(7)}ab cd ef${' '.repeat(7)}`],
+  ...['\tab\tcd\n', ...controls],
+]
+
+test("the service accepts and rejects the same texts as the document's schemas, also at each length limit", async () => {
+  const ajv = new Ajv({ strict: false, validateFormats: false }).addSchema(api, 'api')
+  let accepted = 0
+  for (const { name, method, path, fields, schema, body: example } of callsOf(api))
+    for (const [field, one] of Object.entries(fields))
+      for (const text of isText(one) ? textsAround(one) : []) {
+        const at = path.replace(/\{\w+\}/g, unknownId)
+        const { status, body } = await ada.call(method, at, { ...example, [field]: text })
+        const isAccepted = status !== 400 || !body.message.startsWith(`${field} must be`)
+        const fits = ajv.validate({ $ref: `api${schema!.$ref}/properties/${field}` }, text)
+        const label = [name, field, text.length, text.slice(0, 9)]
+        expect([...label, isAccepted]).toEqual([...label, fits])
+        if (/^(name|title)$/.test(field) && controls.includes(text))
+          expect([...label, fits]).toEqual([...label, false])
+        if (fits) accepted += 1
+      }
+  expect(accepted).toBeGreaterThan(80)
 })

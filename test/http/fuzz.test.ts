@@ -1,99 +1,84 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import fc from 'fast-check'
-import { cases, createFullProject, expectError, fillPath, make, openTeam, operationsOf } from '../kit.ts'
-import { registerTeam, resolveSchema, sampleOf, undocumentedParts, unknownId, upTo } from '../kit.ts'
-import type { Answer, OpenApi, Operation, ProjectParts } from '../kit.ts'
+import { cases, expectError, fillPath, make, openTeam, registerTeam, sampleOf } from '../kit.ts'
+import { undocumentedParts, unknownId, upTo } from '../kit.ts'
 import { arbitraryBody, arbitraryHeaders, arbitraryId, arbitraryQuery, hostileBodies } from './hostile.ts'
 import { hostileTexts } from './hostile.ts'
-import { createOwnImport } from './own-import.ts'
+import { type Call, createRows, readCalls, type Rows } from './operations.ts'
 
 const seed = 20_270_131
 setDefaultTimeout(120_000)
 const { client, sql, people, guest } = await openTeam(['Guest'])
-const api = (await client.get('/../docs/json')).body as unknown as OpenApi
+const { api, calls } = await readCalls(client)
 
-function expectDocumented(name: string, operation: Operation, response: Answer) {
-  expect([name, response.status >= 500 && response.text]).toEqual([name, false])
-  expect([name, undocumentedParts(api, operation, response)]).toEqual([name, []])
-  if (response.status < 400) return
-  expectError(response, response.status)
-  expect(response.body.message).not.toMatch(/\[object|undefined|at \w+ \(|\bselect\b|postgres/i)
-  expect(response.body.message.length).toBeLessThan(1_000)
-}
-
-/** Opens a project for an operation. Operations of `/auth` get separate callers, because they may delete the account. */
-async function prepare(name: string, operation: Operation) {
-  const [method = '', path = ''] = name.split(' ')
-  const callers = path.startsWith('/api/v1/auth/') ? await registerTeam(client) : people
-  const rows = await createFullProject(people, guest)
-  const parts = { ...rows, importId: await createOwnImport(sql, people.owner, rows, operation) }
-  const send = async (
-    role: keyof typeof people,
-    ids: ProjectParts,
-    rest: string,
-    body?: string,
-    headers = {},
-  ) => {
-    const filled = fillPath(path, ids) + rest
-    expectDocumented(name, operation, await callers[role].call(method.toUpperCase(), filled, body, headers))
+/** Prepares a project for an operation. Operations of `/auth` get separate callers, because they may delete the account. */
+async function prepare(call: Call) {
+  const callers = call.path.startsWith('/auth/') ? await registerTeam(client) : people
+  const rows = await createRows(people, guest, sql, call)
+  const send = async (role: keyof typeof people, ids: Rows, rest: string, body?: string, headers = {}) => {
+    const path = fillPath(call.path, ids) + rest
+    const answer = await callers[role].call(call.method, path, body, headers)
+    expect([call.name, answer.status >= 500 && answer.text]).toEqual([call.name, false])
+    expect([call.name, undocumentedParts(api, call.operation, answer)]).toEqual([call.name, []])
+    if (answer.status < 400) return
+    expectError(answer, answer.status)
+    expect(answer.body.message).not.toMatch(/\[object|undefined|at \w+ \(|\bselect\b|postgres/i)
+    expect(answer.body.message.length).toBeLessThan(1_000)
   }
-  return { method, parts, send, valid: validBody(operation, parts), hasBody: !!operation.requestBody }
+  return { call, rows, send, valid: validBody(call, rows) }
 }
 
 /** Several operations at a time, because the service delays the errors of a client that causes many. */
 const forEachOperation = (
   work: (prepared: Awaited<ReturnType<typeof prepare>>, n: number) => Promise<void>,
 ) => {
-  const operations = [...operationsOf(api)].entries()
+  const remaining = calls.entries()
   const lane = async () => {
-    for (const [n, operation] of operations) await work(await prepare(...operation), n)
+    for (const [n, call] of remaining) await work(await prepare(call), n)
   }
   return Promise.all(upTo(16).map(lane))
 }
 
-function validBody({ requestBody }: Operation, { projectId }: ProjectParts): object {
-  const { schema, example } = requestBody?.content?.['application/json'] ?? {}
-  if (!schema) return {}
-  const { properties = {} } = resolveSchema(api, schema.$ref!)
-  const writable = Object.entries(properties).filter(([name, { readOnly }]) => name !== 'id' && !readOnly)
+function validBody({ fields, body }: Call, { projectId }: Rows): object {
+  const writable = Object.entries(fields).filter(([name, { readOnly }]) => name !== 'id' && !readOnly)
   const ids = { projectId, assigneeId: people.owner.id, email: people.stranger.email }
-  const values: Record<string, unknown> = { ...(example as object), ...ids }
+  const values: Record<string, unknown> = { ...body, ...ids }
   return Object.fromEntries(writable.map(([name, { examples = [] }]) => [name, values[name] ?? examples[0]]))
 }
 
 /** Generates ids, mostly valid ids, so that requests reach the commands. */
-function arbitraryIds(parts: ProjectParts) {
-  const others = fc.constantFrom(...Object.values(parts), unknownId)
+function arbitraryIds(rows: Rows): fc.Arbitrary<Rows> {
+  const others = fc.constantFrom(...Object.values(rows), unknownId)
   const id = (own: string) =>
     fc.oneof(
       { weight: 8, arbitrary: fc.constant(own) },
       { weight: 1, arbitrary: others },
       { weight: 1, arbitrary: arbitraryId },
     )
-  const arbitraries = Object.entries(parts).map(([name, own]) => [name, id(own)])
-  return fc.record(Object.fromEntries(arbitraries) as Record<keyof ProjectParts, fc.Arbitrary<string>>)
+  const arbitraries = Object.entries(rows).map(([name, own]) => [name, id(own)])
+  return fc.record(Object.fromEntries(arbitraries) as Record<keyof Rows, fc.Arbitrary<string>>)
 }
 
 test('every operation answers arbitrary requests with a documented success or error', () =>
-  forEachOperation(async ({ method, parts, send, valid }) => {
+  forEachOperation(async ({ call, rows, send, valid }) => {
     const request = fc.record({
       role: fc.constantFrom('owner' as const, 'editor' as const, 'stranger' as const),
-      ...{ ids: arbitraryIds(parts), query: arbitraryQuery },
+      ...{ ids: arbitraryIds(rows), query: arbitraryQuery },
       ...{ body: arbitraryBody(valid), headers: arbitraryHeaders },
     })
     const property = fc.asyncProperty(request, ({ role, ids, query, body, headers }) =>
-      send(role, ids, query, method === 'get' ? undefined : body, headers),
+      send(role, ids, query, call.method === 'GET' ? undefined : body, headers),
     )
     await fc.assert(property, { seed, numRuns: cases(4) })
   }))
 
 test('every operation answers hostile bodies, and hostile texts in each of its fields', () =>
-  forEachOperation(async ({ parts, send, valid, hasBody }, n) => {
-    if (!hasBody) return
-    for (const body of sampleOf(hostileBodies, n)) await send('owner', parts, '', body)
+  forEachOperation(async ({ call, rows, send, valid }, n) => {
+    if (!call.operation.requestBody) return
+    for (const body of sampleOf(hostileBodies, n)) await send('owner', rows, '', body)
     for (const [at, field] of Object.keys(valid).entries())
       for (const text of sampleOf(hostileTexts, at))
-        await send('owner', parts, '', JSON.stringify({ ...valid, [field]: text }))
+        await send('owner', rows, '', JSON.stringify({ ...valid, [field]: text }))
   }))
 
 test('a hostile Authorization header is rejected with 401', async () => {
@@ -112,7 +97,7 @@ test('a hostile Authorization header is rejected with 401', async () => {
 })
 
 test('the service still works after all these requests', async () => {
-  const { projectId } = await createFullProject(people, guest)
+  const { projectId } = await createRows(people, guest, sql)
   const task = await make(people.editor, '/tasks', { title: 'After', projectId })
   expect(task.number).toBe(2)
   expect((await people.viewer.get(`/tasks?projectId=${projectId}`)).body).toHaveLength(2)

@@ -11,7 +11,7 @@ export async function createOwnImport(
   sql: Sql,
   owner: Client,
   { projectId }: { projectId: string },
-  { operationId }: Operation,
+  { operationId }: Pick<Operation, 'operationId'>,
 ): Promise<string> {
   if (!/import/i.test(operationId)) return ''
   const path = `/projects/${projectId}/imports?source=csv`
@@ -27,7 +27,11 @@ export async function createOwnImport(
 }
 
 /** Ends the undo that `call` begins, because the response waits for its end. */
-export async function endingUndo<T>(sql: Sql, { operationId }: Operation, call: Promise<T>): Promise<T> {
+export async function endingUndo<T>(
+  sql: Sql,
+  { operationId }: Pick<Operation, 'operationId'>,
+  call: Promise<T>,
+): Promise<T> {
   if (operationId !== 'undoImport') return call
   let isOver = false
   const over = call.finally(() => (isOver = true))

@@ -1,4 +1,4 @@
-import { anId, aTimestamp, callers, eventually, expectError, expectResponse, expiresAt } from '../kit.ts'
+import { anId, aTimestamp, eventually, expectError, expectResponse, expiresAt } from '../kit.ts'
 import { invite, make, makeToken, malformedIds, openProject, openTeam, readFeed, register } from '../kit.ts'
 import { unknownId, unreachableUrl, upTo, versionOf } from '../kit.ts'
 import type { Client, Person } from '../kit.ts'
@@ -37,27 +37,6 @@ test('a service account is a member with a role, and its name is shown in events
   expect(events.at(-1)).toMatchObject({ type: 'comment.created', actor })
 })
 
-test('each role may create, list and delete service accounts and tokens as documented', async () => {
-  const { projectId, account } = await openServiceAccount(people)
-  const body = { name: 'T', scopes: ['read'], expiresAt }
-  const requests: [name: string, statuses: number[], (client: Client) => ReturnType<Client['get']>][] = [
-    ['create', [201, 201, 403, 403, 404], (client) => client.post(accountsPath(projectId), { name: 'B' })],
-    ['list', [200, 200, 200, 200, 404], (client) => client.get(accountsPath(projectId))],
-    ['create a token', [201, 201, 403, 403, 404], (client) => client.post(tokensPath(account), body)],
-    ['list tokens', [200, 200, 403, 403, 404], (client) => client.get(tokensPath(account))],
-    [
-      'delete',
-      [200, 404, 403, 403, 404],
-      (client) => client.delete(`${accountsPath(projectId)}/${account.id}`),
-    ],
-  ]
-  for (const [name, statuses, send] of requests) {
-    const found: number[] = []
-    for (const role of callers) found.push((await send(people[role])).status)
-    expect([name, found]).toEqual([name, statuses])
-  }
-})
-
 test('an id that is not a service account of the project gets 404, also the id of a human member', async () => {
   const { projectId, account } = await openServiceAccount(people)
   const { account: other } = await openServiceAccount(people)
@@ -71,17 +50,6 @@ test('an id that is not a service account of the project gets 404, also the id o
   expectError(await people.owner.delete(`${tokensPath(account)}/${unknownId}`), 404, 'Token not found')
   const own = await makeToken(people.owner, { scopes: ['read'] })
   expectError(await people.owner.delete(`${tokensPath(account)}/${own.id}`), 404, 'Token not found')
-})
-
-test('managing the tokens of a service account needs a sign-in token', async () => {
-  const { account, program, token } = await openServiceAccount(people, { role: 'ADMIN' })
-  const admin = await makeToken(people.admin, { scopes: ['admin'] })
-  for (const client of [program, people.admin.as(admin.token)]) {
-    expectError(await client.get(tokensPath(account)), 403, /sign-in token/)
-    const fields = { name: 'T', scopes: ['read'], expiresAt }
-    expectError(await client.post(tokensPath(account), fields), 403, /sign-in token/)
-    expectError(await client.delete(`${tokensPath(account)}/${token.id}`), 403, /sign-in token/)
-  }
 })
 
 test('a service account cannot sign in, and its e-mail address cannot be registered', async () => {
@@ -187,17 +155,6 @@ test('a repeat with its Idempotency-Key creates no second account, and a full pr
   await people.owner.delete(`/projects/${projectId}/members/${last.id}`)
   expect((await undo()).status).toBe(200)
   expect(await sql`select from users where project_id = ${projectId}`).toHaveLength(3)
-})
-
-test('the list of service accounts has pages, and a batch cannot create a service account', async () => {
-  const projectId = await openProject(people)
-  for (const name of ['A', 'B', 'C']) await make(people.admin, accountsPath(projectId), { name })
-  const first = await people.viewer.get(`${accountsPath(projectId)}?limit=2`)
-  expect(first.body.map(({ name }) => name)).toEqual(['A', 'B'])
-  expect(first.headers.get('link')).toContain('rel="next"')
-  const operations = [{ op: 'serviceAccount.create', name: 'D' }]
-  const batched = await people.admin.post(`/projects/${projectId}/batch`, { operations })
-  expectError(batched, 400, /op must be the name of a command/)
 })
 
 test('a service account that is created during the deletion of its project is deleted too', async () => {

@@ -1,16 +1,15 @@
 import { gunzipSync } from 'node:zlib'
-import { createApp, fillPath, makeToken, openScene, openTestService, operationOf } from '../kit.ts'
-import { operationsOf, register, undocumentedParts, withToken, words } from '../kit.ts'
+import { createApp, openScene, openTestService, operationOf, operationsOf, register } from '../kit.ts'
+import { resolveSchema, schemaErrors, undocumentedParts, words } from '../kit.ts'
 import type { Client, OpenApi } from '../kit.ts'
 import { openMailScene } from '../mail/scene.ts'
-import { createOwnImport, endingUndo } from './own-import.ts'
-import { createOwnProject, exampleFor, queryFor } from './own-project.ts'
 
-const { service, client, sql, ada } = await openScene(['Ada'])
+const { service, client, ada } = await openScene(['Ada'])
 const app = createApp(service.services)
 const get = async (path: string, headers = {}) =>
   app.fetch(new Request(`http://localhost${path}`, { headers }))
-const api = (await client.get('/../docs/json')).body as unknown as OpenApi
+type Described = OpenApi & { info: { description: string } }
+const api = (await client.get('/../docs/json')).body as unknown as Described
 const operations = operationsOf(api)
 
 test('the page loads nothing from another host, and its Content-Security-Policy forbids other hosts', async () => {
@@ -114,58 +113,124 @@ test('every operation requires a bearer token, except those for callers without 
   for (const [, { security }] of operations) if (security.length) expect(security).toEqual([{ bearer: [] }])
 })
 
-/** Operations with a kind of response that a test got: success or error. */
-const outcomes = new Set<string>()
+test('operation ids are a verb and a noun', () => {
+  const ids = [...operations.values()].map(({ operationId }) => operationId)
+  for (const id of ids) expect(id).toMatch(/^[a-z]+([A-Z][a-z]+)*$/)
+  expect(new Set(ids).size).toBe(ids.length)
+})
 
-async function call(caller: Client, method: string, path: string, body?: unknown, headers = {}) {
-  const response = await caller.call(method, path, body, headers)
-  const [name, operation] = operationOf(api, method, path)
-  expect([name, undocumentedParts(api, operation, response)]).toEqual([name, []])
-  outcomes.add(`${name} ${response.status < 400 ? 'success' : 'error'}`)
-  return response
-}
-
-async function callVariants(caller: Client, method: string, path: string, body?: object) {
-  const repeated = method === 'GET' ? { 'if-none-match': '*' } : { 'idempotency-key': `${method} ${path}` }
-  const [, { parameters }] = operationOf(api, method, path)
-  const ifMatch = parameters.some(({ name }) => name === 'If-Match') ? [{ 'if-match': '"other"' }] : []
-  for (const headers of [{}, repeated, repeated, ...ifMatch, { 'idempotency-key': '""' }])
-    await call(caller, method, path, body, headers)
-  if (body) for (const invalid of ['{', '{}']) await call(caller, method, path, invalid)
-}
-
-async function registerCallers() {
-  const [owner, guest, stranger] = [await register(client), await register(client), await register(client)]
-  return { owner, guest, stranger, program: await withToken(owner) }
-}
-
-test("responses to the document's example requests are documented, for every kind of caller", async () => {
-  const account = { name: 'Ada', email: 'ada@example.com', password: 'secret-1' }
-  for (const body of [account, account]) await call(client, 'POST', '/auth/register', body)
-  for (const password of ['secret-1', 'wrong'])
-    await call(client, 'POST', '/auth/login', { ...account, password })
-  const shared = await registerCallers()
-  for (const [name, operation] of operationsOf(api)) {
-    const [method = '', path = ''] = name.split(' ')
-    // Operations on an account may delete it, and an export of the account has a file for each of its projects.
-    const isOwn = path.includes('/auth/') || path === '/api/v1/export'
-    const { owner, guest, stranger, program } = isOwn ? await registerCallers() : shared
-    const ids = await createOwnProject(owner, guest, stranger)
-    const ofAccount = `/projects/${ids.projectId}/service-accounts/${ids.accountId}/tokens`
-    const tokens = path.startsWith('/api/v1/tokens') ? undefined : ofAccount
-    const { id: tokenId } = await makeToken(owner, {}, tokens)
-    const importId = await createOwnImport(sql, owner, ids, operation)
-    const body = exampleFor(operation, ids) as Record<string, unknown> | undefined
-    if (body?.currentPassword) body.currentPassword = account.password
-    const filled = fillPath(path, { ...ids, tokenId, importId }) + queryFor(operation, ids.projectId)
-    for (const caller of [owner.as(), program, stranger, guest, owner])
-      await endingUndo(sql, operation, callVariants(caller, method.toUpperCase(), filled, body))
+test('bodies and responses refer to named schemas', () => {
+  for (const [name, { responses, requestBody }] of operations) {
+    const shown = [requestBody, ...Object.values(responses)].flatMap((one) =>
+      Object.values(one?.content ?? {}),
+    )
+    for (const { schema } of shown)
+      expect([name, schema.$ref ?? schema.items?.$ref]).toEqual([name, expect.stringContaining('/schemas/')])
   }
 })
 
-test('responses of operations outside of projects are documented, also compressed responses', async () => {
-  for (const path of words('/projects?limit=1 /projects?limit=0 /tasks?x=1 /search?q=x'))
-    for (const caller of [ada, client]) await call(caller, 'GET', path)
+test('the description of an enumeration lists its values, as the error message does', () => {
+  const enumerations = Object.entries(api.components.schemas).filter(([, one]) => one.enum)
+  expect(enumerations.map(([name]) => name)).toContain('DryRun')
+  for (const [name, one] of enumerations)
+    expect([name, one]).toEqual([
+      name,
+      expect.objectContaining({ description: expect.stringContaining(`One of ${one.enum!.join(', ')}`) }),
+    ])
+})
+
+test('every limit parameter is an integer with bounds and a default', () => {
+  const limits = [...operations].flatMap(([name, { parameters }]) =>
+    parameters.filter((one) => one.name === 'limit').map(({ schema }) => [name, schema] as const),
+  )
+  expect(limits).toHaveLength(18)
+  for (const [name, schema] of limits) {
+    const own: Record<string, number[]> = { projects: [1_000, 1_000], events: [500, 100] }
+    const [maximum, fallback] = own[name.split('/').at(-1)!] ?? [200, 50]
+    const expected = { type: 'integer', minimum: 1, maximum, default: fallback }
+    expect([name, schema]).toEqual([name, expected])
+  }
+})
+
+test('every path parameter is the id of a resource, except an external id', () => {
+  for (const { parameters } of operations.values())
+    for (const { name, in: place, description, schema } of parameters) {
+      if (place !== 'path') continue
+      const isExternal = name === 'externalId'
+      expect(description).toMatch(isExternal ? /^The externalId, / : /^The id of an? \w+$/)
+      expect([name, schema.format]).toEqual([name, isExternal ? undefined : 'uuid'])
+    }
+})
+
+test('the introduction has at most 25 lines, links to the guides, and contains the settings of this service', () => {
+  const { description } = api.info
+  expect(description.trim().split('\n').length).toBeLessThanOrEqual(25)
+  expect(description).toContain('(/api/docs/guides/feed)')
+  expect(description).not.toMatch(/\{\w+\}/)
+  expect(description).toContain('is valid for 7 days')
+})
+
+test('the document contains a valid example of every event type', () => {
+  const { content } = operations.get('get /api/v1/projects/{id}/events')!.responses['200']!
+  const { schema, examples } = content!['application/json']! as {
+    schema: object
+    examples: Record<string, { value: object[] }>
+  }
+  expect(Object.keys(examples)).toEqual(api.components.schemas.EventType!.enum as string[])
+  for (const [type, { value }] of Object.entries(examples)) {
+    expect([type, schemaErrors(api, schema, value)]).toEqual([type, []])
+    const [event] = value as { before: object | null; after: object | null }[]
+    if (type === 'task.ready') expect(event).toMatchObject({ before: {}, after: {} })
+    else expect([type, event!.before]).not.toEqual([type, event!.after])
+  }
+})
+
+test('streams are documented as server-sent events, with valid messages as the example', () => {
+  const streams = [...operations].flatMap(([name, { responses }]) => {
+    const content = responses['200']?.content?.['text/event-stream']
+    return content ? [[name, content] as const] : []
+  })
+  expect(streams.map(([name]) => name)).toEqual(['get /api/v1/projects/{id}/events', 'get /api/v1/events'])
+  for (const [name, { schema, example }] of streams) {
+    expect([name, resolveSchema(api, schema.$ref!).type]).toEqual([name, 'string'])
+    const messages = String(example).split('\n\n').slice(0, -1)
+    expect([name, messages[0]]).toEqual([name, expect.stringMatching(/^retry: \d+/)])
+    for (const message of messages.slice(1)) {
+      const data = JSON.parse(/^data: (.*)$/m.exec(message)![1]!)
+      if (message.startsWith('id: '))
+        expect(schemaErrors(api, { $ref: '#/components/schemas/Event' }, data)).toEqual([])
+      else expect(Object.keys(data)).toEqual(['projectId', 'version'])
+    }
+  }
+})
+
+const statesOrder = /(oldest|newest) first|in (the )?order/i
+
+test("every list's description states how the list is sorted, also with a due date filter", () => {
+  const lists = [...operations].filter(
+    ([, { responses }]) => responses[200]?.content?.['application/json']?.schema.type === 'array',
+  )
+  expect(lists.length).toBeGreaterThan(10)
+  for (const [name, { description }] of lists)
+    expect([name, description]).toEqual([name, expect.stringMatching(statesOrder)])
+  const { description } = operations.get('get /api/v1/tasks')!
+  expect(description).toMatch(/with a filter by due date, earliest due date first/)
+  expect(description).toMatch(/`dueBefore` and `dueAfter` are exclusive/)
+})
+
+async function call(caller: Client, method: string, path: string, body?: unknown) {
+  const response = await caller.call(method, path, body)
+  const [name, operation] = operationOf(api, method, path)
+  expect([name, undocumentedParts(api, operation, response)]).toEqual([name, []])
+  return response
+}
+
+// every-operation.test.ts compares the responses of all other operations with the document.
+test('responses of registering, signing in and reading many projects are documented, also compressed responses', async () => {
+  const account = { name: 'Ada', email: 'ada@example.com', password: 'secret-1' }
+  for (const body of [account, account, {}]) await call(client, 'POST', '/auth/register', body)
+  for (const password of ['secret-1', 'wrong'])
+    await call(client, 'POST', '/auth/login', { ...account, password })
   await call(ada, 'POST', '/projects', { name: 'P', description: 'long '.repeat(2_000) })
   for (const after of [{ [ada.id]: 0 }, { x: -1 }]) await call(ada, 'POST', '/events/read', { after })
   const compressed = await ada.get('/projects', { 'accept-encoding': 'gzip' })
@@ -196,9 +261,4 @@ test('responses about mail are documented', async () => {
   const reset = await server.mail(ada.email, 3)
   for (const password of ['12345', 'secret-2', 'secret-3'])
     await call(client, 'POST', '/auth/password/reset', { token: reset.token, password })
-})
-
-test('these tests got a success and an error from every operation', () => {
-  const names = [...operationsOf(api).keys()]
-  expect([...outcomes].sort()).toEqual(names.flatMap((name) => [`${name} error`, `${name} success`]).sort())
 })
