@@ -105,3 +105,31 @@ test('an expensive request counts as one request for each 25 events or 10 projec
   for (const _ of upTo(6)) await tasksAt(eve, id, 1)
   expectError(await eve.get(`/projects/${id}`), 429, /^Too many requests; try again/)
 })
+
+// Up to 128 waiting requests are never rejected, however long they wait.
+test.each([
+  ['rejected', 400, () => ada.post('/tasks', { title: 7 })],
+  ['successful', 200, (n: number) => ada.patch(`/projects/${projectId}`, { name: `P${n}` })],
+])("many %s requests of one account do not delay another account's request", async (_, expected, busyOne) => {
+  await bob.get(`/tasks/${bobsTask}`)
+  let finished = 0
+  const flood = upTo(120).map(async (n) => {
+    const { status } = await busyOne(n)
+    finished += 1
+    return { status }
+  })
+  // This request is rejected without a query, so that only its place in the queue matters.
+  await bob.post('/tasks', { title: 7 })
+  expect(finished).toBeLessThan(60)
+  expect(statuses(await Promise.all(flood))).toEqual({ [expected]: 120 })
+})
+
+test('waiting long polls do not block other requests of their account', async () => {
+  const { id } = await make(ada, '/projects', { name: 'Quiet' })
+  const polls = upTo(40).map(() => ada.get(`/projects/${id}/events?after=1&wait=20`))
+  const reads = upTo(40).map(() => ada.post('/events/read', { after: { [id]: 1 }, wait: 20 }))
+  expect((await ada.get(`/projects/${projectId}`)).status).toBe(200)
+  await make(ada, '/tasks', { title: 'News', projectId: id })
+  expect(statuses(await Promise.all([...polls, ...reads]))).toEqual({ 200: 80 })
+  for (const poll of polls) expect((await poll).body).toHaveLength(1)
+})

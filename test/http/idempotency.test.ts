@@ -1,140 +1,102 @@
-import { createFullProject, expectError, expireKeys, holdTransaction, invite, isReplay } from '../kit.ts'
-import { make, newId, openClient, openPair, openProject, register, registerTeam } from '../kit.ts'
-import { replayedParts, seqOf, statuses, untilBlocked, upTo } from '../kit.ts'
-import type { Answer, Client, ServiceProcess } from '../kit.ts'
-import { endpoints } from './endpoints.ts'
+import { createHash } from 'node:crypto'
+import { hash } from '@node-rs/argon2'
+import { expectError, expiresAt, forFile, holdTransaction, invite, isReplay, make, newId } from '../kit.ts'
+import {
+  openDatabase,
+  openProject,
+  openTeam,
+  readConfig,
+  openTestService,
+  register,
+  replayedParts,
+  statuses,
+} from '../kit.ts'
+import { testSecret, unreachableUrl, untilBlocked, upTo } from '../kit.ts'
+import type { Answer, Client } from '../kit.ts'
 
 const used = 'This Idempotency-Key was used for another request'
-const pair = await openPair()
-const ada = pair.atA
-const atB = pair.atB
+const { service, client, sql, people, owner, editor, guest } = await openTeam(['Guest'])
+const other = await forFile(openTestService(service.env))
+const outside = await forFile(openDatabase(readConfig(service.env)))
+/** The same user at two services, which share their data. */
+const both = (user: Client): [Client, Client] => [user, other.client.as(user.token)]
 
 let keys = 0
-const newKey = () => `key-${++keys}`
-const withKey = (key: string) => ({ 'idempotency-key': key })
+const withKey = (key = `key-${++keys}`) => ({ 'idempotency-key': key })
+const project = async () => (await make(owner, '/projects', { name: 'P' })).id
 
-type Write = { client: Client; method: string; path: string; body?: object; headers?: Record<string, string> }
-
-const people = { ...(await registerTeam(ada.as())), owner: ada }
-const guest = await register(ada.as())
-const task = async () => (await make(ada, '/tasks', { title: 'T', projectId: await project() })).id
-const project = async () => (await make(ada, '/projects', { name: 'P' })).id
-
-const writes: Record<string, () => Promise<Write>> = {
-  'create a project': async () => ({ client: ada, method: 'POST', path: '/projects', body: { name: 'P' } }),
-  'move a task': async () => {
-    const body = { projectId: await project() }
-    return { client: ada, method: 'PATCH', path: `/tasks/${await task()}`, body }
-  },
-}
-for (const { title, method, path, body, allowedRoles } of endpoints)
-  if (method !== 'GET' && !title.includes('webhook'))
-    writes[title] = async () => {
-      const parts = await createFullProject(people, guest)
-      return { client: people[allowedRoles[0]!], method, path: path(parts), body: body?.(parts) }
-    }
-/** The number of events that a write makes, if it is not one. */
-const eventCounts: Record<string, number> = { 'move a task': 2, 'run a batch': 4, 'release a task': 0 }
-/** Other bodies, for operations that reject read-only fields. */
-const otherBodies: Record<string, object> = {
-  'run a batch': { operations: [{ op: 'task.create', title: 'T' }] },
-  undo: { seq: seqOf.comment },
-  'claim the next task': { leaseSeconds: 61 },
+/** Expects that each answer repeats the first one. */
+function expectRepeats(first: Answer, ...repeats: Answer[]): void {
+  expect([first.status < 300, isReplay(first)]).toEqual([true, false])
+  for (const one of repeats) expect([replayedParts(one), isReplay(one)]).toEqual([replayedParts(first), true])
 }
 
-const send = ({ client, method, path, body }: Write, key: string, at: ServiceProcess) =>
-  client.at(at.url).call(method, path, body, withKey(key))
-const countEvents = async () => (await pair.sql`select 1 from events`).length
-
-for (const [title, prepare] of Object.entries(writes)) {
-  test(`${title}: a repeat returns the first response and writes nothing`, async () => {
-    const write = await prepare()
-    const key = newKey()
-    const first = await send(write, key, pair.a)
-    expect([first.status < 300, isReplay(first)]).toEqual([true, false])
-    const before = await countEvents()
-    for (const at of [pair.a, pair.b, pair.a]) {
-      const again = await send(write, key, at)
-      expect(replayedParts(again)).toEqual(replayedParts(first))
-      expect(isReplay(again)).toBeTrue()
-    }
-    const other = { ...write, body: otherBodies[title] ?? { ...write.body, createdAt: null } }
-    if (write.body) expectError(await send(other, key, pair.b), 422, used)
-    expect(await countEvents()).toBe(before)
-  })
-
-  test(`${title}: concurrent repeats at two processes write once`, async () => {
-    const write = await prepare()
-    const key = newKey()
-    const before = await countEvents()
-    const answers = await Promise.all(upTo(12).map((n) => send(write, key, n % 2 ? pair.a : pair.b)))
-    expect(new Set(answers.map((answer) => JSON.stringify(replayedParts(answer)))).size).toBe(1)
-    expect(answers[0]!.status).toBeLessThan(300)
-    expect(answers.filter((answer) => !isReplay(answer))).toHaveLength(1)
-    expect((await countEvents()) - before).toBe(eventCounts[title] ?? 1)
-  })
+/** Expects that one of concurrent requests wrote, and that all got one response. */
+function expectOneWrite(answers: Answer[]): void {
+  expect(new Set(answers.map((one) => JSON.stringify(replayedParts(one)))).size).toBe(1)
+  expect(answers[0]!.status).toBeLessThan(300)
+  expect(answers.filter((one) => !isReplay(one))).toHaveLength(1)
 }
 
 test('rejects a key that was used for another request with 422', async () => {
-  const key = withKey(newKey())
   const projectId = await project()
-  expect((await ada.post('/tasks', { title: 'T', projectId }, key)).status).toBe(201)
-  expectError(await ada.post('/projects', { name: 'P' }, key), 422, used)
-  expectError(await ada.patch(`/projects/${projectId}`, { name: 'P' }, key), 422, used)
-  expectError(await ada.delete(`/projects/${projectId}`, key), 422, used)
-})
-
-test('rejects a key of a dry run, or of a request with another query, with 422', async () => {
-  const projectId = await project()
-  const { id: taskId } = await make(ada, '/tasks', { title: 'T', projectId })
-  const guest = await register(ada.as())
-  const { id: memberId } = await invite(ada, projectId, guest)
+  const { id: taskId } = await make(owner, '/tasks', { title: 'T', projectId })
+  const { id: memberId } = await invite(owner, projectId, guest)
+  const [tasks, at] = ['/tasks', `/projects/${projectId}`]
   const operations = [{ op: 'task.update', id: taskId, title: 'U' }]
-  const repeats: [first: string, second: string, method: string, path: string, body?: object][] = [
-    ['?dryRun=true', '?dryRun=false', 'POST', `/projects/${projectId}/undo`, { seq: 2 }],
-    ['?dryRun=true', '', 'POST', `/projects/${projectId}/batch`, { operations }],
-    ['', '?return=full', 'POST', `/projects/${projectId}/batch`, { operations }],
-    ['', '?revoke=true', 'DELETE', `/projects/${projectId}/members/${memberId}`],
+  type Sent = [method: string, path: string, body?: object]
+  const batch = (query: string): Sent => ['POST', `${at}/batch${query}`, { operations }]
+  const undo = (query: string): Sent => ['POST', `${at}/undo${query}`, { seq: 2 }]
+  const create = (title: string): Sent => ['POST', tasks, { title, projectId }]
+  const groups: [first: Sent, ...others: Sent[]][] = [
+    [
+      create('T'),
+      create('T '),
+      ['POST', '/projects', { name: 'P' }],
+      ['PATCH', at, { name: 'P' }],
+      ['DELETE', at],
+    ],
+    [undo('?dryRun=true'), undo('?dryRun=false')],
+    [batch('?dryRun=true'), batch('')],
+    [batch(''), batch('?return=full')],
+    [
+      ['DELETE', `${at}/members/${memberId}`],
+      ['DELETE', `${at}/members/${memberId}?revoke=true`],
+    ],
   ]
-  for (const [first, second, method, path, body] of repeats) {
-    const key = withKey(newKey())
-    expect((await ada.call(method, path + first, body, key)).status).toBe(200)
-    expectError(await ada.call(method, path + second, body, key), 422, used)
-    expect(isReplay(await ada.call(method, path + first, body, key))).toBe(true)
+  const send = ([method, path, body]: Sent, key: object) => owner.call(method, path, body, { ...key })
+  for (const [first, ...others] of groups) {
+    const key = withKey()
+    const answer = await send(first, key)
+    for (const one of others) expectError(await send(one, key), 422, used)
+    expectRepeats(answer, await send(first, key))
   }
 })
 
-test('returns the first response after the resource is deleted', async () => {
-  const [first, second] = [newKey(), newKey()]
+test('returns the first response after the resource has changed or is deleted', async () => {
+  const [key, second, third] = [withKey(), withKey(), withKey()]
   const projectId = await project()
-  const create = () => ada.post('/tasks', { title: 'T', projectId }, withKey(first))
+  const create = () => owner.post('/tasks', { title: 'T', projectId }, key)
   const created = await create()
   const path = `/tasks/${created.body.id}`
-  const change = (client: Client) => client.patch(path, { title: 'U' }, withKey(second))
-  const changed = await change(ada)
-  for (const deleted of [path, `/projects/${projectId}`]) {
-    await ada.delete(deleted)
-    expect(replayedParts(await create())).toEqual(replayedParts(created))
-    expect(replayedParts(await change(atB))).toEqual(replayedParts(changed))
+  const change = (by: Client, title: string, one: object) => by.patch(path, { title }, { ...one })
+  const unchanged = await change(owner, 'T', second)
+  const changed = await change(owner, 'U', third)
+  for (const deleted of ['', path, `/projects/${projectId}`]) {
+    if (deleted) await owner.delete(deleted)
+    expectRepeats(created, await create())
+    for (const by of both(owner)) expectRepeats(unchanged, await change(by, 'T', second))
+    for (const by of both(owner)) expectRepeats(changed, await change(by, 'U', third))
+    if (!deleted) expect((await owner.get(path)).body.title).toBe('U')
   }
 })
 
-test('a repeated update without effect returns the first response after another client changed the task', async () => {
-  const path = `/tasks/${await task()}`
-  const key = newKey()
-  const first = await ada.patch(path, { title: 'T' }, withKey(key))
-  await atB.patch(path, { title: 'Other' })
-  expect(replayedParts(await ada.patch(path, { title: 'T' }, withKey(key)))).toEqual(replayedParts(first))
-  expect((await ada.get(path)).body.title).toBe('Other')
-})
-
-interface Scene {
+interface Written {
   projectId: string
   taskId: string
   etag: string
 }
-type RepeatedWrite = (scene: Scene) => Omit<Write, 'client'>
-
+type Request = { method: string; path: string; body?: object; headers?: Record<string, string> }
 const create = (projectId: string, fields: object = {}) => ({
   method: 'POST',
   path: '/tasks',
@@ -142,7 +104,7 @@ const create = (projectId: string, fields: object = {}) => ({
 })
 
 /** Writes of an editor that succeed once. A repeat would fail, in some cases after the editor's role has changed. */
-const failing: [status: number, why: string, write: RepeatedWrite, role?: 'VIEWER' | 'none'][] = [
+const failing: [status: number, why: string, write: (at: Written) => Request, role?: 'VIEWER' | 'none'][] = [
   [400, 'its assignee has left', ({ projectId }) => create(projectId, { assigneeId: people.admin.id })],
   [403, 'its caller has lost the role', ({ projectId }) => create(projectId), 'VIEWER'],
   [404, 'its caller has left', ({ projectId }) => create(projectId), 'none'],
@@ -161,198 +123,207 @@ const failing: [status: number, why: string, write: RepeatedWrite, role?: 'VIEWE
 test.each(failing)('a repeat that would get %d because %s returns the first response', async (...row) => {
   const [status, , write, role] = row
   const projectId = await openProject(people)
-  const task = await ada.post('/tasks', { title: 'T', projectId })
-  const scene = { projectId, taskId: task.body.id, etag: task.headers.get('etag')! }
-  const { method, path, body, headers } = write(scene)
-  const send = (key: string, at: ServiceProcess) =>
-    people.editor.at(at.url).call(method, path, body, { ...headers, ...withKey(key) })
-  const key = newKey()
-  const first = await send(key, pair.a)
-  expect(first.status).toBeLessThan(300)
+  const task = await owner.post('/tasks', { title: 'T', projectId })
+  const { method, path, body, headers } = write({
+    ...{ projectId, taskId: task.body.id, etag: task.headers.get('etag')! },
+  })
+  const send = (key: object, by: Client) => by.call(method, path, body, { ...headers, ...key })
+  const key = withKey()
+  const first = await send(key, editor)
   const members = `/projects/${projectId}/members`
   const memberOf = async ({ id }: { id: string }) =>
-    `${members}/${(await ada.get(members)).body.find(({ userId }) => userId === id)!.id}`
-  if (status === 400) await ada.delete(await memberOf(people.admin))
-  if (role === 'none') await ada.delete(await memberOf(people.editor))
-  else if (role) await ada.patch(`${await memberOf(people.editor)}/role`, { role })
-  for (const at of [pair.a, pair.b]) {
-    const repeated = await send(key, at)
-    expect([replayedParts(repeated), isReplay(repeated)]).toEqual([replayedParts(first), true])
-    expectError(await send(newKey(), at), status)
+    `${members}/${(await owner.get(members)).body.find(({ userId }) => userId === id)!.id}`
+  if (status === 400) await owner.delete(await memberOf(people.admin))
+  if (role === 'none') await owner.delete(await memberOf(editor))
+  else if (role) await owner.patch(`${await memberOf(editor)}/role`, { role })
+  for (const by of both(editor)) {
+    expectRepeats(first, await send(key, by))
+    expectError(await send(withKey(), by), status)
+  }
+})
+
+test("concurrent repeats get one response, even if the write lowered the caller's role or deleted the project", async () => {
+  const sendAll = (by: Client, method: string, path: string, body?: object) => {
+    const key = withKey()
+    const send = async (n: number) => {
+      for (let turn = 0; turn < n * 2; turn++) await new Promise(setImmediate)
+      return both(by)[n % 2]!.call(method, path, body, key)
+    }
+    return Promise.all(upTo(8).map(send))
+  }
+  for (const _ of upTo(3)) {
+    const id = await project()
+    const member = await invite(owner, id, guest, 'ADMIN')
+    const role = `/projects/${id}/members/${member.id}/role`
+    expectOneWrite(await sendAll(owner, 'POST', '/projects', { name: 'Own', id: newId() }))
+    expectOneWrite(await sendAll(guest, 'PATCH', role, { role: 'VIEWER' }))
+    expectOneWrite(await sendAll(owner, 'DELETE', `/projects/${id}`))
   }
 })
 
 test('while a client repeats one key as fast as it can, other writes of this project and of others succeed', async () => {
-  const [shared, other] = [await project(), await project()]
-  const key = newKey()
+  const [shared, another] = [await project(), await project()]
+  const key = withKey()
   let isRunning = true
   const answers: Answer[] = []
-  const repeat = async (client: Client) => {
-    while (isRunning)
-      answers.push(await client.post('/tasks', { title: 'R', projectId: shared }, withKey(key)))
+  const repeat = async (by: Client) => {
+    while (isRunning) answers.push(await by.post('/tasks', { title: 'R', projectId: shared }, key))
   }
-  const repeating = upTo(8).map((n) => repeat(n % 2 ? ada : atB))
-  const others = upTo(120).map((n) => {
-    const body = { title: `T ${n}`, projectId: n % 3 ? shared : other }
-    return (n % 2 ? ada : atB).post('/tasks', body, n % 4 ? withKey(newKey()) : {})
+  const repeating = upTo(8).map((n) => repeat(both(owner)[n % 2]!))
+  const others = upTo(60).map((n) => {
+    const body = { title: `T ${n}`, projectId: n % 3 ? shared : another }
+    return both(owner)[n % 2]!.post('/tasks', body, n % 4 ? withKey() : {})
   })
-  expect(statuses(await Promise.all(others))).toEqual({ 201: 120 })
+  expect(statuses(await Promise.all(others))).toEqual({ 201: 60 })
   isRunning = false
   await Promise.all(repeating)
-  expect(new Set(answers.map((answer) => JSON.stringify(replayedParts(answer)))).size).toBe(1)
-  expect(answers.filter((answer) => !isReplay(answer))).toHaveLength(1)
+  expectOneWrite(answers)
 })
 
-test('an error is not stored, so a valid request may use the same key', async () => {
-  const key = newKey()
+test('an error is not stored, so a valid request may use the same key, and so may another account', async () => {
+  const key = withKey()
   const projectId = await project()
-  expectError(await ada.post('/tasks', { projectId }, withKey(key)), 400)
-  expectError(await ada.post('/tasks', { title: 'T', projectId: 'none' }, withKey(key)), 404)
-  const answer = await ada.post('/tasks', { title: 'T', projectId }, withKey(key))
+  expectError(await owner.post('/tasks', { projectId }, key), 400)
+  expectError(await owner.post('/tasks', { title: 'T', projectId: 'none' }, key), 404)
+  const answer = await owner.post('/tasks', { title: 'T', projectId }, key)
   expect([answer.status, isReplay(answer)]).toEqual([201, false])
-})
-
-test('two accounts may use the same key', async () => {
-  const grace = await register(ada.as())
-  const key = newKey()
-  const hers = await ada.post('/projects', { name: 'P' }, withKey(key))
-  const his = await grace.post('/projects', { name: 'P' }, withKey(key))
-  expect([hers.status, his.status, isReplay(his)]).toEqual([201, 201, false])
-  expect(hers.body.id).not.toBe(his.body.id)
+  const [hers, his] = [
+    await guest.post('/projects', { name: 'P' }, key),
+    await editor.post('/projects', { name: 'P' }, key),
+  ]
+  expect([hers.status, his.status, isReplay(his), hers.body.id === his.body.id]).toEqual([
+    201,
+    201,
+    false,
+    false,
+  ])
 })
 
 test('accepts a key of 1 to 255 printable characters, with or without quotes', async () => {
-  const create = (key: string) => ada.post('/projects', { name: 'P' }, withKey(key))
+  const create = (key: string) => owner.post('/projects', { name: 'P' }, withKey(key))
   for (const key of ['', '""', '   ', 'x'.repeat(256), `"${'x'.repeat(256)}"`, 'tab\there', 'ümlaut'])
     expectError(await create(key), 400, /^Idempotency-Key must be /)
-  const bare = newKey()
-  const first = await create(bare)
-  for (const same of [`"${bare}"`, ` ${bare} `])
-    expect(replayedParts(await create(same))).toEqual(replayedParts(first))
+  const first = await create('bare')
+  expectRepeats(first, await create('"bare"'), await create(' bare '))
   const odd = ['"a \\" b \\\\ c"', 'a b', "'; drop table users"]
-  for (const key of ['y'.repeat(255), `"${'z'.repeat(255)}"`, ...odd]) {
-    expect((await create(key)).status).toBe(201)
-    expect(isReplay(await create(key))).toBeTrue()
-  }
-})
-
-test('deletes stored responses after their retention time', async () => {
-  const [old, young] = [newKey(), newKey()]
-  const create = (key: string) => ada.post('/projects', { name: 'P' }, withKey(key))
-  const [first, second] = [await create(old), await create(young)]
-  await pair.sql`update idempotency_keys set created_at = now() - interval '24 hours 1 second' where key = ${old}`
-  expect(await expireKeys(pair.sql, 24, { batchRows: 1, pauseMs: 0 })).toBeUndefined()
-  expect((await create(old)).body.id).not.toBe(first.body.id)
-  expect(replayedParts(await create(young))).toEqual(replayedParts(second))
+  for (const key of ['y'.repeat(255), `"${'z'.repeat(255)}"`, ...odd])
+    expectRepeats(await create(key), await create(key))
 })
 
 const password = 'secret-1'
-const a = openClient(pair.a.url)
-const b = openClient(pair.b.url)
-
 let registered = 0
 const account = () => ({ name: 'Ada', email: `keyed-${++registered}@example.com`, password })
-const key = { 'idempotency-key': 'the one key' }
+const key = withKey('the one key')
+const nobody = both(client.as())
 
-test('a repeated registration returns the first response byte for byte, with its token', async () => {
+test('repeated and concurrent registrations under one key create one account and return one response', async () => {
   const ada = account()
-  const first = await a.post('/auth/register', ada, key)
-  expect([first.status, isReplay(first)]).toEqual([201, false])
-  for (const at of [a, b]) {
-    const again = await at.post('/auth/register', ada, key)
-    expect(replayedParts(again)).toEqual(replayedParts(first))
-    expect(isReplay(again)).toBeTrue()
-  }
-  expect((await b.as(first.body.access_token).get('/auth/me')).body).toEqual(first.body.user)
+  const answers = await Promise.all(upTo(8).map((n) => nobody[n % 2]!.post('/auth/register', ada, key)))
+  expectOneWrite(answers)
+  const first = answers.find((one) => !isReplay(one))!
+  for (const at of nobody) expectRepeats(first, await at.post('/auth/register', ada, key))
+  const [, atOther] = both(client.as(first.body.access_token))
+  expect((await atOther.get('/auth/me')).body).toEqual(first.body.user)
 })
 
-test('concurrent registrations under one key create one account and return one response', async () => {
+test('a key belongs to an e-mail address and to one body of a registration or sign-in', async () => {
+  const [a, b] = nobody
   const ada = account()
-  const answers = await Promise.all(upTo(8).map((n) => (n % 2 ? a : b).post('/auth/register', ada, key)))
-  expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1)
-  expect([answers[0]!.status, answers.filter((one) => !isReplay(one)).length]).toEqual([201, 1])
-})
-
-test('rejects another body with the same key with 422; each e-mail address has its own keys', async () => {
-  const ada = account()
-  await a.post('/auth/register', ada, key)
-  for (const other of [{ password: 'secret-2' }, { name: 'Eve' }, { id: 'x' }])
-    expectError(await b.post('/auth/register', { ...ada, ...other }, key), 422, used)
-  expectError(await b.post('/auth/login', { email: ada.email, password }, key), 422, used)
-  expectError(await b.post('/auth/register', ada), 409)
-  expectError(await b.post('/auth/register', ada, { 'idempotency-key': 'new' }), 409)
-  expect((await b.post('/auth/register', account(), key)).status).toBe(201)
-})
-
-test('the stored record contains no password and no token, and no fast hash of either', async () => {
-  const ada = account()
-  const { body } = await a.post('/auth/register', ada, key)
-  const rows = await pair.sql`select * from idempotency_keys where scope = ${`email:${ada.email}`}`
-  expect(rows).toHaveLength(1)
-  expect(rows[0]!.fingerprint).toStartWith('$argon2id$')
-  for (const secret of [password, body.access_token, body.access_token.split('.')[2]!])
-    expect(JSON.stringify(rows)).not.toContain(secret)
-})
-
-test('rejects an invalid key before it registers the account, and does not store a rejected registration', async () => {
-  const ada = account()
-  expectError(await a.post('/auth/register', ada, { 'idempotency-key': '""' }), 400, /Idempotency-Key/)
+  expectError(await a.post('/auth/register', ada, withKey('""')), 400, /Idempotency-Key/)
   expectError(await a.post('/auth/register', { ...ada, password: '1' }, key), 400)
   expect((await a.post('/auth/register', ada, key)).status).toBe(201)
+  for (const more of [{ password: 'secret-2' }, { name: 'Eve' }, { id: 'x' }])
+    expectError(await b.post('/auth/register', { ...ada, ...more }, key), 422, used)
+  expectError(await b.post('/auth/login', { email: ada.email, password }, key), 422, used)
+  for (const headers of [{}, withKey()]) expectError(await b.post('/auth/register', ada, headers), 409)
+  expect((await b.post('/auth/register', account(), key)).status).toBe(201)
+  const own = withKey()
+  expectError(await a.post('/auth/login', { ...ada, password: 'wrong' }, own), 401)
+  const signedIn = await a.post('/auth/login', ada, own)
+  expectRepeats(signedIn, await b.post('/auth/login', ada, own))
+  expectError(await b.post('/auth/login', { ...ada, password: 'wrong' }, own), 422, used)
 })
 
-test('a repeated sign-in returns the same token', async () => {
-  const ada = account()
-  await a.post('/auth/register', ada)
-  const other = { 'idempotency-key': 'in' }
-  expectError(await a.post('/auth/login', { ...ada, password: 'wrong' }, other), 401)
-  const first = await a.post('/auth/login', ada, other)
-  expect(replayedParts(await b.post('/auth/login', ada, other))).toEqual(replayedParts(first))
-  expectError(await b.post('/auth/login', { ...ada, password: 'wrong' }, other), 422, used)
-})
-
-const accountWrites: [operation: string, (client: Client) => Promise<Answer>][] = [
-  ['change the name', (client) => client.patch('/auth/me', { name: 'King' }, key)],
+const accountWrites: [operation: string, revokes: boolean, (by: Client) => Promise<Answer>][] = [
+  ['change the name', false, (by) => by.patch('/auth/me', { name: 'King' }, key)],
   [
     'change the password',
-    (client) => client.patch('/auth/me', { password: 'secret-2', currentPassword: password }, key),
+    true,
+    (by) => by.patch('/auth/me', { password: 'secret-2', currentPassword: password }, key),
   ],
-  ['sign out', (client) => client.post('/auth/logout', undefined, key)],
-  ['sign out everywhere', (client) => client.post('/auth/logout-all', undefined, key)],
-  ['delete the account', (client) => client.delete('/auth/me', key)],
-  ['delete the account with its password', (client) => client.call('DELETE', '/auth/me', { password }, key)],
+  ['sign out', true, (by) => by.post('/auth/logout', undefined, key)],
+  ['sign out everywhere', true, (by) => by.post('/auth/logout-all', undefined, key)],
+  ['delete the account', true, (by) => by.delete('/auth/me', key)],
+  ['delete the account with its password', true, (by) => by.call('DELETE', '/auth/me', { password }, key)],
 ]
-for (const [operation, write] of accountWrites) {
-  test(`${operation}: a repeat returns the first response, even with the token that the first request revoked`, async () => {
-    const ada = await register(a)
-    const first = await write(ada)
-    expect([first.status, isReplay(first)]).toEqual([200, false])
-    for (const at of [ada, ada.at(pair.b.url)]) {
-      const again = await write(at)
-      expect(replayedParts(again)).toEqual(replayedParts(first))
-      expect(isReplay(again)).toBeTrue()
-    }
-    const otherKey = { 'idempotency-key': 'other' }
-    if (operation !== 'change the name')
-      expectError(await ada.post('/auth/logout-all', undefined, otherKey), 401)
-    expectError(await ada.post('/projects', { name: 'P' }, key), operation === 'change the name' ? 422 : 401)
-  })
 
-  test(`${operation}: concurrent repeats write once`, async () => {
-    const ada = await register(a)
-    const clients = [ada, ada.at(pair.b.url)]
-    const all = () => Promise.all(upTo(6).map((n) => write(clients[n % 2]!)))
-    const answers = await (operation === 'sign out' ? all() : whileLocked(ada.id, 6, all))
-    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1)
-    expect([answers[0]!.status, answers.filter((one) => !isReplay(one)).length]).toEqual([200, 1])
-  })
-}
+test.each(accountWrites)(
+  '%s: concurrent repeats write once, and a repeat returns the first response even if its token is revoked',
+  async (operation, revokes, write) => {
+    const ada = await register(client)
+    const send = () => Promise.all(upTo(6).map((n) => write(both(ada)[n % 2]!)))
+    const answers = await (operation === 'sign out' ? send() : whileLocked(ada.id, 6, send))
+    expectOneWrite(answers)
+    const first = answers.find((one) => !isReplay(one))!
+    for (const by of both(ada)) expectRepeats(first, await write(by))
+    if (revokes) expectError(await ada.post('/auth/logout-all', undefined, withKey()), 401)
+    expectError(await ada.post('/projects', { name: 'P' }, key), revokes ? 401 : 422)
+  },
+)
 
 /** Starts requests while the account's row is locked, so that none of the requests finds a stored response. */
 async function whileLocked<T>(id: string, statements: number, send: () => Promise<T>): Promise<T> {
-  const unlock = await holdTransaction(pair.sql, (tx) => tx`select from users where id = ${id} for update`)
+  const unlock = await holdTransaction(
+    outside.reads,
+    (tx) => tx`select from users where id = ${id} for update`,
+  )
   const answers = send()
-  await untilBlocked(pair.sql, statements)
+  await untilBlocked(outside.reads, statements)
   await unlock()
   return answers
 }
+
+const recordOf = async (name: string, scope = '') => {
+  const [row] = await sql`select * from idempotency_keys where key = ${name} and strpos(scope, ${scope}) > 0`
+  return row!
+}
+
+test('a stored record contains no password and no token, and only a slow hash of a body with a password', async () => {
+  const ada = account()
+  const { body } = await client.post('/auth/register', ada, key)
+  const row = await recordOf(key['idempotency-key'], ada.email)
+  expect(row.fingerprint).toStartWith('$argon2id$')
+  for (const secret of [password, body.access_token, body.access_token.split('.')[2]!])
+    expect(JSON.stringify(row)).not.toContain(secret)
+  const by = client.as(body.access_token)
+  const webhooks = `/projects/${(await make(by, '/projects', { name: 'P' })).id}/webhooks`
+  const writes: [kind: RegExp, method: string, path: string, body: object][] = [
+    [/^hmac-sha256:[\w-]{43}$/, 'POST', '/tokens', { name: 'Importer', scopes: ['read'], expiresAt }],
+    [/^hmac-sha256:/, 'PATCH', '/auth/me', { name: 'King' }],
+    [/^hmac-sha256:/, 'POST', webhooks, { url: unreachableUrl }],
+    [/^\$argon2id\$/, 'PATCH', '/auth/me', { name: 'G', currentPassword: password }],
+  ]
+  for (const [kind, method, path, sent] of writes) {
+    const own = withKey()
+    expectRepeats(await by.call(method, path, sent, own), await by.call(method, path, sent, own))
+    expect((await recordOf(own['idempotency-key'])).fingerprint).toMatch(kind)
+  }
+})
+
+test('a record of an earlier release, or of an earlier first secret of JWT_SECRET, still matches', async () => {
+  const grace = await register(client)
+  const own = withKey()
+  const rename = (name: string, by: Client = grace) => by.patch('/auth/me', { name }, own)
+  const first = await rename('Before')
+  const secrets = `the next secret is long enough too, ${testSecret}`
+  const { DATABASE_URL = '', REDIS_URL = '' } = service.env
+  await using rotated = await openTestService({ DATABASE_URL, REDIS_URL, JWT_SECRET: secrets })
+  const atRotated = rotated.client.as(grace.token)
+  expectRepeats(first, await rename('Before', atRotated))
+  expectError(await rename('Other', atRotated), 422, used)
+  const request = `PATCH /api/v1/auth/me\n${JSON.stringify({ name: 'Before' })}`
+  const digest = createHash('sha256').update(request).digest('base64url')
+  await sql`update idempotency_keys set fingerprint = ${await hash(digest)} where key = ${own['idempotency-key']}`
+  expectRepeats(first, await rename('Before'))
+  expectError(await rename('Other'), 422, used)
+})

@@ -1,5 +1,5 @@
 import { expectError, forFile, freshEnv, make, openTestService, readConfig, register } from '../kit.ts'
-import { withService, words } from '../kit.ts'
+import { upTo, withService, words } from '../kit.ts'
 import type { Client, TestService } from '../kit.ts'
 import { parseAdmin } from '../../workers/one-off/admin.ts'
 
@@ -43,49 +43,37 @@ let people = 0
 const registerWith = (client: Client, password: string) =>
   client.post('/auth/register', { name: 'Ada', email: `new-password-${++people}@example.com`, password })
 
-describe('PASSWORD_MIN_CHARACTERS', () => {
-  test('raises the minimum of new passwords, counted in characters', () =>
-    withService({ PASSWORD_MIN_CHARACTERS: '10' }, async ({ client }) => {
-      const message = 'password must be a password of 10 to 1024 characters'
-      for (const short of ['123456', '123456789', '🪐'.repeat(9)])
-        expectError(await registerWith(client, short), 400, message)
-      const { status, body } = await registerWith(client, '🪐'.repeat(10))
-      expect(status).toBe(201)
-      const change = { password: 'too short', currentPassword: '🪐'.repeat(10) }
-      expectError(await client.as(body.access_token).patch('/auth/me', change), 400, message)
-    }))
-
-  test('does not apply to existing passwords', async () => {
-    await using service = await openTestService()
-    expect((await registerWith(service.client, 'password')).status).toBe(201)
-    const { email } = await register(service.client)
-    await using raised = await openTestService({ ...service.env, PASSWORD_MIN_CHARACTERS: '12' })
-    const { status, body } = await raised.client.post('/auth/login', { email, password: 'secret-1' })
-    expect(status).toBe(200)
-    const change = { password: 'a longer secret', currentPassword: 'secret-1' }
-    expect((await raised.client.as(body.access_token).patch('/auth/me', change)).status).toBe(200)
-  })
-
-  test('is never below six', () => {
-    expect(readConfig({}).passwordMinCharacters).toBe(6)
-    expect(() => readConfig({ PASSWORD_MIN_CHARACTERS: '5' })).toThrow(/PASSWORD_MIN_CHARACTERS must be .* 6/)
-  })
+test('PASSWORD_MIN_CHARACTERS raises the minimum of new passwords, counted in characters, but not of existing ones', async () => {
+  await using before = await openTestService()
+  const { email } = await register(before.client)
+  await using raised = await openTestService({ ...before.env, PASSWORD_MIN_CHARACTERS: '10' })
+  const { client } = raised
+  const message = 'password must be a password of 10 to 1024 characters'
+  for (const short of ['123456', '123456789', '🪐'.repeat(9)])
+    expectError(await registerWith(client, short), 400, message)
+  expect((await registerWith(client, '🪐'.repeat(10))).status).toBe(201)
+  const { status, body } = await client.post('/auth/login', { email, password: 'secret-1' })
+  expect(status).toBe(200)
+  const change = (password: string) =>
+    client.as(body.access_token).patch('/auth/me', { password, currentPassword: 'secret-1' })
+  expectError(await change('too short'), 400, message)
+  expect((await change('a longer secret')).status).toBe(200)
+  expect(readConfig({}).passwordMinCharacters).toBe(6)
+  expect(() => readConfig({ PASSWORD_MIN_CHARACTERS: '5' })).toThrow(/PASSWORD_MIN_CHARACTERS must be .* 6/)
 })
 
-describe('PASSWORD_REJECT_COMMON', () => {
-  test('rejects the most common passwords, in every letter case', () =>
-    withService({ PASSWORD_REJECT_COMMON: 'on' }, async ({ client }) => {
-      const wrong = 'password must not be one of the 10,000 most common passwords'
-      for (const common of ['123456', 'password', 'Password', 'TRUSTNO1', 'iloveyou'])
-        expectError(await registerWith(client, common), 400, wrong)
-      const { status, body } = await registerWith(client, 'secret-1')
-      expect(status).toBe(201)
-      const ada = client.as(body.access_token)
-      const change = (password: string) => ada.patch('/auth/me', { password, currentPassword: 'secret-1' })
-      expectError(await change('qwertyuiop'), 400, wrong)
-      expect((await change('a plate of brass')).status).toBe(200)
-    }))
-})
+test('PASSWORD_REJECT_COMMON rejects the most common passwords, in every letter case', () =>
+  withService({ PASSWORD_REJECT_COMMON: 'on' }, async ({ client }) => {
+    const wrong = 'password must not be one of the 10,000 most common passwords'
+    for (const common of ['123456', 'password', 'Password', 'TRUSTNO1', 'iloveyou'])
+      expectError(await registerWith(client, common), 400, wrong)
+    const { status, body } = await registerWith(client, 'secret-1')
+    expect(status).toBe(201)
+    const change = (password: string) =>
+      client.as(body.access_token).patch('/auth/me', { password, currentPassword: 'secret-1' })
+    expectError(await change('qwertyuiop'), 400, wrong)
+    expect((await change('a plate of brass')).status).toBe(200)
+  }))
 
 const { env } = await forFile(freshEnv())
 // Without the board, the root is a page with links.
@@ -98,76 +86,61 @@ const [fixed, proxied, direct] = [
 const ada = await register(direct.client)
 const { id: projectId } = await make(ada, '/projects', { name: 'Engine' })
 for (const title of words('one two three')) await make(ada, '/tasks', { projectId, title })
+const list = `/api/v1/tasks?projectId=${projectId}&limit=1`
+const pages = words('/ /api/docs /api/docs/guides/conventions /api/docs/guides/feed')
 
-type Service = typeof direct
 const prefixed = (prefix?: string): Record<string, string> =>
   prefix === undefined ? {} : { 'x-forwarded-prefix': prefix }
 
-/** Returns each path that the service writes, with the name of its place. */
-async function written(service: Service, prefix?: string) {
+/** Returns the paths that the service writes in headers, pages and the document. */
+async function written(service: typeof direct, prefix?: string): Promise<string[]> {
   const headers = { authorization: `Bearer ${ada.token}`, ...prefixed(prefix) }
   const get = (path: string) => service.fetch(path, { headers, redirect: 'manual' })
+  const textOf = async (path: string) => (await get(path)).text()
   const created = await service.fetch('/api/v1/tasks', {
     method: 'POST',
     headers: { ...headers, 'content-type': 'application/json' },
     body: JSON.stringify({ projectId, title: 'four' }),
   })
-  const list = await get(`/api/v1/tasks?projectId=${projectId}&limit=1`)
-  const events = await get(`/api/v1/projects/${projectId}/events?limit=1`)
-  const redirect = await get('/api')
-  const document = (await (await get('/api/docs/json')).json()) as {
-    servers: { url: string }[]
-    info: { description: string }
-    components: { headers: { Link: { example: string } } }
-  }
-  const pages = ['/', '/api/docs', '/api/docs/guides/conventions']
-  const links = await Promise.all(
-    pages.map(async (path) => [
-      ...(await (await get(path)).text()).matchAll(/(?:href|src)="(\/[^"]*)"/g).map(([, link]) => link!),
-    ]),
-  )
+  const paged = await Promise.all([list, `/api/v1/projects/${projectId}/events?limit=1`].map(get))
+  const document = JSON.parse(await textOf('/api/docs/json'))
+  const links = paged
+    .map((one) => one.headers.get('link') ?? '')
+    .concat(document.components.headers.Link.example)
+  const html = (await Promise.all(pages.map(textOf))).join()
   return [
-    created.headers.get('location')!,
-    ...[list, events].map((one) => /^<([^>]*)>; rel="next"$/.exec(one.headers.get('link') ?? '')?.[1]),
-    redirect.headers.get('location')!,
-    ...Object.values((await redirect.json()) as Record<string, string>),
-    `${document.servers[0]!.url.replace(/\/$/, '')}/api/docs`,
-    ...document.info.description.matchAll(/\]\((\/[^)]*)\)/g).map(([, link]) => link!),
-    document.components.headers.Link.example.slice(1),
-    ...links.flat(),
+    ...[created.headers.get('location')!, (await get('/api')).headers.get('location')!],
+    ...links.map((link) => /^<([^>]*)>; rel="next"$/.exec(link)?.[1] ?? ''),
+    ...Object.values<string>(JSON.parse(await textOf('/api'))),
+    `${document.servers[0].url.replace(/\/$/, '')}/api/docs`,
+    ...document.info.description.matchAll(/\]\((\/[^)]*)\)/g).map(([, link]: string[]) => link!),
+    ...html.matchAll(/(?:href|src)="(\/[^"]*)"/g).map(([, link]) => link!),
   ]
 }
 
-/** Each path must lead to the service after a proxy has removed the prefix. */
-async function expectBelow(service: Service, prefix: string, sent?: string) {
-  const paths = await written(service, sent)
-  expect(paths.length).toBeGreaterThan(40)
-  for (const path of paths)
-    expect([sent, path]).toEqual([sent, expect.stringMatching(new RegExp(`^${prefix}/(api|health|$)`))])
-  return paths.map((path) => path!.slice(prefix.length))
-}
+const below: [setting: string, service: typeof direct, header: string | undefined, prefix: string][] = [
+  ['no setting', direct, undefined, ''],
+  ['no setting', direct, '/evil', ''],
+  ['BASE_PATH', fixed, undefined, '/docket'],
+  ['BASE_PATH', fixed, '/evil', '/docket'],
+  ['BASE_PATH with a slash at its end', await open({ BASE_PATH: '/a/b.c/' }), undefined, '/a/b.c'],
+  ['BASE_PATH and TRUST_PROXY', proxied, undefined, '/fixed'],
+  ['BASE_PATH and TRUST_PROXY', proxied, '/tracker', '/tracker'],
+  ['BASE_PATH and TRUST_PROXY', proxied, '/a/b/', '/a/b'],
+  ['BASE_PATH and TRUST_PROXY', proxied, '/', ''],
+  ['TRUST_PROXY that lists other addresses', await open({ TRUST_PROXY: '10.0.0.0/8' }), '/evil', ''],
+]
 
-test('without a setting, every path begins at the root, whatever headers a client sends', async () => {
-  await expectBelow(direct, '', undefined)
-  await expectBelow(direct, '', '/evil')
-  const [server] = ((await (await direct.fetch('/api/docs/json')).json()) as { servers: object[] }).servers
-  expect(server).toMatchObject({ url: '/' })
-})
-
-test('BASE_PATH is added to every path that the service writes', async () => {
-  await expectBelow(fixed, '/docket', undefined)
-  await expectBelow(fixed, '/docket', '/evil')
-  const again = await open({ BASE_PATH: '/a/b.c/' })
-  await expectBelow(again, '/a/b.c', undefined)
-})
-
-test('with TRUST_PROXY, the header X-Forwarded-Prefix takes precedence over BASE_PATH', async () => {
-  await expectBelow(proxied, '/fixed', undefined)
-  await expectBelow(proxied, '/tracker', '/tracker')
-  await expectBelow(proxied, '/a/b', '/a/b/')
-  await expectBelow(proxied, '', '/')
-  await expectBelow(proxied, '/fixed', undefined)
-})
+// A proxy removes the prefix again from each request to such a path.
+test.each(below)(
+  'with %s, every path that the service writes has the right prefix',
+  async (_, service, sent, prefix) => {
+    const paths = await written(service, sent)
+    expect(paths.length).toBeGreaterThan(40)
+    for (const path of paths)
+      expect([sent, path]).toEqual([sent, expect.stringMatching(new RegExp(`^${prefix}/(api|health|$)`))])
+  },
+)
 
 test('an invalid header is ignored', async () => {
   const invalid = [
@@ -187,11 +160,11 @@ test('an invalid header is ignored', async () => {
   }
 })
 
-test('each prefix gets its own copy of a page, and Vary names the header for caches', async () => {
+test('each prefix gets its own copy of a page and of a Link header, and Vary names the header for caches', async () => {
   const get = (path: string, prefix: string, more = {}) =>
-    proxied.fetch(path, { headers: { ...prefixed(prefix), ...more } })
-  const prefixes = Array.from({ length: 40 }, (_, n) => `/p${n}`)
-  for (const path of ['/', '/api/docs', '/api/docs/json', '/api/docs/guides/feed'])
+    proxied.fetch(path, { headers: { authorization: `Bearer ${ada.token}`, ...prefixed(prefix), ...more } })
+  const prefixes = upTo(24).map((n) => `/p${n}`)
+  for (const path of [...pages, '/api/docs/json'])
     for (const prefix of [...prefixes, ...prefixes]) {
       const gzip = prefix.endsWith('3') ? { 'accept-encoding': 'gzip' } : {}
       const response = await get(path, prefix, gzip)
@@ -201,51 +174,31 @@ test('each prefix gets its own copy of a page, and Vary names the header for cac
       expect([...new Set(text.match(/\/p\d+(?=\/api)/g))]).toEqual([prefix])
       expect(text).not.toMatch(/\{(basePath|serverUrl)\}/)
     }
-})
-
-test('a cached page of a list has the prefix of each request in its Link header, and the same ETag and body', async () => {
-  const list = (prefix: string, more = {}) =>
-    proxied.fetch(`/api/v1/tasks?projectId=${projectId}&limit=2`, {
-      headers: { authorization: `Bearer ${ada.token}`, ...prefixed(prefix), ...more },
-    })
-  const [one, other] = [await list('/one'), await list('/other')]
+  const [one, other] = [await get(list, '/one'), await get(list, '/other')]
   expect(one.headers.get('link')).toStartWith('</one/api/v1/tasks?')
   expect(other.headers.get('link')).toStartWith('</other/api/v1/tasks?')
   expect(await one.text()).toBe(await other.text())
-  const etag = one.headers.get('etag')!
-  expect(other.headers.get('etag')).toBe(etag)
-  expect((await list('/other', { 'if-none-match': etag })).status).toBe(304)
-})
-
-test('the header counts only from an address that TRUST_PROXY lists', async () => {
-  const listed = await open({ TRUST_PROXY: '10.0.0.0/8' })
-  const redirect = await listed.fetch('/api', { headers: prefixed('/docket'), redirect: 'manual' })
-  expect(redirect.headers.get('location')).toBe('/api/docs')
+  const condition = { 'if-none-match': one.headers.get('etag')! }
+  expect((await get(list, '/other', condition)).status).toBe(304)
 })
 
 test('an invalid BASE_PATH ends the start with a message that names the setting', () => {
-  for (const value of words(
-    'docket //evil /a//b /.. /a/../b https://a.example /a?b /a#b /a%20b /a"b /a\\b //',
-  ))
+  const invalid = words('docket //evil /a//b /.. /a/../b https://a.example /a?b /a#b /a%20b /a"b /a\\b //')
+  for (const value of [...invalid, '/a b', '/a, /b', `/${'a'.repeat(200)}`])
     expect(() => readConfig({ BASE_PATH: value })).toThrow(/^BASE_PATH must be a path such as \/docket/)
-  for (const value of ['/a b', '/a, /b', `/${'a'.repeat(200)}`])
-    expect(() => readConfig({ BASE_PATH: value })).toThrow(/^BASE_PATH must be a path/)
-  expect(words('/docket /docket/ / /a/b').map((BASE_PATH) => readConfig({ BASE_PATH }).basePath)).toEqual([
-    ...['/docket', '/docket', '', '/a/b'],
-  ])
+  const read = words('/docket /docket/ / /a/b').map((BASE_PATH) => readConfig({ BASE_PATH }).basePath)
+  expect(read).toEqual(['/docket', '/docket', '', '/a/b'])
 })
 
 test.each(['', '/docket'])(
   'every link of every guide below "%s" leads to a page of the service',
   async (prefix) => {
-    const headers = prefixed(prefix)
-    const get = (path: string) => proxied.fetch(path.slice(prefix.length), { headers })
     const start = `http://docket.example${prefix}/`
     const missing: string[] = []
     const met = new Set([start])
     for (const page of met) {
       const { pathname } = new URL(page)
-      const response = await get(pathname)
+      const response = await proxied.fetch(pathname.slice(prefix.length), { headers: prefixed(prefix) })
       if (response.status !== 200) missing.push(page)
       if (!response.headers.get('content-type')?.startsWith('text/html')) continue
       for (const [, link = ''] of (await response.text()).matchAll(/<[^>]* (?:href|src)="([^"]*)"/g)) {
