@@ -1,12 +1,18 @@
+import { spawnSync } from 'node:child_process'
 import { run } from '../processes/launch.ts'
 import { spawnSupervised } from '../processes/supervised-service.ts'
 import { eventually, freshEnv, openForEach } from '../kit.ts'
 import { startOnOwnPort } from '../support/own-port.ts'
-import { promtool } from './promtool.ts'
 import { scrape } from './scrape.ts'
 import { alerts, targets } from './watched.ts'
 
 const forEach = openForEach()
+
+function promtool(words: string[], input = ''): { status: number | null; output: string } {
+  const { status, stdout, stderr, error } = spawnSync('promtool', words, { input, encoding: 'utf8' })
+  if (error) throw new Error('promtool is missing: npm run test:all installs it', { cause: error })
+  return { status, output: stdout + stderr }
+}
 
 const start = (process: string) => `docket_process_start_time_seconds{process="${process}"}`
 

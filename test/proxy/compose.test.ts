@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { read, readConfig } from '../kit.ts'
-import { composed, composition, configs } from './composed.ts'
-import { configuration } from './proxy.ts'
+import { composed, composition, configs, configuration } from './proxy.ts'
 
 const services = composed
 const { proxy, web, worker } = services

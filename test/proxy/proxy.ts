@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { join } from 'node:path'
-import { root } from '../kit.ts'
+import { read, root } from '../kit.ts'
 
 export const configuration = join(root, 'ops/haproxy.cfg')
 
@@ -36,3 +36,23 @@ export function startProxy(variables: ProxyVariables) {
     },
   }
 }
+
+interface Service {
+  image: string
+  build?: string
+  command?: string
+  environment: Record<string, string | number>
+  ports?: string[]
+  volumes?: string[]
+}
+
+export const composition = read('docker-compose.yml').text
+
+const parsed = Bun.YAML.parse(composition) as {
+  services: Record<string, Service>
+  configs: Record<string, { content: string }>
+}
+
+export const { configs } = parsed
+
+export const composed = parsed.services as Record<'proxy' | 'web' | 'worker' | 'redis', Service>

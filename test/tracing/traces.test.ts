@@ -1,6 +1,40 @@
-import { eventually, forFile, make, openPair, openTestService } from '../kit.ts'
-import { type Collected, openCollector } from './collector.ts'
-import { readTraceparent, writeTraceparent } from '../../src/tracing/tracing.ts'
+import { createServer } from 'node:http'
+import { eventually, forFile, listen, make, openPair, openTestService } from '../kit.ts'
+
+interface Collected {
+  name: string
+  traceId: string
+  spanId: string
+  parentSpanId?: string
+  kind: number
+  status: { code: number }
+  attributes: { key: string; value: { stringValue?: string; intValue?: number } }[]
+  service: string
+}
+
+interface Sent {
+  resourceSpans: {
+    resource: { attributes: Collected['attributes'] }
+    scopeSpans: { spans: Collected[] }[]
+  }[]
+}
+
+async function openCollector() {
+  const spans: Collected[] = []
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk as Buffer)
+    if (request.url === '/v1/traces') take(JSON.parse(Buffer.concat(chunks).toString()) as Sent)
+    response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
+  })
+  const take = ({ resourceSpans }: Sent) => {
+    for (const { resource, scopeSpans } of resourceSpans) {
+      const service = resource.attributes.find(({ key }) => key === 'service.name')?.value.stringValue ?? ''
+      for (const span of scopeSpans.flatMap((one) => one.spans)) spans.push({ ...span, service })
+    }
+  }
+  return { spans, ...(await listen(server)) }
+}
 
 const collector = await forFile(openCollector())
 const pair = await openPair({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, LOG_REQUESTS: 'on' })
@@ -56,15 +90,25 @@ test('sends no span for an unsampled trace, and starts a trace for a request wit
   expect(spansOf(20)).toEqual([])
 })
 
-test('the log line of a request contains its trace id, from the client or generated', async () => {
-  const answers = [await pair.atA.get('/tasks', from(30)), await pair.atA.get('/tasks')]
-  const ids = answers.map(({ headers }) => headers.get('x-request-id')!)
-  const lineOf = (id: string) => pair.a.output.find((line) => line.includes(`"${id}"`))
-  await eventually('the log lines', () => ids.every(lineOf))
-  const [given, begun] = ids.map((id) => JSON.parse(lineOf(id)!).trace_id)
-  expect(given).toBe(traceId(30))
-  expect(begun).toMatch(/^[0-9a-f]{32}$/)
-})
+const parent = '00f067aa0ba902b7'
+test.each([
+  ...['', 'none', `00-${traceId(30)}-${parent}`, `00-${traceId(30).toUpperCase()}-${parent}-01`],
+  ...[`00-${'0'.repeat(32)}-${parent}-01`, `00-${traceId(30)}-${'0'.repeat(16)}-01`],
+  ...[`00-${traceId(30)}-${parent}-01-more`, `ff-${traceId(30)}-${parent}-01`],
+])(
+  'the log line of a request contains the trace id of a valid traceparent, but a new one for %p',
+  async (invalid) => {
+    const later = `cc-${traceId(30)}-${parent}-01-what-comes-later`
+    const sent = [from(30), { traceparent: later }, { traceparent: invalid }, {}]
+    const answers = await Promise.all(sent.map((headers) => pair.atA.get('/tasks', headers)))
+    const ids = answers.map(({ headers }) => headers.get('x-request-id')!)
+    const lineOf = (id: string) => pair.a.output.find((line) => line.includes(`"${id}"`))
+    await eventually('the log lines', () => ids.every(lineOf))
+    const [given, ofLater, ...begun] = ids.map((id) => JSON.parse(lineOf(id)!).trace_id)
+    expect([given, ofLater]).toEqual([traceId(30), traceId(30)])
+    for (const id of begun) expect([/^[0-9a-f]{32}$/.test(id), id === traceId(30)]).toEqual([true, false])
+  },
+)
 
 test('an unreachable collector does not affect requests', async () => {
   collector.close()
@@ -77,34 +121,4 @@ test('does not trace without a configured collector', async () => {
   expect(services.tracing).toBe(undefined)
   expect((await client.get('/tasks', from(50))).status).toBe(401)
   await close()
-})
-
-const [trace, span] = ['0af7651916cd43dd8448eb211c80319c', 'b7ad6b7169203331']
-
-test('reads and writes a traceparent in the format of W3C Trace Context', () => {
-  for (const [flags, traceFlags] of [
-    ['00', 0],
-    ['01', 1],
-    ['03', 1],
-  ] as const) {
-    const read = readTraceparent(`00-${trace}-${span}-${flags}`)
-    expect(read).toEqual({ traceId: trace, spanId: span, traceFlags })
-    expect(writeTraceparent(read!)).toBe(`00-${trace}-${span}-0${traceFlags}`)
-  }
-  expect(readTraceparent(`cc-${trace}-${span}-01-what-comes-later`)).toMatchObject({ traceId: trace })
-})
-
-test.each([
-  null,
-  '',
-  'none',
-  `00-${trace}-${span}`,
-  `00-${trace.toUpperCase()}-${span}-01`,
-  `00-${'0'.repeat(32)}-${span}-01`,
-  `00-${trace}-${'0'.repeat(16)}-01`,
-  `00-${trace}-${span}-01-more`,
-  `ff-${trace}-${span}-01`,
-  `00-${trace}-${span}-01\n{"level":50}`,
-])('ignores the invalid traceparent %p', (header) => {
-  expect(readTraceparent(header)).toBe(undefined)
 })
