@@ -11,7 +11,7 @@ import {
 import type { Answer } from '../kit.ts'
 import { type Call, createRows, pathOf, readCalls, roles, type Rows, send } from './operations.ts'
 
-const { service, client, sql, people, owner, stranger, guest, countEvents } = await openTeam(['Guest'])
+const { service, client, sql, people, owner, stranger, guest, countEvents } = await openTeam(['Guest'], {})
 const { api, calls } = await readCalls(client)
 const inProject = calls.filter(({ role }) => role)
 const ofAccount = calls.filter(({ role, operation }) => !role && operation.security.length > 0)

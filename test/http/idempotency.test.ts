@@ -15,7 +15,7 @@ import { testSecret, unreachableUrl, untilBlocked, upTo } from '../kit.ts'
 import type { Answer, Client } from '../kit.ts'
 
 const used = 'This Idempotency-Key was used for another request'
-const { service, client, sql, people, owner, editor, guest } = await openTeam(['Guest'])
+const { service, client, sql, people, owner, editor, guest } = await openTeam(['Guest'], {})
 const other = await forFile(openTestService(service.env))
 const outside = await forFile(openDatabase(readConfig(service.env)))
 /** The same user at two services, which share their data. */

@@ -3,7 +3,7 @@ import { register, statuses, upTo } from '../kit.ts'
 import type { Person } from '../kit.ts'
 
 const changed = 'The resource has changed: If-Match does not contain its current ETag'
-const { service, client, people, owner, guest } = await openTeam(['Guest'])
+const { service, client, people, owner, guest } = await openTeam(['Guest'], {})
 const other = await forFile(openTestService(service.env))
 
 const kinds: [entity: string, path: string, change: (n: number) => object, below?: string][] = [

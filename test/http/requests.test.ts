@@ -2,7 +2,7 @@ import { expectError, make, openScene, openTestService, register, runBatch } fro
 import { withService, words } from '../kit.ts'
 import { readCalls } from './operations.ts'
 
-const { service, client, ada } = await openScene(['Ada'])
+const { service, client, ada } = await openScene(['Ada'], {})
 const { id: projectId } = await make(ada, '/projects', { name: 'P' })
 const { id: taskId } = await make(ada, '/tasks', { title: 'T', projectId })
 const account = { name: 'A', email: 'a@example.com', password: 'secret-1' }
