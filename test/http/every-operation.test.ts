@@ -1,4 +1,14 @@
-import { allPages, expectError, forFile, isReplay, makeToken, malformedIds, newId, openTeam } from '../kit.ts'
+import {
+  allPages,
+  expectError,
+  forFile,
+  isReplay,
+  make,
+  makeToken,
+  malformedIds,
+  newId,
+  openTeam,
+} from '../kit.ts'
 import {
   openTestService,
   register,
@@ -46,10 +56,20 @@ async function reject(
   message: string | RegExp,
   rows = shared,
   at = idle,
+  headers = {},
 ) {
-  const answer = expectDocumented(call, await send(at.client.as(token), call, rows, sql))
+  const answer = expectDocumented(call, await send(at.client.as(token), call, rows, sql, headers))
   expectError(answer, status, message)
   return answer
+}
+
+const has = ({ operation }: Call, parameter: string) =>
+  operation.parameters.some(({ name }) => name === parameter)
+
+async function claimTask(projectId: string): Promise<{ id: string; seq: number }> {
+  const { id } = await make(owner, '/tasks', { title: 'Claimed', projectId })
+  const { body } = await owner.post(`/tasks/${id}/claim`, { leaseSeconds: 600 })
+  return { id, seq: (body as unknown as { claim: { seq: number } }).claim.seq }
 }
 
 const notFoundIn = ({ path }: Call) => {
@@ -142,7 +162,7 @@ const eventCounts: Record<string, number> = {
 }
 
 test.each(inProject)(
-  '$id: the role $role suffices, with a token of its scope and project; writes happen once for each Idempotency-Key',
+  '$id: the role $role suffices, with a token of its scope and project; writes happen once for each Idempotency-Key, during a claim',
   async (call) => {
     const isRead = call.method === 'GET'
     const rows = isRead ? shared : await createRows(people, guest, sql, call)
@@ -159,9 +179,12 @@ test.each(inProject)(
       const again = expectDocumented(call, await send(client.as(token), call, rows, sql, condition))
       return expect(again.status).toBe(answer.headers.has('etag') ? 304 : 200)
     }
+    const claim = has(call, 'Docket-If-Claim') && (await claimTask(rows.projectId))
+    const ifClaim = (ago: number) => (claim ? { 'docket-if-claim': `${claim.id} ${claim.seq - ago}` } : {})
     const before = await countEvents(rows.projectId)
-    const ignoresIfMatch = !call.operation.parameters.some(({ name }) => name === 'If-Match')
-    const key = { 'idempotency-key': newId(), ...(ignoresIfMatch && { 'if-match': '"other"' }) }
+    if (claim) await reject(call, token, 412, 'The claim with this seq has ended', rows, service, ifClaim(1))
+    const ifMatch = has(call, 'If-Match') ? {} : { 'if-match': '"other"' }
+    const key = { 'idempotency-key': newId(), ...ifMatch, ...ifClaim(0) }
     const repeat = (n: number) =>
       send((n % 2 ? service : other).client.as(token), call, inUpperCase(rows), sql, key)
     const answers = [...(await Promise.all(upTo(4).map(repeat))), await repeat(1)]
@@ -182,7 +205,7 @@ test.each(inProject)(
   },
 )
 
-const lists = calls.filter(({ operation }) => operation.parameters.some(({ name }) => name === 'limit'))
+const lists = calls.filter((call) => has(call, 'limit'))
 
 test('every list has pages, which together contain the rows of the list in the same order', async () => {
   const rows = await createRows(people, guest, sql)

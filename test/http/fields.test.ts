@@ -1,7 +1,5 @@
 import { expectError, invite, make, openScene, operationsOf, register, resolveSchema } from '../kit.ts'
-import { unknownId } from '../kit.ts'
 import type { OpenApi } from '../kit.ts'
-import { queryFor } from './own-project.ts'
 
 const { client, ada } = await openScene(['Ada'])
 const projectId = (await make(ada, '/projects', { name: 'P' })).id
@@ -77,21 +75,6 @@ test('the document lists the fields of every body, marks read-only fields, and f
   for (const [name, { requestBody: body }] of operationsOf(api)) {
     const { $ref } = body?.content?.['application/json']?.schema ?? {}
     if ($ref) expect([name, resolveSchema(api, $ref)]).toMatchObject([name, { additionalProperties: false }])
-  }
-})
-
-test('every operation rejects an unknown query parameter with 400, or with 401 if the token is missing', async () => {
-  for (const [name, operation] of operationsOf(api)) {
-    const { requestBody, security } = operation
-    const [method = '', path = ''] = name.replace('/api/v1', '').split(' ')
-    const query = `${queryFor(operation, unknownId)}&unknown=1`.replace(/^&/, '?')
-    const url = path.replace(/\{\w+\}/g, unknownId) + query
-    const example = requestBody?.content?.['application/json']?.example
-    const call = (caller = ada.as()) => caller.call(method.toUpperCase(), url, example)
-    const { status, body } = await call(security.length > 0 ? ada : undefined)
-    const message = expect.stringContaining('unknown is not known here')
-    expect([name, status, body.message]).toEqual([name, 400, message])
-    if (security.length > 0) expect([name, (await call()).status]).toEqual([name, 401])
   }
 })
 
