@@ -87,7 +87,7 @@ export function batchOf(world: World, me: string, choices: number[]): object[] {
       label && update({ addLabelIds: [label.id] }),
       label && { op: 'label.delete', id: label.id },
       { op: 'field.create', key: `k${n % 3}`, name: `B${n}`, type: n % 2 ? 'text' : 'number' },
-      field && update({ fields: { [(field as { key?: string }).key!]: null } }),
+      field && update({ fields: { [field.key!]: null } }),
       field && { op: 'field.delete', id: field.id },
       { op: 'subtask.create', taskId: one.id, title: `B${n}` },
       { op: 'comment.create', taskId: other.id, text: `B${n}` },

@@ -1,31 +1,11 @@
-import type { Answer, Body, Client, Person } from '../kit.ts'
+import { type Answer, type Body, type Client, type Person, words } from '../kit.ts'
 
+const lists = words('projects members tasks subtasks comments labels fields views')
+type List = 'projects' | 'members' | 'tasks' | 'subtasks' | 'comments' | 'labels' | 'fields' | 'views'
 /** What the clients know: the rows that their requests created. */
-export interface World {
-  people: Person[]
-  projects: Body[]
-  members: Body[]
-  tasks: Body[]
-  subtasks: Body[]
-  comments: Body[]
-  labels: Body[]
-  fields: (Body & { key: string; type: string })[]
-  views: Body[]
-}
-
-export const emptyWorld = (people: Person[]): World => ({
-  ...{
-    people,
-    projects: [],
-    members: [],
-    tasks: [],
-    subtasks: [],
-    comments: [],
-    labels: [],
-    fields: [],
-    views: [],
-  },
-})
+export type World = Record<List, (Body & { key?: string; type?: string })[]> & { people: Person[] }
+export const emptyWorld = (people: Person[]) =>
+  ({ people, ...Object.fromEntries(lists.map((list) => [list, []])) }) as unknown as World
 
 /** One request of a user to one of the processes. `pick`, `other` and `value` choose rows and values. */
 export interface Step {
@@ -76,7 +56,7 @@ const valuesOf: Record<string, unknown[]> = {
 const valuesIn = ({ fields }: World, projectId: string, value: number) => {
   const own = fields.filter((one) => one.projectId === projectId).slice(-3)
   const some = own.filter((_, n) => (value + n) % 3 !== 0)
-  return Object.fromEntries(some.map(({ key, type }, n) => [key, at(valuesOf[type]!, value + n)]))
+  return Object.fromEntries(some.map(({ key, type }, n) => [key, at(valuesOf[type!]!, value + n)]))
 }
 /** One or two tasks, so that most changes form no cycle. */
 const blockersIn = ({ tasks }: World, { other, value }: Choices) => {
@@ -94,15 +74,14 @@ const viewOf = (value: number, other: number) => {
   return { name: `V${value}`, query: at(queries, other) }
 }
 
-type List = Exclude<keyof World, 'people'>
-type BodyOf = (choices: Choices, it: Body, world: World) => object
+type BodyOf = (choices: Choices, it: World[List][number], world: World) => object
 
 /** A request for a row of the list, whose fields replace `:id` and other names in the path. */
 const to =
   (method: 'POST' | 'PATCH' | 'DELETE') =>
   (list: List, path: string, bodyOf?: BodyOf): Ask =>
   (world, client, choices) => {
-    const it = at(world[list] as Body[], choices.pick)
+    const it = at(world[list], choices.pick)
     const filled = path.replace(/:(\w+)/g, (_, name: 'id') => it?.[name] ?? '')
     return it && client.call(method, filled, bodyOf?.(choices, it, world))
   }
@@ -112,7 +91,7 @@ const adding =
   (list: List, ask: Ask): Ask =>
   async (world, client, choices) => {
     const answer = await ask(world, client, choices)
-    if (answer?.status === 201) (world[list] as Body[]).push(answer.body)
+    if (answer?.status === 201) world[list].push(answer.body)
     return answer as Answer
   }
 
@@ -167,7 +146,7 @@ export const verbs = {
   createField: adding('fields', post('projects', '/projects/:id/fields', fieldOf)),
   changeField: patch('fields', '/fields/:id', ({ value }, it) => ({
     name: `F${value}`,
-    ...((it as { type?: string }).type === 'choice' && { options: optionsOf(value) }),
+    ...(it.type === 'choice' && { options: optionsOf(value) }),
   })),
   deleteField: remove('fields', '/fields/:id'),
   createView: adding(
