@@ -5,11 +5,13 @@ import { openSubscriptions } from '../../src/subscriptions/subscriptions.ts'
 import { MultiMap, Subscribers, Subscription } from '../../src/subscriptions/subscription.ts'
 import { newId, nilId, openLog, upTo, words } from '../kit.ts'
 import { Notifications, type ProjectVersion } from '../../src/subscriptions/notifications.ts'
+import { openReauthorize } from '../../modules/events/event-stream.ts'
 import { openLongPoll } from '../../modules/events/long-poll.ts'
 import { maxGrownProjects, maxListedProjects } from '../../src/subscriptions/visible-projects.ts'
 import { VisibleProjects } from '../../src/subscriptions/visible-projects.ts'
 
 const longMs = 60_000
+const [projectId, elsewhere, userId, otherId] = upTo(4).map(newId) as [string, string, string, string]
 
 /** A subscriber at version 3 and its steps: wait, notify of a newer or changed version, wake, and the awaited result. */
 test.each([
@@ -67,7 +69,34 @@ test('reads the version immediately for a new subscriber, because the version ma
   subscriptions.end()
 })
 
-const [projectId, elsewhere, userId] = [newId(), newId(), newId()]
+/** No version up to `known` changes rights; the project has the version `current`, and `notified` is announced. */
+test.each([
+  { known: 5, current: 5, notified: 5, isRead: false },
+  { known: 4, current: 5, notified: 5, isRead: true },
+  { known: 5, current: 6, notified: 5, isRead: true },
+  { known: 5, current: 5, notified: 6, isRead: true },
+  { known: 6, current: 6, notified: 6, isRead: false },
+])(
+  'before it sends events up to seq 5, a stream reads the rights: %p',
+  async ({ known, current, notified, isRead }) => {
+    const versionOf = (version: number) => ({ version, lastEventId: `event-${version}` })
+    const services = {
+      authenticate: { caller: () => ({}) },
+      recent: { sameRightsSince: () => versionOf(known) },
+    }
+    const project = { projectId, ...versionOf(current) }
+    let reads = 0
+    const encoded = { end: { seq: 5 }, visibleTo: async () => (reads++, versionOf(9)) }
+    const reader = { project, checked: versionOf(3), position: { seq: 3 } }
+    await openReauthorize(services as never)(
+      {} as never,
+      reader as never,
+      encoded as never,
+      { notified } as never,
+    )
+    expect(reads > 0).toBe(isRead)
+  },
+)
 
 test('every process receives a notification once, also from the previous release, while it is subscribed', async () => {
   const subscribers = upTo(2).map(() =>
@@ -86,7 +115,8 @@ test('every process receives a notification once, also from the previous release
     return { notifications, received }
   })
   const { notifications } = processes[0]!
-  notifications.publish([{ projectId, version: 4, newMembers: [userId] }])
+  notifications.publish([{ projectId, version: 2, newMembers: [userId] }])
+  notifications.publish([{ projectId, version: 4, newMembers: [otherId] }])
   notifications.publish(
     [3, 1].map((version) => ({ projectId: version === 3 ? projectId : elsewhere, version })),
   )
@@ -96,7 +126,7 @@ test('every process receives a notification once, also from the previous release
   await publish('versions', `${projectId} 7,${elsewhere} 2 ${userId}`)
   for (const { received } of processes)
     expect(received).toEqual([
-      { projectId, version: 4, newMembers: [userId] },
+      { projectId, version: 4, newMembers: [userId, otherId] },
       { projectId: elsewhere, version: 1, newMembers: [] },
       { projectId, version: 7, newMembers: [] },
       { projectId: elsewhere, version: 2, newMembers: [userId] },
