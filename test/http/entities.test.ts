@@ -23,109 +23,93 @@ interface Kind {
   /** What a new row shows beside its id and its times. */
   shown: (at: Place) => object
   change: object
-  types: string
+  types?: string
 }
 
-const ofProject =
-  (list: string) =>
-  ({ projectId }: Place) =>
-    `/projects/${projectId}/${list}`
-const ofTask =
-  (list: string) =>
-  ({ taskId }: Place) =>
-    `/tasks/${taskId}/${list}`
 const userOf = ({ id, email }: Person) => ({ id, name: 'Someone', email })
 const emptyTask = {
   ...{ description: null, status: 'TODO', priority: 'MEDIUM', dueDate: null, assigneeId: null, attempts: 0 },
   ...{ labelIds: [], blockedByIds: [], fields: {}, externalId: null, remindAt: null, claim: null },
+  ...{ importedAuthor: null, updatedAt: aTimestamp },
 }
+const small = { key: 'k0', name: 'Size', type: 'choice', options: ['small', 'large'] }
+const query = { status: 'TODO', sort: '-dueDate', limit: '5' }
 
+/** A kind of rows that belong to a project or to a task. */
+const rowsOf = (
+  parent: 'project' | 'task',
+  kind: string,
+  one: Omit<Kind, 'kind' | 'list' | 'path'>,
+): Kind => {
+  const list = `${kind.toLowerCase()}s`
+  return {
+    ...{ kind, ...one },
+    list: (at) => `/${parent}s/${at[`${parent}Id`]}/${list}`,
+    path: (id) => (parent === 'task' ? `/tasks/${list}/${id}` : `/${list}/${id}`),
+    shown: (at) => ({ [`${parent}Id`]: at[`${parent}Id`], ...one.shown(at) }),
+  }
+}
 const kinds: Kind[] = [
   {
-    kind: 'Task',
-    list: ({ projectId }) => `/tasks?projectId=${projectId}`,
-    create: () => '/tasks',
+    ...{ kind: 'Task', list: ({ projectId }) => `/tasks?projectId=${projectId}`, create: () => '/tasks' },
     path: (id) => `/tasks/${id}`,
     body: ({ projectId }) => ({ projectId, title: ' Wheels ' }),
     shown: ({ projectId }) => ({
-      ...{ projectId, title: 'Wheels', number: 1, position: 'j0000000001', ...emptyTask },
-      ...{ importedAuthor: null, updatedAt: aTimestamp },
+      projectId,
+      title: 'Wheels',
+      number: 1,
+      position: 'j0000000001',
+      ...emptyTask,
     }),
     change: { title: 'Cogs', description: 'D', status: 'DONE', priority: 'HIGH', assigneeId: viewer.id },
-    types: 'task.created task.updated task.deleted',
   },
-  {
-    kind: 'Subtask',
-    list: ofTask('subtasks'),
-    path: (id) => `/tasks/subtasks/${id}`,
+  rowsOf('task', 'Subtask', {
     body: () => ({ title: ' Oil ' }),
-    shown: ({ taskId }) => ({ taskId, title: 'Oil', completed: false }),
+    shown: () => ({ title: 'Oil', completed: false }),
     change: { title: 'Grease', completed: true },
-    types: 'subtask.created subtask.updated subtask.deleted',
-  },
-  {
-    kind: 'Comment',
-    list: ofTask('comments'),
-    path: (id) => `/tasks/comments/${id}`,
+  }),
+  rowsOf('task', 'Comment', {
     body: () => ({ text: ' Slow ' }),
-    shown: ({ taskId }) => ({
-      ...{ taskId, text: 'Slow', authorId: admin.id, author: { id: admin.id, name: 'Someone' } },
+    shown: () => ({
+      ...{ text: 'Slow', authorId: admin.id, author: { id: admin.id, name: 'Someone' } },
       ...{ authorRemoved: false, importedAuthor: null, updatedAt: aTimestamp },
     }),
     change: { text: 'Fast' },
-    types: 'comment.created comment.updated comment.deleted',
-  },
-  {
-    kind: 'Label',
-    list: ofProject('labels'),
-    path: (id) => `/labels/${id}`,
+  }),
+  rowsOf('project', 'Label', {
     body: (_, n) => ({ name: ` L${n} ` }),
-    shown: ({ projectId }) => ({ projectId, name: 'L0', color: null }),
+    shown: () => ({ name: 'L0', color: null }),
     change: { name: 'Fault', color: '#D73a4a' },
-    types: 'label.created label.updated label.deleted',
-  },
-  {
-    kind: 'Field',
-    list: ofProject('fields'),
-    path: (id) => `/fields/${id}`,
-    body: (_, n) => ({ key: `k${n}`, name: ' Size ', type: 'choice', options: [' small ', 'large'] }),
-    shown: ({ projectId }) => ({
-      ...{ projectId, key: 'k0', name: 'Size', type: 'choice', options: ['small', 'large'] },
-    }),
+  }),
+  rowsOf('project', 'Field', {
+    body: (_, n) => ({ ...small, key: `k${n}`, name: ' Size ', options: [' small ', 'large'] }),
+    shown: () => small,
     change: { name: 'Width', options: ['wide'] },
-    types: 'field.created field.updated field.deleted',
-  },
-  {
-    kind: 'View',
-    list: ofProject('views'),
-    path: (id) => `/views/${id}`,
-    body: () => ({ name: ' Next ', query: { status: 'TODO', sort: '-dueDate', limit: '5' } }),
-    shown: ({ projectId }) => ({
-      ...{ projectId, name: 'Next', query: { status: 'TODO', sort: '-dueDate', limit: '5' } },
-    }),
+  }),
+  rowsOf('project', 'View', {
+    body: () => ({ name: ' Next ', query }),
+    shown: () => ({ name: 'Next', query }),
     change: { name: 'Mine', query: { assigneeId: 'me' } },
-    types: 'view.created view.updated view.deleted',
-  },
+  }),
   {
-    kind: 'Member',
-    list: ofProject('members'),
-    create: ofProject('members/invite'),
-    path: (id, at) => `/projects/${at.projectId}/members/${id}`,
-    body: () => ({ email: ` ${guest.email.toUpperCase()} ` }),
-    shown: ({ projectId }) => ({ projectId, userId: guest.id, user: userOf(guest), role: 'VIEWER' }),
-    change: { role: 'EDITOR' },
-    types: 'member.invited member.role_set member.removed',
+    ...rowsOf('project', 'Member', {
+      body: () => ({ email: ` ${guest.email.toUpperCase()} ` }),
+      shown: () => ({ userId: guest.id, user: userOf(guest), role: 'VIEWER' }),
+      change: { role: 'EDITOR' },
+      types: 'member.invited member.role_set member.removed',
+    }),
+    create: ({ projectId }) => `/projects/${projectId}/members/invite`,
+    path: (id, { projectId }) => `/projects/${projectId}/members/${id}`,
   },
 ]
 const isChild = (kind: string) => kind === 'Subtask' || kind === 'Comment'
 
 async function placeFor({ kind }: Kind): Promise<Place> {
-  const projectId = await make(owner, '/projects', { name: 'P' }).then(({ id }) => id)
-  for (const [person, role] of [
-    [admin, 'ADMIN'],
-    [viewer, 'VIEWER'],
-  ] as const)
-    if (kind !== 'Member') await invite(owner, projectId, person, role)
+  const { id: projectId } = await make(owner, '/projects', { name: 'P' })
+  if (kind !== 'Member') {
+    await invite(owner, projectId, admin, 'ADMIN')
+    await invite(owner, projectId, viewer)
+  }
   const task = isChild(kind) ? await make(owner, '/tasks', { projectId, title: 'T' }) : undefined
   return { projectId, taskId: task?.id ?? '' }
 }
@@ -133,7 +117,10 @@ const changeAt = ({ kind, path }: Kind, id: string, at: Place) =>
   path(id, at) + (kind === 'Member' ? '/role' : '')
 
 test.each(kinds)('a $kind is created, changed, listed at each version, deleted and restored', async (one) => {
-  const { kind, list, create = list, path, body, shown, change, types } = one
+  const { kind, list, create = list, path, body, shown, change } = one
+  const {
+    types = ['created', 'updated', 'deleted'].map((verb) => `${kind.toLowerCase()}.${verb}`).join(' '),
+  } = one
   const at = await placeFor(one)
   const [by, reader] = kind === 'Member' ? [owner, owner] : [admin, viewer]
   const before = await versionOf(owner, at.projectId)
@@ -215,7 +202,7 @@ const values: Values[] = [
   ['View', 'name', validTexts(100), invalidNames(100)],
 ]
 const project: Kind = {
-  ...{ kind: 'Project', list: () => '/projects', path: (id) => `/projects/${id}`, types: '', change: {} },
+  ...{ kind: 'Project', list: () => '/projects', path: (id) => `/projects/${id}`, change: {} },
   ...{ body: () => ({ name: 'P' }), shown: () => ({}) },
 }
 
@@ -250,25 +237,22 @@ test('the filters by due date accept and reject the same times', async () => {
   }
 })
 
-test.each([
-  ['field', 50, (n: number) => ({ key: `k${n}`, name: 'N', type: 'number' })],
-  ['view', 100, () => ({ name: 'V', query: {} })],
-  ['label', 500, (n: number) => ({ name: `L${n}` })],
-] as const)(
-  'a project has limits for its rows: the %ss are at most %p, also in a batch',
-  async (kind, max, rowOf) => {
-    const id = await openProject(people)
-    const rows = upTo(max + 1).map(rowOf)
-    const batch = (some: object[]) =>
-      admin.post(`/projects/${id}/batch`, {
-        operations: some.map((row) => ({ op: `${kind}.create`, ...row })),
-      })
-    const error = `A project has at most ${max} ${kind}s`
-    if (max < 500) expectError(await batch(rows), 409, `operations[${max}]: ${error}`)
-    expect((await batch(rows.slice(1))).status).toBe(200)
-    expectError(await admin.post(`/projects/${id}/${kind}s`, rows[0]), 409, error)
-  },
-)
+test('a project has limits for its fields, views and labels, also in a batch', async () => {
+  const projectId = await openProject(people)
+  for (const [list, max, rowOf] of [
+    ['field', 50, (n: number) => ({ key: `k${n}`, name: 'N', type: 'number' })],
+    ['view', 100, () => ({ name: 'V', query: {} })],
+    ['label', 500, (n: number) => ({ name: `L${n}` })],
+  ] as const) {
+    const operations = upTo(max).map((n) => ({ op: `${list}.create`, ...rowOf(n) }))
+    const batch = (all: object[]) => admin.post(`/projects/${projectId}/batch`, { operations: all })
+    const error = `A project has at most ${max} ${list}s`
+    const more = { op: `${list}.create`, ...rowOf(max + 1) }
+    if (max < 500) expectError(await batch([...operations, more]), 409, `operations[${max}]: ${error}`)
+    expect((await batch(operations)).status).toBe(200)
+    expectError(await admin.post(`/projects/${projectId}/${list}s`, rowOf(max + 1)), 409, error)
+  }
+})
 
 test('a task and its copy need the id of a project that its creator may write', async () => {
   const create = (projectId: unknown) => admin.post('/tasks', { title: 'T', projectId })
