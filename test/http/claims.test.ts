@@ -1,259 +1,200 @@
-import { aTimestamp, createFullProject, eventually, expectError, faultsOf, invite, isReplay } from '../kit.ts'
-import { make, openTeam, register } from '../kit.ts'
-import type { Answer, Body, Person, ProjectParts } from '../kit.ts'
+import { aTimestamp, eventually, expectError, faultsOf, invite, isReplay, make, register } from '../kit.ts'
+import type { Person } from '../kit.ts'
+import { batchResult } from './batch-scene.ts'
+import { claimIn, openQueue } from './queue-scene.ts'
 
-const { ada, bea, client, sql, owner, editor, people } = await openTeam(['Ada', 'Bea'])
-let [projectId, taskId] = ['', '']
+const queue = await openQueue()
+const { at, ada, bea, client, sql, add, batch, claim, claimFor, events, patch, read, release, undo } = queue
 
-const claim = (by: Person = ada, leaseSeconds = 60, id = taskId) =>
-  by.post(`/tasks/${id}/claim`, { leaseSeconds })
-const release = (by: Person = ada) => by.post(`/tasks/${taskId}/release`)
-const claimIn = ({ body }: Pick<Answer, 'body'>) => (body as Body & { claim: unknown }).claim
-const claimNow = async () => claimIn(await ada.get(`/tasks/${taskId}`))
-const undo = (seq: number) => ada.post(`/projects/${projectId}/undo`, { seq })
-const typesAfter = async (seq: number) => {
-  const { body } = await ada.get(`/projects/${projectId}/events?after=${seq}`)
-  return body.map((event) => (event as unknown as { type: string }).type)
-}
+const typesAfter = async (seq: number) => (await events(`after=${seq}`)).map(({ type }) => type)
+const claimNow = async () => claimIn(await read())
+const tagOf = ({ headers }: { headers: Headers }) => headers.get('etag')!
 
-describe('claims', () => {
-  beforeEach(async () => {
-    projectId = (await make(ada, '/projects', { name: 'Queue' })).id
-    await invite(ada, projectId, bea, 'EDITOR')
-    taskId = (await make(ada, '/tasks', { projectId, title: 'Draw' })).id
-  })
+test('a claim contains its holder, end and seq, and every response with the task shows the claim', async () => {
+  const claimed = await claim()
+  const shown = { by: { id: ada.id, name: 'Ada' }, until: aTimestamp, seq: 4 }
+  expect([claimed.status, claimIn(claimed)]).toEqual([200, shown as never])
+  for (const path of [
+    '/tasks',
+    `/tasks?projectId=${at.projectId}`,
+    `/tasks?projectId=${at.projectId}&asOf=4`,
+  ])
+    expect((await bea.get(path)).body).toContainEqual(claimed.body)
+  for (const query of ['', '?asOf=4']) expect(claimIn(await read(query))).toEqual(shown as never)
+  const [event] = await events('after=3')
+  expect(event).toMatchObject({ type: 'task.claimed', before: { claim: null }, after: { claim: shown } })
+  expect(claimIn(await bea.patch(`/tasks/${at.taskId}`, { title: 'Ink' }))).toEqual(shown as never)
+})
 
-  test('a claim contains its holder, end and seq, and every response with the task shows the claim', async () => {
-    const claimed = await claim()
-    expect(claimed.status).toBe(200)
-    const shown = { by: { id: ada.id, name: 'Ada' }, until: aTimestamp, seq: 4 }
-    expect(claimIn(claimed)).toEqual(shown)
-    expect(await claimNow()).toEqual(shown)
-    expect((await bea.get(`/tasks?projectId=${projectId}`)).body).toEqual([claimed.body] as never)
-    expect((await bea.get('/tasks')).body).toContainEqual(claimed.body)
-    expect(claimIn(await bea.get(`/tasks/${taskId}?asOf=4`))).toEqual(shown)
-    expect((await bea.get(`/tasks?projectId=${projectId}&asOf=4`)).body).toEqual([claimed.body] as never)
-    const [event] = (await bea.get(`/projects/${projectId}/events?after=3`)).body
-    expect(event).toMatchObject({ type: 'task.claimed', before: { claim: null }, after: { claim: shown } })
-    expect(claimIn(await bea.patch(`/tasks/${taskId}`, { title: 'Ink' }))).toEqual(shown)
-  })
+test('another account gets 409 with the holder and end of the claim; an extended claim keeps its seq', async () => {
+  expect((await release()).status).toBe(200)
+  const { until } = claimIn(await claim())!
+  const message = `Ada holds a claim on the task until ${until}`
+  expectError(await claim(bea), 409, message)
+  expectError(await release(bea, { failed: true }), 409, message)
+  const extended = claimIn(await claim(ada, 3_600))!
+  expect([extended.seq, extended.until > until]).toEqual([4, true])
+  expect(claimIn(await release())).toBe(null)
+  expect(claimIn(await claim(bea))).toMatchObject({ by: { name: 'Bea' }, seq: 7 })
+  expect(await typesAfter(3)).toEqual(['task.claimed', 'task.claimed', 'task.released', 'task.claimed'])
+})
 
-  test('another account gets 409 with the holder and end of the claim; if the holder extends the claim, its seq stays the same', async () => {
-    const { until } = claimIn(await claim()) as { until: string }
-    const message = `Ada holds a claim on the task until ${until}`
-    expectError(await claim(bea), 409, message)
-    expectError(await release(bea), 409, message)
-    const extended = claimIn(await claim(ada, 3_600)) as { until: string; seq: number }
-    expect(extended.seq).toBe(4)
-    expect(extended.until > until).toBe(true)
-    expect(claimIn(await release())).toBe(null)
-    expect(claimIn(await claim(bea))).toMatchObject({ by: { name: 'Bea' }, seq: 7 })
-    expect(await typesAfter(3)).toEqual(['task.claimed', 'task.claimed', 'task.released', 'task.claimed'])
-  })
+test('the ETag of a claimed task changes with the name of the holder, and matches in If-Match', async () => {
+  const holder = await register(client, 'Cyd')
+  await invite(ada, at.projectId, holder, 'EDITOR')
+  const paths = [`/tasks/${at.taskId}`, `/tasks?projectId=${at.projectId}`]
+  const claimed = await claim(holder)
+  const before = await Promise.all(paths.map(async (path) => tagOf(await ada.get(path))))
+  expect(before[0]).toBe(tagOf(claimed))
+  for (const [n, path] of paths.entries())
+    expect((await ada.get(path, { 'if-none-match': before[n]! })).status).toBe(304)
+  await holder.patch('/auth/me', { name: 'Cyd Moore' })
+  for (const [n, path] of paths.entries()) {
+    const answer = await ada.get(path, { 'if-none-match': before[n]! })
+    expect([answer.status, answer.text.includes('Cyd Moore')]).toEqual([200, true])
+    expect(tagOf(answer)).not.toBe(before[n]!)
+  }
+  const condition = { 'if-match': tagOf(await read()) }
+  const changed = await ada.patch(`/tasks/${at.taskId}`, { title: 'Ink' }, condition)
+  expect([changed.status, claimIn(changed)]).toEqual([200, await claimNow()])
+  expect(claimIn(changed)).toMatchObject({ by: { name: 'Cyd Moore' } })
+  expect(tagOf(await read())).toBe(tagOf(changed))
+})
 
-  test('the ETag of a claimed task changes with the name of the holder, and matches in If-Match', async () => {
-    const holder = await register(client, 'Cyd')
-    await invite(ada, projectId, holder, 'EDITOR')
-    const paths = [`/tasks/${taskId}`, `/tasks?projectId=${projectId}`]
-    const etags = async () =>
-      Promise.all(paths.map(async (path) => (await ada.get(path)).headers.get('etag')!))
-    const claimed = await claim(holder)
-    const before = await etags()
-    expect(before[0]).toBe(claimed.headers.get('etag')!)
-    for (const [n, path] of paths.entries())
-      expect((await ada.get(path, { 'if-none-match': before[n]! })).status).toBe(304)
-    await holder.patch('/auth/me', { name: 'Cyd Moore' })
-    for (const [n, path] of paths.entries()) {
-      const { status, text, headers } = await ada.get(path, { 'if-none-match': before[n]! })
-      expect([status, text.includes('Cyd Moore')]).toEqual([200, true])
-      expect(headers.get('etag')).not.toBe(before[n]!)
-    }
-    const [current] = await etags()
-    const changed = await ada.patch(`/tasks/${taskId}`, { title: 'Ink' }, { 'if-match': current! })
-    expect([changed.status, claimIn(changed)]).toEqual([200, claimIn(await ada.get(paths[0]!))])
-    expect(claimIn(changed)).toMatchObject({ by: { name: 'Cyd Moore' } })
-    expect((await etags())[0]).toBe(changed.headers.get('etag')!)
-  })
+test('DONE, a deletion, a move and an undo end the claim in their own event, and an undo restores no claim', async () => {
+  await claim() // 4
+  expect(claimIn(await patch({ status: 'DONE' }))).toBe(null) // 5
+  expectError(await claim(), 409, 'A task that is DONE cannot be claimed')
+  expect((await undo(5)).status).toBe(200) // 6
+  expect(await claimNow()).toBe(null)
+  await claim() // 7
+  // The undo of the undo sets the status DONE again.
+  expect((await undo(6)).status).toBe(200) // 8
+  expect(await claimNow()).toBe(null)
+  await patch({ status: 'TODO' }) // 9
+  await claim() // 10
+  expect((await undo(10)).status).toBe(200) // 11
+  expect(await claimNow()).toBe(null)
+  expectError(await undo(11), 409, 'The end of a claim cannot be undone: claim the task again')
+  for (const _ of [1, 2]) await claim() // 12, 13
+  expectError(await undo(12), 409, /claim/)
+  const other = await make(ada, '/projects', { name: 'Other' })
+  expect(claimIn(await patch({ projectId: other.id }))).toBe(null)
+  await claim()
+  await ada.delete(`/tasks/${at.taskId}`)
+  await ada.post(`/projects/${other.id}/undo`, { seq: 4 })
+  expect(await claimNow()).toBe(null)
+  expect(await faultsOf(sql)).toEqual([])
+})
 
-  test('a release without a claim changes nothing', async () => {
-    expect((await release()).status).toBe(200)
-    expect(await typesAfter(3)).toEqual([])
-  })
+test('a batch can claim tasks, and each claim has the seq of its event', async () => {
+  const operations = [
+    { op: 'task.create', as: 'one', title: 'One' },
+    { op: 'task.claim', id: at.taskId, leaseSeconds: 60 },
+    { op: 'task.claim', id: '#one', leaseSeconds: 60 },
+    { op: 'task.update', id: '#one', title: 'Two', was: { title: 'One' } },
+  ]
+  const { results } = batchResult(await batch(operations))
+  const seqs = results.map((body) => claimIn({ body })?.seq)
+  expect(seqs).toEqual([undefined, 5, 6, 6])
+})
 
-  test('DONE, a deletion and a move end the claim in their own event', async () => {
-    await claim()
-    expect(claimIn(await ada.patch(`/tasks/${taskId}`, { status: 'DONE' }))).toBe(null)
-    expectError(await claim(), 409, 'A task that is DONE cannot be claimed')
-    await ada.patch(`/tasks/${taskId}`, { status: 'TODO' })
-    await claim()
-    const other = await make(ada, '/projects', { name: 'Other' })
-    expect(claimIn(await ada.patch(`/tasks/${taskId}`, { projectId: other.id }))).toBe(null)
-    await claim()
-    await ada.delete(`/tasks/${taskId}`)
-    await ada.post(`/projects/${other.id}/undo`, { seq: 4 })
-    expect(await claimNow()).toBe(null)
-    expect(await faultsOf(sql)).toEqual([])
-  })
+test('rejects an invalid lease with 400', async () => {
+  for (const leaseSeconds of [undefined, 9, 86_401, '60', 10.5])
+    expectError(await ada.post(`/tasks/${at.taskId}/claim`, { leaseSeconds }), 400, /^leaseSeconds/)
+})
 
-  test('an undo ends a claim and never restores one', async () => {
-    await claim()
-    expect((await undo(4)).status).toBe(200)
-    expect(await claimNow()).toBe(null)
-    expectError(await undo(5), 409, 'The end of a claim cannot be undone: claim the task again')
-    await claim()
-    await claim()
-    expectError(await undo(6), 409, /claim/)
-    await ada.patch(`/tasks/${taskId}`, { status: 'DONE' })
-    expect((await undo(8)).status).toBe(200)
-    expect(await claimNow()).toBe(null)
-    await claim()
-    // The undo of the undo sets the status DONE again.
-    expect((await undo(9)).status).toBe(200)
-    expect(await claimNow()).toBe(null)
-    expect(await faultsOf(sql)).toEqual([])
-  })
-
-  test('a batch can claim tasks, and each claim has the seq of its event', async () => {
-    const operations = [
-      { op: 'task.create', as: 'one', title: 'One' },
-      { op: 'task.claim', id: taskId, leaseSeconds: 60 },
-      { op: 'task.claim', id: '#one', leaseSeconds: 60 },
-      { op: 'task.update', id: '#one', title: 'Two', was: { title: 'One' } },
-    ]
-    const { body } = await ada.post(`/projects/${projectId}/batch?return=full`, { operations })
-    const { results } = body as unknown as { results: object[] }
-    const by = { id: ada.id, name: 'Ada' }
-    const seqs = [undefined, 5, 6, 6]
-    for (const [n, seq] of seqs.entries()) if (seq) expect(results[n]).toMatchObject({ claim: { by, seq } })
-  })
-
-  test.each([
-    {},
-    { leaseSeconds: 9 },
-    { leaseSeconds: 86_401 },
-    { leaseSeconds: '60' },
-    { leaseSeconds: 10.5 },
-  ])('rejects the lease %p with 400', async (body) =>
-    expectError(await ada.post(`/tasks/${taskId}/claim`, body), 400),
+test('no response shows a claim that has ended, even before a worker has recorded the end', async () => {
+  const ids = [at.taskId, (await add('Other')).id, (await add('Third')).id] as const // 4, 5
+  await Promise.all(ids.map((id) => claimFor(5, id))) // 6 to 8
+  const paths = [...ids.map((id) => `/tasks/${id}`), `/tasks?projectId=${at.projectId}`] as const
+  const list = paths[3]!
+  const live = await Promise.all(paths.map((path) => ada.get(path)))
+  const tags = live.map(tagOf)
+  expect(live.slice(0, 3).map(claimIn)).not.toContain(null)
+  const conditional = (n: number) => ada.get(paths[n]!, { 'if-none-match': tags[n]! })
+  for (const n of [0, 3]) expect((await conditional(n)).status).toBe(304)
+  await eventually('the end of the last claim', async () =>
+    (await ada.get(list)).body.every((body) => claimIn({ body }) === null),
   )
 
-  test('no response shows a claim that has ended, even before a worker has recorded the end', async () => {
-    const { id: projectId } = await make(ada, '/projects', { name: 'Queue' })
-    await invite(ada, projectId, bea, 'EDITOR')
-    const claimed = async (title: string) => {
-      const { id } = await make(ada, '/tasks', { projectId, title })
-      const { headers } = await ada.post(`/tasks/${id}/claim`, { leaseSeconds: 10 })
-      return { id, path: `/tasks/${id}`, etag: headers.get('etag')! }
-    }
-    const [one, other, third] = [await claimed('One'), await claimed('Other'), await claimed('Third')]
-    const list = `/tasks?projectId=${projectId}`
-    const listed = await ada.get(list)
-    const listTag = listed.headers.get('etag')!
-    expect(listed.body.map((body) => claimIn({ body }))).not.toContain(null)
-    expect((await ada.get(list, { 'if-none-match': listTag })).status).toBe(304)
-    expect((await ada.get(one.path, { 'if-none-match': one.etag })).status).toBe(304)
-    await eventually('the end of the last claim', async () => claimIn(await ada.get(third.path)) === null)
+  const [one, page] = [await conditional(0), await conditional(3)]
+  expect([one.status, claimIn(one), page.status]).toEqual([200, null, 200])
+  expect(page.body.map((body) => claimIn({ body }))).toEqual([null, null, null])
+  expect((await ada.get(list, { 'if-none-match': tagOf(page) })).status).toBe(304)
+  expect(claimIn(await read('?asOf=8'))).toMatchObject({ by: { name: 'Ada' } })
+  // A claim of one's own counts as ready.
+  for (const [filter, own, others] of [
+    ['claimedBy=me', 3, 0],
+    ['claimedBy=none', 0, 0],
+    ['ready=true', 3, 0],
+  ] as const) {
+    const counts = [ada, bea].map(async (by) => (await by.get(`${list}&asOf=8&${filter}`)).body.length)
+    expect([filter, ...(await Promise.all(counts))]).toEqual([filter, own, others])
+  }
 
-    const read = await ada.get(one.path, { 'if-none-match': one.etag })
-    expect([read.status, claimIn(read)]).toEqual([200, null])
-    const page = await ada.get(list, { 'if-none-match': listTag })
-    expect(page.body.map((body) => claimIn({ body }))).toEqual([null, null, null])
-    expect((await ada.get(list, { 'if-none-match': page.headers.get('etag')! })).status).toBe(304)
-    expect(claimIn(await ada.get(`${third.path}?asOf=8`))).toMatchObject({ by: { name: 'Ada' } })
-    expect((await ada.get(`${list}&asOf=8&claimedBy=me`)).body).toHaveLength(3)
-    expect((await ada.get(`${list}&asOf=8&claimedBy=none`)).text).toBe('[]')
-    // The own claims count as ready.
-    const ready = [ada, bea].map(async (by) => (await by.get(`${list}&asOf=8&ready=true`)).body.length)
-    expect(await Promise.all(ready)).toEqual([3, 0])
-
-    const changed = await bea.patch(other.path, { title: 'New' }, { 'if-match': other.etag })
-    expect([changed.status, claimIn(changed)]).toEqual([200, null])
-    const operations = [{ op: 'task.update', id: other.id, was: { claim: null }, title: 'Newer' }]
-    const { body } = await bea.post(`/projects/${projectId}/batch?return=full`, { operations })
-    const { results } = body as unknown as { results: Body[] }
-    expect(results.map((result) => claimIn({ body: result }))).toEqual([null])
-
-    expect((await ada.post(`${third.path}/release`)).status).toBe(200)
-    const next = await bea.post(`${one.path}/claim`, { leaseSeconds: 60 })
-    expect(claimIn(next)).toMatchObject({ by: { name: 'Bea' }, seq: 12 })
-    const events = (await ada.get(`/projects/${projectId}/events?after=10`)).body as unknown as {
-      type: string
-    }[]
-    expect(events.map(({ type }) => type)).toEqual(['task.claim_expired', 'task.claimed'])
-  })
+  const changed = await bea.patch(paths[1]!, { title: 'New' }, { 'if-match': tags[1]! }) // 9
+  expect([changed.status, claimIn(changed)]).toEqual([200, null])
+  const operations = [{ op: 'task.update', id: ids[1], was: { claim: null }, title: 'Newer' }]
+  const { results } = batchResult(await batch(operations, bea)) // 10
+  expect(claimIn({ body: results[0]! })).toBeNull()
+  expect((await release(ada, undefined, ids[2])).status).toBe(200)
+  expect(claimIn(await claim(bea, 60, ids[0]))).toMatchObject({ by: { name: 'Bea' }, seq: 12 })
+  expect(await typesAfter(10)).toEqual(['task.claim_expired', 'task.claimed'])
 })
 
 const ended = 'The claim with this seq has ended'
-let ids: ProjectParts
-let claimedId = ''
+const claimSeq = async (by: Person = ada, id = at.taskId) => claimIn(await claim(by, 60, id))!.seq
+const holding = (seq: number, id = at.taskId) => ({ 'docket-if-claim': `${id} ${seq}` })
 
-const claimSeq = async (by: Person = editor, taskId = claimedId) => {
-  const { body } = await by.post(`/tasks/${taskId}/claim`, { leaseSeconds: 60 })
-  return (body as Body & { claim: { seq: number } }).claim.seq
-}
-const holding = (seq: number, taskId = claimedId) => ({ 'docket-if-claim': `${taskId} ${seq}` })
+test('a write needs the seq of a claim that is live and in the same project', async () => {
+  const { id } = await add('Changed')
+  const change = (headers: Record<string, string>) => ada.patch(`/tasks/${id}`, { title: 'New' }, headers)
+  await claimFor(0)
+  expectError(await change(holding(5)), 412, ended)
+  const seq = await claimSeq(bea)
+  for (const held of [holding(seq), holding(seq, at.taskId.toUpperCase())])
+    expect((await change(held)).status).toBe(200)
+  for (const held of [holding(seq + 1), holding(seq, id)]) expectError(await change(held), 412, ended)
+  await claim(bea, 600)
+  expect((await change(holding(seq))).status).toBe(200)
+  const other = await make(ada, '/projects', { name: 'Other' })
+  const elsewhere = await make(ada, '/tasks', { title: 'Other', projectId: other.id })
+  expectError(await change(holding(await claimSeq(ada, elsewhere.id), elsewhere.id)), 412, ended)
+  await release(bea)
+  expectError(await change(holding(seq)), 412, ended)
+  expect((await change(holding(await claimSeq(bea)))).status).toBe(200)
+  expectError(await change(holding(seq)), 412, ended)
+  for (const text of ['', 'x', '1 1', 'ID', 'ID x', 'ID -1', 'ID 1 1']) {
+    const header = { 'docket-if-claim': text.replace('ID', at.taskId) }
+    expectError(await change(header), 400, /^Docket-If-Claim must be/)
+  }
+})
 
-describe('if claim', () => {
-  beforeEach(async () => {
-    ids = await createFullProject(people, await register(client))
-    claimedId = (await make(owner, '/tasks', { title: 'Claimed', projectId: ids.projectId })).id
-  })
+test('a batch checks the claim of its body, or of the header, before its first operation', async () => {
+  const seq = await claimSeq()
+  const { id } = await add('Unclaimed')
+  const run = (body: object, headers = {}) =>
+    ada.post(`/projects/${at.projectId}/batch`, { ...body, operations }, headers)
+  const operations = [
+    { op: 'task.update', id: at.taskId, status: 'DONE' },
+    { op: 'task.create', title: 'Next' },
+  ]
+  const ifClaim = { taskId: at.taskId, seq }
+  for (const wrong of [{ seq: seq + 1 }, { taskId: id }, { taskId: 'x' }])
+    expectError(await run({ ifClaim: { ...ifClaim, ...wrong } }), 412, ended)
+  for (const wrong of [{}, { taskId: at.taskId }, { ...ifClaim, x: 1 }])
+    expectError(await run({ ifClaim: wrong }), 400)
+  expect((await run({ ifClaim }, holding(seq))).status).toBe(200)
+  expectError(await run({ ifClaim }), 412, ended)
+  expectError(await run({}, holding(seq)), 412, ended)
+})
 
-  test('a write needs the seq of a claim that is live and in the same project', async () => {
-    const seq = await claimSeq()
-    const change = (headers: Record<string, string>) =>
-      owner.patch(`/tasks/${ids.taskId}`, { title: 'New' }, headers)
-    expect((await change(holding(seq))).status).toBe(200)
-    expect((await change(holding(seq, claimedId.toUpperCase()))).status).toBe(200)
-    for (const headers of [holding(seq + 1), holding(seq, ids.taskId)])
-      expectError(await change(headers), 412, ended)
-    await editor.post(`/tasks/${claimedId}/claim`, { leaseSeconds: 600 })
-    expect((await change(holding(seq))).status).toBe(200)
-    const other = await make(owner, '/projects', { name: 'Other' })
-    const elsewhere = await make(owner, '/tasks', { title: 'Other', projectId: other.id })
-    expectError(await change(holding(await claimSeq(owner, elsewhere.id), elsewhere.id)), 412, ended)
-    await editor.post(`/tasks/${claimedId}/release`)
-    expectError(await change(holding(seq)), 412, ended)
-    expect((await change(holding(await claimSeq()))).status).toBe(200)
-    expectError(await change(holding(seq)), 412, ended)
-  })
-
-  test.each(['', 'x', '1 1', 'ID', 'ID x', 'ID -1', 'ID 1 1'])(
-    'rejects the malformed header %p with 400',
-    async (text) => {
-      const header = { 'docket-if-claim': text.replace('ID', claimedId) }
-      expectError(
-        await owner.patch(`/tasks/${claimedId}`, { title: 'T' }, header),
-        400,
-        /^Docket-If-Claim must be/,
-      )
-    },
-  )
-
-  test('a batch checks the claim of its body, or of the header, before its first operation', async () => {
-    const seq = await claimSeq()
-    const run = (body: object, headers = {}) =>
-      editor.post(`/projects/${ids.projectId}/batch`, { ...body, operations }, headers)
-    const operations = [
-      { op: 'task.update', id: claimedId, status: 'DONE' },
-      { op: 'task.create', title: 'Next' },
-    ]
-    const ifClaim = { taskId: claimedId, seq }
-    for (const wrong of [{ seq: seq + 1 }, { taskId: ids.taskId }, { taskId: 'x' }])
-      expectError(await run({ ifClaim: { ...ifClaim, ...wrong } }), 412, ended)
-    for (const wrong of [{}, { taskId: claimedId }, { ...ifClaim, x: 1 }])
-      expectError(await run({ ifClaim: wrong }), 400)
-    expect((await run({ ifClaim }, holding(seq))).status).toBe(200)
-    expectError(await run({ ifClaim }), 412, ended)
-    expectError(await run({}, holding(seq)), 412, ended)
-  })
-
-  test('a repeat with its Idempotency-Key returns the first response even after the end of the claim', async () => {
-    const seq = await claimSeq()
-    const headers = { ...holding(seq), 'idempotency-key': `done-${claimedId}` }
-    const finish = () => editor.patch(`/tasks/${claimedId}`, { status: 'DONE' }, headers)
-    const [first, second] = [await finish(), await finish()]
-    expect([first.status, second.status, isReplay(second), second.text]).toEqual([200, 200, true, first.text])
-    expectError(await editor.patch(`/tasks/${claimedId}`, { status: 'TODO' }, holding(seq)), 412, ended)
-  })
+test('a repeat with its Idempotency-Key returns the first response even after the end of the claim', async () => {
+  const seq = await claimSeq()
+  const headers = { ...holding(seq), 'idempotency-key': `done-${at.taskId}` }
+  const finish = () => ada.patch(`/tasks/${at.taskId}`, { status: 'DONE' }, headers)
+  const [first, second] = [await finish(), await finish()]
+  expect([first.status, second.status, isReplay(second), second.text]).toEqual([200, 200, true, first.text])
+  expectError(await ada.patch(`/tasks/${at.taskId}`, { status: 'TODO' }, holding(seq)), 412, ended)
 })

@@ -117,7 +117,7 @@ async function record(who: Person, world: RandomWrites): Promise<Recorded[]> {
     await ask(`/projects/${id}`, id)
     for (const list of ['members', 'labels', 'fields', 'views'])
       await ask(limited(random, `/projects/${id}/${list}`), id)
-    for (let n = 0; n < 12; n++) await ask(await someList(world, id), id)
+    for (let n = 0; n < 8; n++) await ask(await someList(world, id), id)
   }
   for (const { id } of [...tasks.slice(0, 4), ...random.shuffled(tasks.slice(4)).slice(0, 4)]) {
     const before = found.length
