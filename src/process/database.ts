@@ -94,7 +94,7 @@ export async function missingExtensions(sql: Sql): Promise<string[]> {
   return Object.keys(uses).filter((name) => !rows.some((row) => row.name === name))
 }
 
-export function warnAboutExtensions(log: Log, missing: string[]): void {
+function warnAboutExtensions(log: Log, missing: string[]): void {
   if (missing.length === 0) return
   const effects = missing.map((name) => `${uses[name]} (${name})`).join(', and ')
   log.warn(`the database lacks an extension: ${effects}`)

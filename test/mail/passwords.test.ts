@@ -1,14 +1,5 @@
-import {
-  eventually,
-  expectError,
-  expectResponse,
-  forFile,
-  openTestService,
-  register,
-  statuses,
-} from '../kit.ts'
-import { upTo, withToken } from '../kit.ts'
-import type { Person } from '../kit.ts'
+import { eventually, expectError, expectResponse, forFile, openTestService, type Person } from '../kit.ts'
+import { register, statuses, upTo, withToken } from '../kit.ts'
 import { untilOutboxEmpty } from '../workers/remains.ts'
 import { forgetting, notValid, openMailScene, resetting, resetToken, verified, verifying } from './scene.ts'
 

@@ -1,5 +1,4 @@
-import { disposable, openTestService, register, untilRedisReady } from '../kit.ts'
-import type { Client, Person } from '../kit.ts'
+import { type Client, disposable, openTestService, type Person, register, untilRedisReady } from '../kit.ts'
 import { openMailServer } from '../support/mail.ts'
 
 export type MailScene = Awaited<ReturnType<typeof openMailScene>>

@@ -1,15 +1,5 @@
-import {
-  cases,
-  eventually,
-  forFile,
-  freshRedis,
-  invite,
-  make,
-  makeProjects,
-  nilId,
-  openForEach,
-} from '../kit.ts'
-import { openPair, Random, register, runBatch, spawnService, upTo } from '../kit.ts'
+import { cases, eventually, forFile, freshRedis, invite, make, makeProjects, nilId } from '../kit.ts'
+import { openForEach, openPair, Random, register, runBatch, spawnService, upTo } from '../kit.ts'
 import { fill } from '../large/fill.ts'
 import { openLife, randomQuery, randomText, randomTitle } from './life.ts'
 import { expectFound, readDocs, visibleTo } from './reference.ts'

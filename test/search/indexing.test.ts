@@ -1,6 +1,5 @@
-import { eventually, freshRedis, holdTransaction, make, makeProjects, newId } from '../kit.ts'
-import { nilId, openForEach, openLog, openTestService, register, untilBlocked, upTo } from '../kit.ts'
-import { missingExtensions, warnAboutExtensions } from '../../src/process/database.ts'
+import { eventually, freshRedis, holdTransaction, make, makeProjects, newId, nilId } from '../kit.ts'
+import { openForEach, openTestService, register, spawnService, untilBlocked, upTo } from '../kit.ts'
 import { runAdmin } from '../workers/run-admin.ts'
 import { readDocs } from './reference.ts'
 import { createMany, indexedOf, listTasks, searchIds, task } from './scene.ts'
@@ -25,7 +24,7 @@ async function open(env: Record<string, string> = {}) {
 }
 
 test('a search that cannot index says how many events it lacks, and only a complete search of one project has an ETag', async () => {
-  const { ada, sql, projectId, create } = await open({ READ_TIMEOUT_MS: '2000' })
+  const { ada, sql, projectId, create } = await open({ READ_TIMEOUT_MS: '4000' })
   await create('Draw the plate')
   const ofProject = [`/search?projectId=${projectId}&q=plate`, `/tasks?projectId=${projectId}&q=plate`]
   const paths = [...ofProject, '/search?q=plate']
@@ -171,17 +170,15 @@ test('admin shows the progress of the index, and fills projects again', async ()
   expect(await admin('refill', newId())).toMatchObject({ code: 1 })
 })
 
-test('the service starts without the extensions, and names them in one line', async () => {
-  const { sql, create, ada, admin } = await open()
-  expect(await missingExtensions(sql)).toEqual([])
+test('the service starts without the extension pg_trgm, names it in one line, and finds everything but similar titles', async () => {
+  const { service, sql, create, ada, admin } = await open()
   await sql`drop extension pg_trgm cascade`
-  expect(await missingExtensions(sql)).toEqual(['pg_trgm'])
-  const lines: unknown[] = []
-  const log = { ...openLog('silent'), warn: (line: unknown) => lines.push(line) } as never
-  warnAboutExtensions(log, ['pg_trgm'])
-  expect(lines).toEqual([
-    'the database lacks an extension: searches without a hit suggest no similar titles (pg_trgm)',
-  ])
+  const { output } = await forEach(spawnService('web', service.env))
+  const problem =
+    'the database lacks an extension: searches without a hit suggest no similar titles (pg_trgm)'
+  const lines = () => output.filter((line) => line.includes('pg_trgm'))
+  await eventually('the line', () => lines().length > 0)
+  expect(lines()).toEqual([expect.stringContaining(problem)])
   expect((await admin()).text).toContain('missing extensions  pg_trgm')
   const id = await create('Draw the plate')
   expect(await searchIds(ada, 'plate')).toEqual([id])

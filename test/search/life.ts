@@ -1,15 +1,5 @@
-import {
-  at,
-  type Answer,
-  type Client,
-  eventually,
-  expireEvents,
-  invite,
-  make,
-  type Person,
-  type Random,
-} from '../kit.ts'
-import { register, type Sql, upTo, versionOf, words } from '../kit.ts'
+import { type Answer, at, type Client, eventually, expireEvents, invite, make, type Person } from '../kit.ts'
+import { type Random, register, type Sql, upTo, versionOf, words } from '../kit.ts'
 import { type Doc, expectFound, type Kind, readDocs, visibleTo } from './reference.ts'
 import { indexedOf } from './scene.ts'
 

@@ -1,6 +1,5 @@
-import { expectError, holdTransaction, invite, make, makeProjects, makeToken, openPair } from '../kit.ts'
-import { register, untilBlocked, withToken } from '../kit.ts'
-import type { Client, Person } from '../kit.ts'
+import { type Client, expectError, holdTransaction, invite, make, makeProjects, makeToken } from '../kit.ts'
+import { openPair, type Person, register, untilBlocked, withToken } from '../kit.ts'
 import { listTasks, search, searchIds, task } from './scene.ts'
 
 const pair = await openPair()

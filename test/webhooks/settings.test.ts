@@ -1,7 +1,6 @@
-import { eventually, expectError, holdTransaction, isReplay, openTestService, register } from '../kit.ts'
-import { untilBlocked, upTo } from '../kit.ts'
-import type { Answer, Body } from '../kit.ts'
-import { verified } from './receiver.ts'
+import { type Answer, type Body, eventually, expectError, holdTransaction, isReplay } from '../kit.ts'
+import { openTestService, register, untilBlocked, upTo } from '../kit.ts'
+import { type Received, verified } from './receiver.ts'
 import { held, type Hook, openWebhooks, type Scene } from './scene.ts'
 
 const openScene = await openWebhooks()
@@ -134,95 +133,68 @@ test('concurrent changes of one webhook are all stored, also in one commit', asy
   }
 })
 
-interface Change {
-  what: string
-  /** The answer to the delivery of the events 3 to 5, before or after which the webhook changes. */
-  status: number
-  isEarly: boolean
-  change: (scene: Scene, id: string) => Promise<Answer>
-  failures?: number
-  /** What is delivered after the change, by paths of the receiver. */
-  sent: [path: string, seqs: number[]][]
-  isSameDelivery?: boolean
+type Change = (scene: Scene, id: string) => Promise<Answer>
+const patch =
+  (fields: object): Change =>
+  ({ ada, path }, id) =>
+    ada.patch(path(id), fields)
+const changes: Record<string, Change> = {
+  URL: ({ ada, path, receiver }, id) => ada.patch(path(id), { url: `${receiver.url}/next` }),
+  secret: ({ ada, path }, id) => ada.post(`${path(id)}/rotate`),
+  types: patch({ types: null }),
+  cursor: ({ ada, path }, id) => ada.post(`${path(id)}/replay`, { after: 3 }),
+  maxEvents: patch({ maxEvents: 2 }),
 }
 
-const patch = (fields: object) => (scene: Scene, id: string) => scene.ada.patch(scene.path(id), fields)
-const post = (verb: string, body?: object) => (scene: Scene, id: string) =>
-  scene.ada.post(`${scene.path(id)}/${verb}`, body)
-const moveToNext: Change['change'] = (scene, id) => patch({ url: `${scene.receiver.url}/next` })(scene, id)
-const toNext = {
-  what: 'URL',
-  change: moveToNext,
-  sent: [['/next', [3, 4, 5]]],
-  isSameDelivery: true,
-} satisfies Partial<Change>
-const newTypes = {
-  what: 'types',
-  change: patch({ types: null }),
-  sent: [['/', [3, 4, 5, 6, 7]]],
-} satisfies Partial<Change>
-const replayed = {
-  what: 'cursor',
-  change: post('replay', { after: 3 }),
-  sent: [['/', [4, 5]]],
-} satisfies Partial<Change>
+/**
+ * What changes before or after the answer to the delivery of the events 3 to 5, the answer, the paths and seqs of later
+ * deliveries, and whether the first of these deliveries has the same id.
+ */
+const deliveries = `
+  URL before 410 /next:3,4,5 same
+  URL before 503 /next:3,4,5 same
+  URL after 503 /next:3,4,5 same
+  URL before 200
+  secret before 503 /:3,4,5 same
+  types before 200 /:3,4,5,6,7 new
+  types after 503 /:3,4,5,6,7 new
+  cursor before 200 /:4,5 new
+  cursor after 503 /:4,5 new
+  maxEvents after 503 /:3,4;/:5 new`
 
-const changes: Change[] = [
-  { ...toNext, status: 410, isEarly: true },
-  { ...toNext, status: 503, isEarly: true },
-  { ...toNext, status: 503, isEarly: false },
-  { ...toNext, status: 200, isEarly: true, sent: [] },
-  {
-    what: 'secret',
-    status: 503,
-    isEarly: true,
-    change: post('rotate'),
-    sent: [['/', [3, 4, 5]]],
-    isSameDelivery: true,
-  },
-  { ...newTypes, status: 200, isEarly: true },
-  { ...newTypes, status: 503, isEarly: false, failures: 1 },
-  { ...replayed, status: 200, isEarly: true },
-  { ...replayed, status: 503, isEarly: false },
-  {
-    what: 'maxEvents',
-    status: 503,
-    isEarly: false,
-    change: patch({ maxEvents: 2 }),
-    failures: 1,
-    sent: [
-      ['/', [3, 4]],
-      ['/', [5]],
-    ],
-  },
-]
-
-test.each(changes)(
-  'a change of $what stays in effect and decides what follows a delivery that gets $status; before the answer: $isEarly',
-  async ({ status, isEarly, change, failures = 0, sent, isSameDelivery = false }) => {
-    const { respond, answer } = held(status)
+test.each(
+  deliveries
+    .trim()
+    .split(/\n\s+/)
+    .map((line) => [line]),
+)(
+  'a change during or after a delivery stays in effect, and decides what is delivered next: %s',
+  async (line) => {
+    const [what = '', when, status, later = '', sameOrNew] = line.split(' ')
+    const sent = later.split(';').filter(Boolean)
+    const failures = when === 'after' && ['types', 'maxEvents'].includes(what) ? 1 : 0
+    const { respond, answer } = held(Number(status))
     await using scene = await openScene(undefined, respond)
     const { received } = scene.receiver
     const { id } = await scene.hook({ types: ['task.created'], enabled: false })
     await scene.createTasks(3)
     await scene.change(id, { enabled: true })
     await eventually('a delivery', () => received.length === 1)
-    if (!isEarly) {
+    if (when === 'after') {
       answer()
       await scene.until(id, 'failures', 1)
     }
-    const { body } = await change(scene, id)
+    const { body } = await changes[what]!(scene, id)
     answer()
     await eventually('the stored result', async () => (await scene.attempts(id)).length > 0)
     expect(await scene.state(id)).toMatchObject({ enabled: true, failures })
     if (failures > 0) await scene.hurry()
     await eventually('the deliveries', () => received.length > sent.length)
     await scene.until(id, 'cursor', 7)
-    expect(received.slice(1).map(({ path, body }) => [path, body.data.events.map(({ seq }) => seq)])).toEqual(
-      sent,
-    )
+    const seqsOf = ({ path, body }: Received) => `${path}:${body.data.events.map(({ seq }) => seq)}`
+    expect(received.slice(1).map(seqsOf)).toEqual(sent)
     const ids = received.slice(0, 2).map(({ headers }) => headers['webhook-id'])
-    if (sent.length > 0) expect(ids[0] === ids[1]).toBe(isSameDelivery)
+    if (sameOrNew) expect(ids[0] === ids[1] ? 'same' : 'new').toBe(sameOrNew)
     const { secret } = body as Hook
     if (secret) expect(verified(secret, received[1]!)).toEqual(received[1]!.body)
     expect(await scene.state(id)).toMatchObject({ enabled: true, failures: 0, nextAttemptAt: null })
@@ -240,7 +212,7 @@ test('a 410 from the previous URL does not disable the webhook, even if the new 
     scene.sql,
     (tx) => tx`select from webhooks where id = ${id} for update`,
   )
-  const changed = moveToNext(scene, id)
+  const changed = changes.URL!(scene, id)
   await untilBlocked(reads)
   answer()
   await untilBlocked(reads, 2)
@@ -260,7 +232,7 @@ test('enabling a webhook resets its failures, even while the last attempt of fiv
   receiver.respond = respond
   await scene.hurry(5)
   await eventually('the last attempt', () => receiver.received.length === 2)
-  await scene.change(id, { enabled: true })
+  expect(await scene.change(id, { enabled: true })).toMatchObject({ failures: 0 })
   answer()
   await scene.until(id, 'cursor', 4)
   expect(await scene.state(id)).toMatchObject({ enabled: true, failures: 0, nextAttemptAt: null })

@@ -3,16 +3,8 @@ import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { applyMissing } from '../../drizzle/apply.ts'
 import { isMigrated, knownMigrations, withConnections } from '../../drizzle/migrate.ts'
-import {
-  forFile,
-  freshDatabase,
-  make,
-  newFolder,
-  openScene,
-  openTestService,
-  readConfig,
-  register,
-} from '../kit.ts'
+import { forFile, freshDatabase, make, newFolder, openScene, openTestService, readConfig } from '../kit.ts'
+import { register } from '../kit.ts'
 import { isDerived, tablesOf } from '../../workers/one-off/backup-format.ts'
 import { emptyDatabase } from '../processes/launch.ts'
 import { execute } from './run-admin.ts'

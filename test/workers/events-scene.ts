@@ -1,13 +1,4 @@
-import {
-  type Answer,
-  eventually,
-  make,
-  openForEach,
-  openTestService,
-  register,
-  runBatch,
-  upTo,
-} from '../kit.ts'
+import { type Answer, eventually, make, openForEach, openTestService, register, runBatch } from '../kit.ts'
 
 /** Tasks of a project, and the events that a worker records for them. */
 export interface Watched {
@@ -31,12 +22,8 @@ export function openEventScenes() {
     async function createBlocked(tasks: number): Promise<Watched & { blocker: string }> {
       const { id: projectId } = await make(ada, '/projects', { name: 'Blocked' })
       const { id: blocker } = await make(ada, '/tasks', { projectId, title: 'Blocker' })
-      const operations = upTo(tasks).map((n) => ({
-        op: 'task.create',
-        title: `T${n}`,
-        blockedByIds: [blocker],
-      }))
-      const ids = (await runBatch(ada, projectId, operations)).map(({ id }) => id)
+      const one = { op: 'task.create', title: 'T', blockedByIds: [blocker] }
+      const ids = (await runBatch(ada, projectId, Array(tasks).fill(one))).map(({ id }) => id)
       return { projectId, blocker, ids, types: ['task.ready'], happen: () => done(blocker) }
     }
 
@@ -67,21 +54,18 @@ export function openEventScenes() {
     }
 
     /** The events of the workers in a project, as `type id`. */
-    const recorded = async ({ projectId, types }: Watched) =>
-      (
-        await sql<{ event: string }[]>`
+    const recorded = async ({ projectId, types }: Watched) => {
+      const rows = await sql<{ event: string }[]>`
         select type || ' ' || entity_id as event from events where project_id = ${projectId} and type = any(${types})
         order by type, entity_id`
-      ).map(({ event }) => event)
+      return rows.map(({ event }) => event)
+    }
     const expected = ({ ids, types }: Watched) =>
       types.flatMap((type) => ids.toSorted().map((id) => `${type} ${id}`))
 
     return {
-      ...{ forEach, service, ada, sql, done, createBlocked, createTimed, recorded },
-      create: { timed: createTimed, ready: createBlocked } as Record<
-        string,
-        (tasks: number) => Promise<Watched>
-      >,
+      ...{ forEach, service, ada, sql, done, createBlocked, recorded },
+      create: (kind: string, tasks: number) => (kind === 'timed' ? createTimed : createBlocked)(tasks),
       /** Waits until workers have recorded the events of these projects, each once. */
       async untilRecorded(...all: Watched[]): Promise<void> {
         for (const one of all) {

@@ -1,6 +1,6 @@
-import { eventually, expireEvents, forFile, make, makeProjects, newId, nextPath, openScene } from '../kit.ts'
-import { openTestService, readFeed, runBatch, SliceEnded, unreachableUrl, upTo } from '../kit.ts'
-import type { FeedEvent } from '../kit.ts'
+import { eventually, expireEvents, type FeedEvent, forFile, make, makeProjects, newId } from '../kit.ts'
+import { nextPath, openScene, openTestService, readFeed, runBatch, SliceEnded } from '../kit.ts'
+import { unreachableUrl, upTo } from '../kit.ts'
 import { countDeletes } from './remains.ts'
 
 const { service, ada, sql } = await openScene(['Ada'], {})

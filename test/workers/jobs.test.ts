@@ -1,15 +1,6 @@
 import { Redis } from 'ioredis'
-import {
-  eventually,
-  forFile,
-  freshRedis,
-  newId,
-  nilId,
-  openForEach,
-  openSweep,
-  openTestService,
-} from '../kit.ts'
-import { orphanStreams, queueOrphanJobs, register, upTo } from '../kit.ts'
+import { eventually, forFile, freshRedis, newId, nilId, openForEach, openSweep } from '../kit.ts'
+import { openTestService, orphanStreams, queueOrphanJobs, register, upTo } from '../kit.ts'
 import { createFullProject, flushRedis, outboxSize, rowsBesideSearch, rowsWith } from './remains.ts'
 import { untilOutboxEmpty } from './remains.ts'
 import { runAdmin } from './run-admin.ts'
@@ -28,13 +19,8 @@ interface Row {
 /** Opens a service and a project; the service has no workers yet. */
 async function open() {
   await flushRedis(redis.url)
-  const env = {
-    REDIS_URL: redis.url,
-    JOB_PAUSE_MS: '0',
-    JOB_ATTEMPTS: String(attempts),
-    SWEEP_EVERY_MS: '50',
-  }
-  const service = await forEach(openTestService({ ...env, LOG_LEVEL: 'silent' }))
+  const fast = { JOB_PAUSE_MS: '0', JOB_ATTEMPTS: String(attempts), SWEEP_EVERY_MS: '50' }
+  const service = await forEach(openTestService({ ...fast, REDIS_URL: redis.url, LOG_LEVEL: 'silent' }))
   const ada = await register(service.client)
   const doomed = await createFullProject(ada, 4)
   const { reads: sql } = service.services.database
@@ -91,12 +77,7 @@ const losses: Record<string, (scene: Scene) => Promise<unknown>> = {
     await remove()
     await flushRedis(redis.url)
   },
-  'while the outbox cannot be read, which counts no attempt': async ({
-    service,
-    sql,
-    remove,
-    untilQueued,
-  }) => {
+  'while the outbox cannot be read, and counts no attempt': async ({ service, sql, remove, untilQueued }) => {
     await remove()
     await untilQueued(1)
     await sql`alter table outbox rename to away`

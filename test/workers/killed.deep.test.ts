@@ -1,6 +1,6 @@
-import { at, clockShiftedBy, eventually, expireEvents, faultsOf, forFile, freshRedis } from '../kit.ts'
-import { holdTransaction, openForEach, openTestService, openWebs, register, runBatch } from '../kit.ts'
-import { type Answer, makeProjects, type Person, spawnService, upTo } from '../kit.ts'
+import { type Answer, at, clockShiftedBy, eventually, expireEvents, faultsOf, forFile } from '../kit.ts'
+import { freshRedis, holdTransaction, makeProjects, openForEach, openTestService, openWebs } from '../kit.ts'
+import { type Person, register, runBatch, spawnService, upTo } from '../kit.ts'
 import { openEventScenes } from './events-scene.ts'
 import { createFullProject, flushRedis, outboxSize, rowsWith, untilOutboxEmpty } from './remains.ts'
 
@@ -94,7 +94,7 @@ test.each(['timed', 'ready'])(
     const scene = await open({ JOB_BATCH_ROWS: '4', JOB_PAUSE_MS: '20' })
     const start = (clock = {}) => scene.forEach(spawnService('worker', { ...scene.service.env, ...clock }))
     const [killed] = await Promise.all([start(), start(clockShiftedBy(3_600_000))])
-    const projects = await Promise.all(upTo(6).map(() => scene.create[kind]!(40)))
+    const projects = await Promise.all(upTo(6).map(() => scene.create(kind, 40)))
     await Promise.all(projects.map(({ happen }) => happen()))
     const count = async () => (await Promise.all(projects.map(scene.recorded))).flat().length
     await eventually('the first events', async () => (await count()) > 20)

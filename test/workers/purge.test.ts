@@ -1,5 +1,5 @@
-import { faultsOf, forFile, holdTransaction, make, openTestService, purgeProject, purgeTask } from '../kit.ts'
-import { type Body, register, untilBlocked, upTo } from '../kit.ts'
+import { type Body, faultsOf, forFile, holdTransaction, make, openTestService, purgeProject } from '../kit.ts'
+import { purgeTask, register, untilBlocked, upTo } from '../kit.ts'
 import { createFullProject, rowsBesideSearch, rowsWith, untilOutboxEmpty } from './remains.ts'
 
 const env = { JOB_BATCH_ROWS: '7', JOB_PAUSE_MS: '1', LOCK_TIMEOUT_MS: '30000' }

@@ -1,16 +1,6 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
-import {
-  cases,
-  eventually,
-  faultsOf,
-  make,
-  openScene,
-  openTestService,
-  Random,
-  runBatch,
-  upTo,
-  versionOf,
-} from '../kit.ts'
+import { cases, eventually, faultsOf, make, openScene, openTestService, Random, runBatch } from '../kit.ts'
+import { upTo, versionOf } from '../kit.ts'
 
 const { service, ada, sql } = await openScene(['Ada'])
 

@@ -7,7 +7,7 @@ const open = openEventScenes()
 describe.each(['timed', 'ready'])('%s events', (kind) => {
   test('are recorded once by workers that start later, even if no web process runs, but not of a deleted project or task', async () => {
     const { forEach, service, ada, sql, create, recorded, untilRecorded } = await open()
-    const [first, deleted, second] = [await create[kind]!(20), await create[kind]!(2), await create[kind]!(2)]
+    const [first, deleted, second] = [await create(kind, 20), await create(kind, 2), await create(kind, 2)]
     for (const one of [first, deleted, second]) await one.happen()
     await ada.delete(`/projects/${deleted.projectId}`)
     await ada.delete(`/tasks/${second.ids.shift()}`)
@@ -22,7 +22,7 @@ describe.each(['timed', 'ready'])('%s events', (kind) => {
     const scene = await open({ REDIS_URL: 'redis://127.0.0.1:9' })
     for (const _ of upTo(2)) scene.service.startWorkers()
     for (const tasks of [5, 1]) {
-      const one = await scene.create[kind]!(tasks)
+      const one = await scene.create(kind, tasks)
       await one.happen()
       await scene.untilRecorded(one)
     }
@@ -30,7 +30,7 @@ describe.each(['timed', 'ready'])('%s events', (kind) => {
 
   test('are not delayed by a project whose commits wait for a lock', async () => {
     const { service, sql, create, recorded, untilRecorded } = await open({ JOB_BATCH_ROWS: '3' })
-    const [slow, other] = [await create[kind]!(20), await create[kind]!(1)]
+    const [slow, other] = [await create(kind, 20), await create(kind, 1)]
     for (const one of [slow, other]) await one.happen()
     const release = await holdTransaction(
       service.services.database.reads,
