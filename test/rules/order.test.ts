@@ -74,9 +74,11 @@ function openBoard(tasks: number) {
 
   /** Creates or moves a task. After each event the order is the order of the model. Returns the events and the task. */
   function put(place: Place, id?: string): { events: number; id: string } {
+    // A new task is the last one by default.
+    const named = place.place === 'last' && list.length % 2 === 0 ? {} : place
     const changes = id
       ? run(updateTask, { id, ...place })
-      : run(createTask, { title: 'T', projectId, ...place })
+      : run(createTask, { title: 'T', projectId, ...named })
     const moved = changes.at(-1)?.entityId ?? id!
     for (const [n, change] of changes.entries()) {
       applyEvent(state, change)
