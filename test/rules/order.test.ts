@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { end, keyOf, start } from '../../modules/order/keys.ts'
+import { end, impliedKey, keyIn, keyOf, keysIn, start } from '../../modules/order/keys.ts'
 import { orderFact, type WantedOrder } from '../../modules/order/load.ts'
 import { Order } from '../../modules/order/order.ts'
 import { createTask, updateTask } from '../../modules/tasks/commands.ts'
@@ -74,11 +74,9 @@ function openBoard(tasks: number) {
 
   /** Creates or moves a task. After each event the order is the order of the model. Returns the events and the task. */
   function put(place: Place, id?: string): { events: number; id: string } {
-    // A new task is the last one by default.
-    const named = place.place === 'last' && list.length % 2 === 0 ? {} : place
     const changes = id
       ? run(updateTask, { id, ...place })
-      : run(createTask, { title: 'T', projectId, ...named })
+      : run(createTask, { title: 'T', projectId, ...place })
     const moved = changes.at(-1)?.entityId ?? id!
     for (const [n, change] of changes.entries()) {
       applyEvent(state, change)
@@ -142,6 +140,19 @@ test('any sequence of places gives the order of a list', () => {
     expectSorted()
   })
   fc.assert(property, { numRuns: cases(60) })
+})
+
+test('keys at the end are before the key of the next task, and keys at the start before those of all tasks', () => {
+  const atEnd = { low: impliedKey(10), high: end }
+  const atStart = { low: start, high: impliedKey(5) }
+  for (const [gap, next] of [
+    [atEnd, impliedKey(11)],
+    [atStart, impliedKey(1)],
+  ] as const) {
+    const keys = [...keysIn(gap, 10, 20), next]
+    expect(keys).toEqual([...new Set(keys)].sort())
+    expect(keyIn(gap, 10) < next).toBe(true)
+  }
 })
 
 test('a gap between two tasks stays one gap after a task between them leaves', () => {
