@@ -1,28 +1,19 @@
+import { parse } from 'csv-parse/sync'
 import { type Source, sources } from '../../modules/imports/sources.ts'
 import { samples, textOf } from './files.ts'
 import { openImporting } from './scene.ts'
 
 const { importFile } = await openImporting()
 
-/** The columns of each CSV file. Values in brackets are fixed, so that the reader reads the row. */
-const columns: Partial<Record<Source, string>> = {
-  csv: 'Title,Description,Status,List,Priority,Due,Assignee,Author,Labels,Parent,Blocked by,Comments,Subtasks,ID,Done,Note',
-  jira: 'Summary,Issue key,Issue id,Issue Type,Status,Status Category,Priority,Assignee,Created,Labels,Outward issue link (Blocks),Inward issue link (Blocks),Comment,Parent',
-  linear:
-    'ID,Title,Description,Status,Priority,Creator,Assignee,Labels,Created,Completed,Parent issue,Blocked by,Estimate',
-  todoist:
-    'TYPE[task],CONTENT,DESCRIPTION,PRIORITY,INDENT,AUTHOR,RESPONSIBLE,DATE,TIMEZONE,DURATION,DEADLINE',
-  ticktick:
-    'Folder Name,List Name,Title,Tags,Content,Is Check list[Y],Due Date,Priority,Status,Column Name,Timezone,Is All Day[true],taskId,parentId',
-  asana:
-    'Task ID,Created At,Completed At,Name,Section/Column,Assignee,Assignee Email,Tags,Notes,Parent task,Blocked By (Dependencies),Cost',
-}
+const quoted = (cell: string) => `"${cell.replaceAll('"', '""')}"`
 
-function csvWith(header: string, text: string): string {
-  const names = header.split(',')
-  const cells = names.map((name) => /\[(.*)\]/.exec(name)?.[1] ?? text)
-  const quoted = cells.map((cell) => `"${cell.replaceAll('"', '""')}"`)
-  return `${names.map((name) => name.replace(/\[.*/, '')).join()}\n${quoted.join()}\n`
+/** Returns the header and the first row of a file, with the text in all cells but those that decide how a row is read. */
+function csvWith(file: string, text: string): string {
+  const rows = parse(file, { bom: true, relax_column_count: true, skip_empty_lines: true })
+  const start = rows.findIndex((row) => row.length > 3)
+  const [header, row] = [rows[start]!, rows.slice(start + 1).find(([type]) => type !== 'meta')!]
+  const cells = header.map((_, n) => (/^(task|[YN]|true|false|TEXT)$/.test(row[n] ?? '') ? row[n]! : text))
+  return [header, cells].map((line) => `${line.map(quoted).join()}\n`).join('')
 }
 
 /** The keys that decide how a value is read, and in the first pattern also the ids. */
@@ -54,14 +45,19 @@ const docketLines = [
   { kind: 'end', lines: 8 },
 ]
 
+const docketFile = docketLines.map((line) => `${JSON.stringify(line)}\n`).join('')
+const csvFile = `Title,Description,Status,List,Priority,Due,Assignee,Author,Labels,Parent,Blocked by,Comments,Subtasks,ID,Done\na\n`
+
 /** Returns files of the source with the text in all values. */
 async function filesWith(source: Source, text: string): Promise<string[]> {
-  const own = samples.find((sample) => sample.source === source && !sample.file.endsWith('.csv'))
-  const docketFile = docketLines.map((line) => `${JSON.stringify(line)}\n`).join('')
-  const json = source === 'docket' ? docketFile : own && (await textOf(own.file))
-  const header = columns[source]
+  const own = await Promise.all(
+    samples.filter((one) => one.source === source).map(({ file }) => textOf(file)),
+  )
+  const files = source === 'docket' ? [docketFile] : source === 'csv' ? [csvFile] : own
+  const [json] = files.filter((file) => /^[[{]/.test(file))
+  const [csv] = files.filter((file) => !/^[[{]/.test(file))
   return [
-    ...(header ? [csvWith(header, text)] : []),
+    ...(csv ? [csvWith(csv, text)] : []),
     ...(json ? fixed.map((kept) => withText(json, text, kept)) : []),
   ]
 }

@@ -41,13 +41,13 @@ async function resultOf(read: Read) {
 const results = new URL('results/', import.meta.url)
 
 test.each(samples)(
-  '$file becomes exactly the expected project, and a second import changes nothing',
+  '$file becomes exactly the expected project, and a second import with the proposed mapping changes nothing',
   async ({ source, file }) => {
     const text = await textOf(file)
     const first = await importFile(source, text)
     const expected = await Bun.file(new URL(`${file}.json`, results)).json()
     expect(JSON.parse(JSON.stringify(await resultOf(first)))).toEqual(expected)
-    const again = await importFile(source, text, { into: first })
+    const again = await importFile(source, text, { into: first, mapping: first.mapping })
     const read = first.counts.read
     expect(again.counts).toEqual({ read, created: 0, updated: 0, unchanged: read, rejected: 0 })
     expect(again.tasks).toEqual(first.tasks)

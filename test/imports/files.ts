@@ -34,6 +34,8 @@ export interface FileCase {
   mapping?: Mapping
   /** A text, or the value of a JSON file. */
   file?: string | object
+  /** The Unicode form of the file, if not NFC. */
+  form?: 'NFD'
   /** In place of a file: a column with this header and the `cells` of all `tasks`, whose titles are their numbers. */
   header?: string
   tasks?: (Record<string, unknown> & { cells?: string[] })[]
@@ -65,11 +67,14 @@ interface Endless {
   megabytes: number
 }
 export const readEndless = () => yamlIn('cases/endless.yaml') as Promise<Endless[]>
+export const readParameters = () =>
+  yamlIn('cases/parameters.yaml') as Promise<{ parts: Record<string, unknown>; error: string }[]>
 
 const quoted = (text: string) => `"${text.replaceAll('"', '""')}"`
 
-export function fileOf({ file = '', header, tasks = [] }: FileCase): string {
-  if (header === undefined) return typeof file === 'string' ? file : JSON.stringify(file)
+export function fileOf({ file = '', form, header, tasks = [] }: FileCase): string {
+  const text = typeof file === 'string' ? file : JSON.stringify(file)
+  if (header === undefined) return form ? text.normalize(form) : text
   const cells = tasks.flatMap((task) => task.cells ?? [])
   return [`Title,${quoted(header)}`, ...cells.map((cell, n) => `${n + 1},${quoted(cell)}`), ''].join('\n')
 }

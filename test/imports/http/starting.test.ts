@@ -15,6 +15,7 @@ import {
   operationsOf,
 } from '../../kit.ts'
 import { type Person, register, replayedParts, statuses, upTo, withService } from '../../kit.ts'
+import { readParameters } from '../files.ts'
 import { csv, openImportScene, rowsOf, start, storedFile } from '../scene.ts'
 
 const { sql, client, service, newProject, filesWithoutImport } = await openImportScene()
@@ -77,44 +78,24 @@ test('accepts any Content-Type, and a file that is compressed with gzip', async 
   }
 })
 
-const mapping = (value: unknown) =>
-  `?source=csv&mapping=${encodeURIComponent(typeof value === 'string' ? value : JSON.stringify(value))}`
-const format = (dateFormat: string) => mapping({ dateFormat })
-const nearest = /^mapping.columns.Title must be null, field.<key>, or one of title, .*; did you mean title\?$/
-const wrong: [query: string, message: string | RegExp, file?: string][] = [
-  ['?source=csv', 'The file is empty', ''],
-  ['?source=csv', /ZIP archive: unpack it/, `PK\x03\x04${'x'.repeat(300_000)}`],
-  ['', /^source is required/],
-  ['?source=excel', /^source must be one of csv, jira/],
-  ['?source=csv&dryRun=yes', /^dryRun must be one of true, false/],
-  ['?source=csv&dryrun=true', 'dryrun is not known here; did you mean dryRun?'],
-  ['?source=csv&source=csv', 'source is given more than once'],
-  [mapping('{'), 'mapping must be a JSON object'],
-  [mapping('[]'), 'mapping must be a JSON object'],
-  [mapping({ colums: {} }), 'mapping.colums is not known here; did you mean columns?'],
-  [mapping({ statuses: { Doing: 'BUSY' } }), /^mapping.statuses.Doing must be one of TODO/],
-  [mapping({ statuses: [] }), /^mapping.statuses must be an object of at most 2000 entries with the status/],
-  [mapping({ people: { Ada: 1 } }), 'mapping.people.Ada must be an email address of at most 254 characters'],
-  [mapping({ people: { Ada: 'ada' } }), /^mapping.people.Ada must be an email address/],
-  [mapping({ people: { 'A\0': 'a@b.c' } }), /U\+0000/],
-  [mapping({ columns: { Title: 'titel' } }), nearest],
-  [mapping({ columns: { Name: 'field.' } }), /^mapping.columns.Name must be null, field.<key>, or one of/],
-  [mapping({ columns: { Name: 'field.Größe' } }), /^mapping.columns.Name must be null, .* id$/],
-  [mapping({ columns: { Name: 'constructor' } }), /^mapping.columns.Name must be null, .* id$/],
-  [mapping({ columns: { Name: 1 } }), /^mapping.columns.Name must be the name of a field of tasks, or null/],
-  [mapping({ timeZone: 'Berlin' }), /^mapping.timeZone must be the IANA time zone of dates/],
-  [mapping({ dateFormat: 'DD/MM/YYYY', timeZone: 5 }), /^mapping.timeZone must be/],
-  [format('DD/MM'), /^mapping.dateFormat must be the format of dates .* day, month and year/],
-  ...['dates', 'HH:mm', 'DD/MM/YYYYTHH:mm', "DD/MM/YYYY D' '", `yyyyMMdd${'Hms'.repeat(14)}`].map(
-    (text): [string, RegExp] => [format(text), /^mapping.dateFormat must be the format of dates/],
-  ),
-  [format(`yyyyMMdd${'So'.repeat(20)}X`), /^mapping.dateFormat must be .* each letter in one place/],
-]
-
-test('rejects an empty file, a ZIP archive and wrong parameters with 400, and stores nothing', async () => {
+test('rejects wrong parameters in the query and in a form with 400, and stores nothing', async () => {
   const { owner, projectId } = await newProject()
-  for (const [query, message, file] of wrong)
-    expectError(await start(owner, projectId, file ?? csv, query), 400, message)
+  for (const { parts, error } of await readParameters()) {
+    const texts = Object.entries(parts).map(([name, value]): [string, string] => {
+      return [name, typeof value === 'string' ? value : JSON.stringify(value)]
+    })
+    const answers = [
+      await start(owner, projectId, csv, `?${new URLSearchParams(texts)}`),
+      await send(owner, projectId, formOf(Object.fromEntries(texts))),
+    ]
+    const message = expect.stringContaining(error)
+    expect(answers.map(({ status, body }) => [status, body.message])).toEqual([
+      [400, message],
+      [400, message],
+    ])
+  }
+  const twice = await start(owner, projectId, csv, '?source=csv&source=csv')
+  expectError(twice, 400, 'source is given more than once')
   await expectNothingStored(projectId)
 })
 
@@ -142,22 +123,26 @@ test('accepts a form with the file and the parameters in any order, also in the 
   expectError(both, 400, 'source is given more than once')
 })
 
-test('rejects a wrong form with 400, and stores nothing', async () => {
+test('rejects an empty file, a ZIP archive and a wrong form with 400, and stores nothing', async () => {
   const { owner, projectId } = await newProject()
   const twice = formOf({ source: 'csv' })
   twice.append('file', new Blob(['x']), 'again.csv')
-  const wrong: [FormData, string | RegExp][] = [
-    [formOf({}), /^source is required/],
-    [formOf({ source: 'csv' }, null), /^file is required/],
+  const zip = `PK\x03\x04${'x'.repeat(300_000)}`
+  const wrong: [string | FormData, string | RegExp][] = [
+    ['', 'The file is empty'],
+    [zip, /ZIP archive: unpack it/],
     [formOf({ source: 'csv' }, ''), 'The file is empty'],
-    [formOf({ source: 'csv' }, 'PK\x03\x04'), /ZIP/],
-    [formOf({ source: 'csv', mapings: '{}' }), 'mapings is not known here; did you mean mapping?'],
-    [formOf({ source: 'excel' }), /^source must be one of/],
-    [formOf({ source: 'csv', mapping: '[]' }), 'mapping must be a JSON object'],
+    [formOf({ source: 'csv' }, zip), /ZIP archive: unpack it/],
+    [formOf({ source: 'csv' }, null), /^file is required/],
     [formOf({ source: 'csv', mapping: 'x'.repeat(1_048_577) }), 'mapping must have at most 1048576 bytes'],
     [twice, 'file is given more than once'],
   ]
-  for (const [form, message] of wrong) expectError(await send(owner, projectId, form), 400, message)
+  for (const [body, message] of wrong)
+    expectError(
+      await send(owner, projectId, body, typeof body === 'string' ? '?source=csv' : ''),
+      400,
+      message,
+    )
   const head = '--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n'
   const texts: [text: string, type: string][] = [
     ['title', 'multipart/form-data'],

@@ -37,7 +37,8 @@ test('lines of the report have the outcome of the row, also if only its comments
   const more = [comment('1', 'In brass')]
   expect(await report(more)).toEqual([{ ...unchanged(3), updated: 1, unchanged: 2 }, ...lines('updated')])
   file.splice(1, 2, task('2', { blockedBy: ['3'] }), task('3', { blockedBy: ['1'] }))
-  expect((await report(more)).at(-1)).toEqual([3, 'unchanged', expect.stringContaining('cycle')])
+  const isCycle = 'The blocker 1 was left out, because the blockers would form a cycle'
+  expect((await report(more)).at(-1)).toEqual([3, 'unchanged', isCycle])
 })
 
 test('finds people, statuses, labels and options in another Unicode form', async () => {
