@@ -107,13 +107,14 @@ test('rejects an invalid lease with 400', async () => {
 test('no response shows a claim that has ended, even before a worker has recorded the end', async () => {
   const ids = [at.taskId, (await add('Other')).id, (await add('Third')).id] as const // 4, 5
   await Promise.all(ids.map((id) => claimFor(5, id))) // 6 to 8
-  const paths = [...ids.map((id) => `/tasks/${id}`), `/tasks?projectId=${at.projectId}`] as const
-  const list = paths[3]!
+  const list = `/tasks?projectId=${at.projectId}`
+  const filters = ['claimedBy=none', 'claimedBy=me', 'ready=true'].map((filter) => `${list}&${filter}`)
+  const paths = [...ids.map((id) => `/tasks/${id}`), list, ...filters]
   const live = await Promise.all(paths.map((path) => ada.get(path)))
   const tags = live.map(tagOf)
   expect(live.slice(0, 3).map(claimIn)).not.toContain(null)
   const conditional = (n: number) => ada.get(paths[n]!, { 'if-none-match': tags[n]! })
-  for (const n of [0, 3]) expect((await conditional(n)).status).toBe(304)
+  for (const n of [0, 3, 4, 5]) expect((await conditional(n)).status).toBe(304)
   await eventually('the end of the last claim', async () =>
     (await ada.get(list)).body.every((body) => claimIn({ body }) === null),
   )
@@ -122,6 +123,10 @@ test('no response shows a claim that has ended, even before a worker has recorde
   expect([one.status, claimIn(one), page.status]).toEqual([200, null, 200])
   expect(page.body.map((body) => claimIn({ body }))).toEqual([null, null, null])
   expect((await ada.get(list, { 'if-none-match': tagOf(page) })).status).toBe(304)
+  const filtered = await Promise.all([4, 5, 6].map(conditional))
+  expect(filtered.map(({ status, body }) => [status, body.length])).toEqual(
+    [4, 5, 6].map((n) => [200, n === 5 ? 0 : 3]),
+  )
   expect(claimIn(await read('?asOf=8'))).toMatchObject({ by: { name: 'Ada' } })
   // A claim of one's own counts as ready.
   for (const [filter, own, others] of [

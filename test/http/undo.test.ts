@@ -32,27 +32,6 @@ test('an undo restores the old values, and the feed shows the same changes as th
   expect((await ada.get(`/projects/${project.id}/events?after=3`)).body as unknown).toEqual(answer.changes)
 })
 
-test('undoing a deletion restores a task with its children, whether or not workers have purged their rows', async () => {
-  await ada.patch(`/tasks/subtasks/${(await subtask()).id}/toggle`)
-  await comment()
-  await ada.delete(`/tasks/comments/${(await comment('Deleted')).id}`)
-  const texts = () =>
-    Promise.all(
-      ['', '/subtasks', '/comments'].map(async (path) => (await ada.get(`/tasks/${task.id}${path}`)).text),
-    )
-  const before = await texts()
-  for (const isPurged of [false, true]) {
-    await ada.delete(`/tasks/${task.id}`)
-    const seq = await version()
-    for (const table of isPurged ? ['subtasks', 'comments'] : [])
-      await sql`delete from ${sql(table)} where task_id = ${task.id}`
-    const changes = [`task.created ${seq}`, `subtask.created ${seq}`, `comment.created ${seq}`]
-    expect([await undone({ seq }), await texts()]).toEqual([changes, before])
-  }
-  expect((await make(ada, '/tasks', { title: 'Next', projectId: project.id })).number).toBe(2)
-  expect(await faultsOf(sql)).toEqual([])
-})
-
 test('a field that changed later rejects the undo with the later seqs; changes of other fields do not matter', async () => {
   await patch({ title: 'Second', status: 'DONE' }) // 3
   await patch({ priority: 'HIGH' }) // 4
