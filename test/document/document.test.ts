@@ -162,9 +162,8 @@ test('every path parameter is the id of a resource, except an external id', () =
     }
 })
 
-test('the introduction has at most 25 lines, links to the guides, and contains the settings of this service', () => {
+test('the introduction links to the guides, and contains the settings of this service', () => {
   const { description } = api.info
-  expect(description.trim().split('\n').length).toBeLessThanOrEqual(25)
   expect(description).toContain('(/api/docs/guides/feed)')
   expect(description).not.toMatch(/\{\w+\}/)
   expect(description).toContain('is valid for 7 days')
@@ -202,20 +201,6 @@ test('streams are documented as server-sent events, with valid messages as the e
       else expect(Object.keys(data)).toEqual(['projectId', 'version'])
     }
   }
-})
-
-const statesOrder = /(oldest|newest) first|in (the )?order/i
-
-test("every list's description states how the list is sorted, also with a due date filter", () => {
-  const lists = [...operations].filter(
-    ([, { responses }]) => responses[200]?.content?.['application/json']?.schema.type === 'array',
-  )
-  expect(lists.length).toBeGreaterThan(10)
-  for (const [name, { description }] of lists)
-    expect([name, description]).toEqual([name, expect.stringMatching(statesOrder)])
-  const { description } = operations.get('get /api/v1/tasks')!
-  expect(description).toMatch(/with a filter by due date, earliest due date first/)
-  expect(description).toMatch(/`dueBefore` and `dueAfter` are exclusive/)
 })
 
 async function call(caller: Client, method: string, path: string, body?: unknown) {

@@ -25,22 +25,3 @@ export async function createOwnImport(
   }
   throw new Error('The import was not accepted')
 }
-
-/** Ends the undo that `call` begins, because the response waits for its end. */
-export async function endingUndo<T>(
-  sql: Sql,
-  { operationId }: Pick<Operation, 'operationId'>,
-  call: Promise<T>,
-): Promise<T> {
-  if (operationId !== 'undoImport') return call
-  let isOver = false
-  const over = call.finally(() => (isOver = true))
-  const end = async () => {
-    while (!isOver) {
-      await sql`update imports set undo_state = 'done' where undo_state = 'queued'`
-      await sleep(20)
-    }
-  }
-  await Promise.all([over, end()])
-  return over
-}
