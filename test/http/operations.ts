@@ -76,5 +76,9 @@ export function bodyOf({ id, body, operation }: Call, rows: Rows): unknown {
 }
 
 /** Calls an operation with valid input. */
-export const send = (by: Client, call: Call, rows: Rows, headers = {}): Promise<Answer> =>
-  by.call(call.method, pathOf(call, rows), bodyOf(call, rows), headers)
+export const send = (
+  by: Client,
+  call: Call,
+  rows: Rows,
+  headers: Record<string, string> = {},
+): Promise<Answer> => by.call(call.method, pathOf(call, rows), bodyOf(call, rows), headers)
