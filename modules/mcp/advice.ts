@@ -1,7 +1,7 @@
 import type { ErrorDetails, HttpError } from '../../src/responses/errors.ts'
-import { shortened } from './answers/pages.ts'
-import { ToolError } from './tool.ts'
-import { operationFields } from './tools/operations.ts'
+import { operationFields } from './arguments.ts'
+import { ToolError } from './call.ts'
+import { shortened } from './pages.ts'
 
 /** The arguments of a call that the advice after an error depends on. */
 interface Sent {

@@ -1,6 +1,8 @@
+import type { Static, TObject, TProperties } from '@sinclair/typebox'
 import { errorDetailsOf } from '../../src/http/errors.ts'
 import { fingerprintBy } from '../../src/http/idempotency.ts'
 import { type ErrorStatus, HttpError, notFound } from '../../src/responses/errors.ts'
+import { Input } from '../../src/schema/input.ts'
 
 export type Handle = (request: Request) => Promise<Response>
 
@@ -41,23 +43,24 @@ export class Call {
     return this.send<T>('POST', path, options)
   }
 
-  private async send<T>(method: string, path: string, { body, content, key, headers }: Post) {
-    this.signal.throwIfAborted()
+  private async send<T>(method: string, path: string, { body, content, key, ...sent }: Post) {
+    const { signal } = this
+    signal.throwIfAborted()
     // `Request` removes the segments `.` and `..` from a URL, so such an id would select another route.
     if (/\/\.{1,2}(?=[/?]|$)/.test(path)) throw notFound('Row')
-    const text = body === undefined ? undefined : JSON.stringify(body)
-    const all = {
-      authorization: this.headers.get('authorization'),
-      traceparent: this.headers.get('traceparent'),
-      'content-type': text === undefined ? null : 'application/json',
-      'content-length': text === undefined ? null : String(Buffer.byteLength(text)),
-      // Without quotes, the header would lose spaces at the ends of the key.
-      'idempotency-key': key === undefined ? null : `"${key.replace(/["\\]/g, '\\$&')}"`,
-      ...headers,
+    const headers = new Headers(sent.headers)
+    for (const name of ['authorization', 'traceparent']) {
+      const value = this.headers.get(name)
+      if (value !== null) headers.set(name, value)
     }
-    const given = Object.entries(all).flatMap(([name, value]) => (value === null ? [] : [[name, value]]))
-    const init = { method, body: text, signal: this.signal, headers: Object.fromEntries(given) }
-    const request = new Request(`http://docket/api/v1${path}`, init)
+    const text = body === undefined ? null : JSON.stringify(body)
+    if (text !== null) {
+      headers.set('content-type', 'application/json')
+      headers.set('content-length', String(Buffer.byteLength(text)))
+    }
+    // Without quotes, the header would lose spaces at the ends of the key.
+    if (key !== undefined) headers.set('idempotency-key', `"${key.replace(/["\\]/g, '\\$&')}"`)
+    const request = new Request(`http://docket/api/v1${path}`, { method, body: text, signal, headers })
     if (content !== undefined) fingerprintBy(request, content)
     return readResponse<T>(request, await this.handle(request))
   }
@@ -92,3 +95,40 @@ export function withQuery(path: string, parameters: object): string {
 /** Returns the cursor of the next page, or the seq of a page of events; undefined on the last page. */
 export const cursorOf = ({ headers }: ApiResponse): string | undefined =>
   /[?&](?:cursor|after)=([^&>]*)[^>]*>; rel="next"/.exec(headers.get('link') ?? '')?.[1]
+
+/** A tool of the MCP endpoint. It sends requests to the API, whose rights, limits and checks apply to the tool. */
+export interface Tool {
+  name: string
+  description: string
+  /** A token with the scope `read` cannot list or call a tool with the scope `write`. */
+  scope: 'read' | 'write'
+  hints?: { destructiveHint: boolean; idempotentHint: boolean }
+  /** Rejects unknown fields. Agents and validation errors show each `description`. */
+  inputSchema: TObject
+  /** Returns the answer. @throws HttpError, ToolError */
+  run(args: never, call: Call): Promise<object>
+}
+
+interface Definition<Fields extends TProperties> extends Omit<Tool, 'inputSchema' | 'run'> {
+  input: Fields
+  /** @param args valid, and `project` and the names of users and labels are replaced by ids */
+  run(args: Static<TObject<Fields>>, call: Call): Promise<object>
+}
+
+export const tool = <Fields extends TProperties>({ input, ...definition }: Definition<Fields>): Tool => ({
+  ...definition,
+  inputSchema: Input(input) as TObject,
+})
+
+/** An error for the agent. `advice` names the next step. */
+export class ToolError extends Error {
+  constructor(
+    readonly status: number,
+    message: string,
+    readonly advice: string,
+    /** Further fields of the answer. */
+    readonly details: object = {},
+  ) {
+    super(message)
+  }
+}

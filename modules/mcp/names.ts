@@ -3,8 +3,7 @@ import { editNames } from '../../src/model/fields.ts'
 import { nearest } from '../../src/schema/nearest.ts'
 import { caseless, visualForm } from '../../src/schema/text.ts'
 import { namedFields, userFields } from '../tasks/schema.ts'
-import { type Call, cursorOf, withQuery } from './call.ts'
-import { ToolError } from './tool.ts'
+import { type Call, cursorOf, ToolError, withQuery } from './call.ts'
 
 type Kind = 'project' | 'user' | 'member' | 'label' | 'field' | 'view'
 
@@ -57,18 +56,12 @@ export async function withIdsInArguments(call: Call, args: { project?: string })
   throw new ToolError(400, 'Names of users and labels need a project', advice)
 }
 
-interface Named {
+interface Row {
   id: string
   name: string
   key?: string
 }
-interface Person extends Named {
-  email: string
-}
-interface Member {
-  id: string
-  user: Person | null
-}
+type Person = (Row & { email: string }) | null
 
 /** A row with the names that an agent may write in place of its id. */
 interface NamedRow {
@@ -80,7 +73,7 @@ interface NamedRow {
 
 /** @param path of the project */
 const readProject = (call: Call, path: string) =>
-  call.once(path, async () => (await call.get<Named & { owner: Person | null }>(path)).body)
+  call.once(path, async () => (await call.get<Row & { owner: Person }>(path)).body)
 
 /** Returns the rows that may be named, at most 2,000 of a list. @param path of the project */
 const rowsOf = (call: Call, kind: Kind, path = '') =>
@@ -88,17 +81,16 @@ const rowsOf = (call: Call, kind: Kind, path = '') =>
 
 async function readRows(call: Call, kind: Kind, path: string): Promise<NamedRow[]> {
   if (kind !== 'user' && kind !== 'member') {
-    const rows = await readAll<Named>(call, `${path}/${kind}s`)
+    const rows = await readAll<Row>(call, `${path}/${kind}s`)
     return rows.map(({ id, name, key }) => ({ id, names: key === undefined ? [name] : [key, name] }))
   }
-  const rowOf = (id: string, user: Person | null): NamedRow => {
-    if (!user) return { id, names: [] }
-    return { id, names: [user.name], ownNames: user.id === call.userId ? [user.email, 'me'] : [user.email] }
-  }
-  const members = await readAll<Member>(call, `${path}/members`)
-  if (kind === 'member') return members.map(({ id, user }) => rowOf(id, user))
-  const { owner } = await readProject(call, path)
-  return [owner, ...members.map(({ user }) => user)].map((user) => rowOf(user?.id ?? '', user))
+  const members = await readAll<{ id: string; user: Person }>(call, `${path}/members`)
+  if (kind === 'user') members.unshift({ id: '', user: (await readProject(call, path)).owner })
+  return members.map(({ id, user }) => ({
+    id: kind === 'user' ? (user?.id ?? '') : id,
+    names: user ? [user.name] : [],
+    ownNames: user ? [user.email, ...(user.id === call.userId ? ['me'] : [])] : [],
+  }))
 }
 
 /** The names of a project, of its users and of its labels, by id. */

@@ -6,14 +6,10 @@ import type { Log } from '../../src/logger.ts'
 import { HttpError, internalError, unknownName } from '../../src/responses/errors.ts'
 import { validationError } from '../../src/schema/validation.ts'
 import { errorOf } from './advice.ts'
-import { type Handle, Call } from './call.ts'
+import { Call, type Handle, type Tool, ToolError } from './call.ts'
 import { withIdsInArguments } from './names.ts'
-import { type Tool, ToolError } from './tool.ts'
-import { apply, undo } from './tools/apply.ts'
-import { changes, history } from './tools/changes.ts'
-import { claimNext, extendOrRelease } from './tools/claims.ts'
-import { find } from './tools/find.ts'
-import { get, projects } from './tools/reads.ts'
+import { changes, find, get, history, projects } from './reads.ts'
+import { apply, claimNext, extendOrRelease, undo } from './writes.ts'
 
 const identity = { name: 'docket', version: packageJson.version }
 const instructions =

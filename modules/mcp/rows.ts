@@ -1,5 +1,5 @@
-import { headerOf, namedFields, taskFields } from '../../tasks/schema.ts'
-import type { Names } from '../names.ts'
+import { headerOf, namedFields, taskFields } from '../tasks/schema.ts'
+import type { Names } from './names.ts'
 import { shortened } from './pages.ts'
 
 export const details = ['lines', 'preview', 'full'] as const

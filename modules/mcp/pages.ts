@@ -1,7 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
-import { type Call, cursorOf, withQuery } from '../call.ts'
-import { ToolError } from '../tool.ts'
+import { type Call, cursorOf, ToolError, withQuery } from './call.ts'
 
 /** The maximum number of characters of an answer. */
 const maxAnswerCharacters = 20_000
@@ -13,18 +12,14 @@ const maxTextCharacters = 6_000
 const maxPages = 10
 const pageRows = 100
 
-/**
- * Returns a function that returns true if a further row fits into the answer. The first row always fits.
- * @param head the other fields of the answer
- */
+/** Returns a function that returns true if a further row fits into the answer beside `head`. The first row always fits. */
 function openFits(head: object = {}): (row: object) => boolean {
-  let left = maxAnswerCharacters - reservedCharacters - JSON.stringify(head).length
-  let isFirst = true
+  const max = maxAnswerCharacters - reservedCharacters - JSON.stringify(head).length
+  let used = 0
   return (row) => {
-    left -= JSON.stringify(row).length + 1
-    const fits = left >= 0 || isFirst
-    isFirst = false
-    return fits
+    const isFirst = used === 0
+    used += JSON.stringify(row).length + 1
+    return used <= max || isFirst
   }
 }
 
@@ -52,12 +47,8 @@ export function shortened(text: string, maxCharacters = maxTextCharacters): stri
   return part === text ? text : `${part}…`
 }
 
-interface Item {
-  id: string
-}
-
 /** Returns the row with the first part of a long text, and for each further part a row with only the id and the part. */
-export function inParts(row: Item & Record<string, unknown>, field: string): object[] {
+export function inParts(row: Record<string, unknown>, field: string): object[] {
   const text = row[field]
   if (typeof text !== 'string') return [row]
   const first = partOf(text, 0, maxTextCharacters)
@@ -70,10 +61,15 @@ export function inParts(row: Item & Record<string, unknown>, field: string): obj
   return rows
 }
 
-export interface Section<Item = never> {
+interface Item {
+  id: string
+}
+
+export interface Section<Item extends { id: string }> {
   name: string
   /** The path of a list of the API, with filters. */
   path: string
+  // As a method, so that sections of several kinds of items are one list.
   /** Returns the rows that the answer shows for an item of the list. */
   show(item: Item): object[] | Promise<object[]>
   /** The maximum number of items that one answer shows. */
@@ -89,7 +85,7 @@ export interface Section<Item = never> {
  */
 export async function withSections(
   call: Call,
-  { head = [{}], sections, next }: { head?: object[]; sections: Section[]; next?: string },
+  { head = [{}], sections, next }: { head?: object[]; sections: Section<Item>[]; next?: string },
 ): Promise<Record<string, unknown>> {
   const start = readPosition(next, 1 + sections.length)
   const { skip = 0 } = start
@@ -98,7 +94,7 @@ export async function withSections(
     return { ...answer, next: writePosition({ part: 0, skip: skip + 1 }) }
   const fits = openFits(answer)
   for (let part = Math.max(1, start.part); part <= sections.length; part++) {
-    const section = sections[part - 1] as Section<Item>
+    const section = sections[part - 1]!
     const rows: object[] = []
     answer[section.name] = rows
     for await (const { row, place } of rowsFrom(call, section, part === start.part ? start : {})) {
@@ -164,6 +160,20 @@ function readPosition(next: string | undefined, parts: number): Position {
   } catch {
     // The text is no JSON.
   }
-  const advice = 'Call again without next to begin with the first answer'
-  throw new ToolError(400, 'next must be from the previous answer', advice)
+  throw invalidNext()
 }
+
+/** Returns the number at which an answer begins whose `next` is a number. @throws ToolError 400 */
+export function numberOf(next: string | undefined, first = 0): number {
+  if (next !== undefined && !/^\d{1,15}$/.test(next)) throw invalidNext()
+  return Number(next ?? first)
+}
+
+const invalidNext = () =>
+  new ToolError(
+    ...([
+      400,
+      'next must be from the previous answer',
+      'Call again without next to begin with the first answer',
+    ] as const),
+  )

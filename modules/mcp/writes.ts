@@ -1,14 +1,15 @@
 import { Type } from '@sinclair/typebox'
-import { maxOperations } from '../../../src/batch/operation-schema.ts'
-import { HttpError } from '../../../src/responses/errors.ts'
-import { maxSeq } from '../../events/parameters.ts'
-import type { Event } from '../answers/rows.ts'
-import { fittingFrom } from '../answers/pages.ts'
-import { type Call, isReplayed, withQuery } from '../call.ts'
-import { withIds } from '../names.ts'
-import { tool, ToolError } from '../tool.ts'
-import { ChangeKey, Count, DryRun, NextNumber, ProjectName } from './arguments.ts'
-import { operationsText, withTextFlags } from './operations.ts'
+import { maxOperations } from '../../src/batch/operation-schema.ts'
+import { conflict, HttpError } from '../../src/responses/errors.ts'
+import { maxSeq } from '../events/parameters.ts'
+import { maxAttempts } from '../tasks/schema.ts'
+import { ClaimNextBody, maxWaitSeconds, ReleaseTaskBody } from '../work-queue/schema.ts'
+import { ChangeKey, Count, DryRun, Flag, LabelNames, operationFields, operationsText } from './arguments.ts'
+import { optional, ProjectName, Range, RepeatKey, TaskId, taskPath, UserName } from './arguments.ts'
+import { type Call, isReplayed, tool, ToolError, withQuery } from './call.ts'
+import { namesOf, withIds } from './names.ts'
+import { fittingFrom, Next, numberOf } from './pages.ts'
+import { type Event, shownTask, type Task, withoutEmpty } from './rows.ts'
 
 const about = `A list of 1 to ${maxOperations} operations: all are done, or none. Each is {op, …fields}. as: a name of the row; later operations use #name as its id. was: {field: value} rejects the call if the row has other values, ifMatch: etag of get if it has changed. fields: {key: value} of custom fields. In place of the id of a user, label, custom field or view, its name is allowed. * required, [] list; null clears.
 ${operationsText()}`
@@ -35,15 +36,16 @@ export const apply = tool({
     key: ChangeKey,
     dryRun: DryRun,
     ifVersion: Count(0, maxSeq, ': reject unless the project has this version'),
-    ifClaim: Type.Optional(
+    ifClaim: optional(
       Type.Object(
         { taskId: Type.String(), seq: Type.Integer({ minimum: 1 }) },
         { additionalProperties: false, description: 'An object: reject if this claim has ended' },
       ),
     ),
-    next: NextNumber,
+    next: Next,
   },
   async run({ project, operations, key, dryRun, next, ...conditions }, call) {
+    const start = numberOf(next)
     const content = { ...conditions, operations }
     const path = withQuery(`/projects/${project}/batch`, { dryRun })
     const send = (own: object) =>
@@ -54,7 +56,7 @@ export const apply = tool({
     )
     const { version, batch = null, results } = answer.body
     if (dryRun) return { dryRun, version, operations: results.length }
-    return { version, batch, ...isReplayed(answer), ...pageOfRows(operations, results, Number(next ?? 0)) }
+    return { version, batch, ...isReplayed(answer), ...pageOfRows(operations, results, start) }
   },
 })
 
@@ -66,6 +68,14 @@ async function withIdsInOperations(call: Call, project: string, operations: Oper
   for (const [n, one] of operations.entries())
     resolved.push(await withIds(call, project, withTextFlags(one), { op: one.op, path: `operations[${n}].` }))
   return resolved
+}
+
+/** Converts booleans to the texts `true` and `false` in the fields that a batch accepts only as texts. */
+function withTextFlags<Operation extends { op: string }>(operation: Operation): Operation {
+  const fields: Record<string, unknown> = { ...operation }
+  for (const [name, schema] of Object.entries(operationFields.get(operation.op) ?? {}))
+    if (schema.enum && typeof fields[name] === 'boolean') fields[name] = `${fields[name]}`
+  return fields as Operation
 }
 
 /** Returns the stored answer if the call is a retry, although its names may not exist any more. Otherwise throws `error`. */
@@ -148,3 +158,66 @@ async function selectionOf(call: Call, project: string, batch: number): Promise<
   const advice = `Pass batch: ${event.batch} to undo the whole batch`
   throw new ToolError(409, message, advice, { batch: event.batch })
 }
+
+const { priority, leaseSeconds } = ClaimNextBody.properties
+const { reason } = ReleaseTaskBody.properties
+const maxLeaseSeconds = leaseSeconds.maximum!
+const leaseRange = ` of seconds from ${leaseSeconds.minimum} to ${maxLeaseSeconds}`
+
+export const claimNext = tool({
+  name: 'claim_next',
+  description:
+    'Claim the first ready task: not DONE, not claimed, not blocked. No other agent gets the task until the claim ends.',
+  scope: 'write',
+  hints: { destructiveHint: false, idempotentHint: false },
+  input: {
+    project: ProjectName,
+    leaseSeconds: { ...leaseSeconds, description: `A whole number${leaseRange}` },
+    priority,
+    wait: Range(0, maxWaitSeconds, 'seconds to wait for a ready task'),
+    labels: LabelNames('all'),
+    anyLabel: LabelNames('at least one'),
+    assigneeId: UserName(),
+    maxAttempts: Count(1, maxAttempts, ': skip tasks with this many attempts'),
+    key: RepeatKey,
+  },
+  async run({ project, key, wait, ...filter }, call) {
+    const body = { ...filter, wait: wait || undefined }
+    const answer = await call.post<Task | undefined>(`/projects/${project}/claim-next`, { body, key })
+    if (!answer.body) return { task: null, do: 'No task is ready. Call again with wait: 25, or stop' }
+    // An error would hide the claim, so the answer then shows ids in place of names.
+    const names = await namesOf(call, project).catch(() => new Map())
+    return { ...isReplayed(answer), task: withoutEmpty(shownTask(answer.body, 'full', names)) }
+  },
+})
+
+export const extendOrRelease = tool({
+  name: 'extend_or_release',
+  description:
+    'Extend your claim on a task, or release it. Setting the task DONE with apply also ends the claim.',
+  scope: 'write',
+  hints: { destructiveHint: false, idempotentHint: true },
+  input: {
+    id: TaskId(),
+    leaseSeconds: Count(0, maxLeaseSeconds, `${leaseRange}, or 0: 0 or missing releases the task`),
+    failed: Flag('the released task has failed: count an attempt'),
+    reason: optional({ ...reason, description: 'A text: why the task is released' }),
+    seq: Count(1, maxSeq, ', `claim.seq` of the task: reject if this claim has ended'),
+    project: optional(ProjectName),
+    key: RepeatKey,
+  },
+  async run({ id, leaseSeconds, failed, reason, key, ...given }, call) {
+    const path = taskPath(id)
+    let { seq } = given
+    if (leaseSeconds && seq === undefined) {
+      // Without the seq, the request could begin a new claim after another worker had the task.
+      const { body } = await call.get<Task>(path)
+      if (!body.claim) throw conflict('The claim on the task has ended', { code: 'claim-ended' })
+      seq = body.claim.seq
+    }
+    const headers = seq === undefined ? undefined : { 'docket-if-claim': `${id} ${seq}` }
+    const [action, body] = leaseSeconds ? ['claim', { leaseSeconds }] : ['release', { failed, reason }]
+    const answer = await call.post<Task>(`${path}/${action}`, { body, key, headers })
+    return { id, claim: leaseSeconds ? answer.body.claim : null }
+  },
+})
