@@ -1,9 +1,9 @@
 import type { Page } from 'puppeteer-core'
-import { type Client, make, type Person } from '../kit.ts'
-import type { Visit } from './browser.ts'
+import { type Client, eventually, forFile, freePort, freshEnv, invite, make, openClient } from '../kit.ts'
+import { type Person, register, spawnService } from '../kit.ts'
+import { openBrowser, type Visit } from './browser.ts'
 
 export type Columns = Record<'TODO' | 'IN_PROGRESS' | 'DONE', string[]>
-type Open = (url: string, width: number, height: number) => Promise<Visit>
 
 interface Window {
   width?: number
@@ -11,14 +11,20 @@ interface Window {
   isDark?: boolean
 }
 
-/** Returns a function that opens the board of a project in a window of its own, for a person who is signed in. */
-export const openBoards =
-  (visit: Open, url: string) =>
-  async (
-    person: Person,
-    projectId: string,
-    { width = 1440, height = 900, isDark }: Window = {},
-  ): Promise<Visit> => {
+/** Starts a service and a browser, and registers two people. */
+export async function openBoardScene(command: 'start' | 'web' = 'web') {
+  const { env } = await forFile(freshEnv())
+  const port = String(await freePort())
+  const start = () => spawnService(command, { ...env, PORT: port })
+  const state = { web: await start() }
+  await forFile({ close: () => state.web.stop() })
+  const { url } = state.web
+  const client = openClient(url)
+  const visit = await openBrowser()
+  const [ada, bob] = [await register(client, 'Ada'), await register(client, 'Bob')]
+  /** Opens the board of a project in a window of its own, for a person who is signed in. */
+  async function openBoard(person: Person, projectId: string, window: Window = {}): Promise<Visit> {
+    const { width = 1440, height = 900, isDark } = window
     const opened = await visit(`${url}/board`, width, height)
     const { page } = opened
     if (isDark) await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: 'dark' }])
@@ -29,13 +35,17 @@ export const openBoards =
     await page.waitForSelector('#columns[aria-busy="false"]')
     return opened
   }
-
-/** Creates a project with tasks, and returns its id and the ids of the tasks. */
-export async function makeBoard(person: Client, titles: string[], rest: object = {}) {
-  const { id: projectId } = await make(person, '/projects', { name: 'Analytical Engine' })
-  const ids: string[] = []
-  for (const title of titles) ids.push((await make(person, '/tasks', { projectId, title, ...rest })).id)
-  return { projectId, ids }
+  /** Creates a project of both people with tasks, and returns its id and the ids of the tasks. */
+  async function makeBoard(titles: string[], rest: object = {}) {
+    const { id: projectId } = await make(ada, '/projects', { name: 'Analytical Engine' })
+    const ids: string[] = []
+    for (const title of titles) ids.push((await make(ada, '/tasks', { projectId, title, ...rest })).id)
+    await invite(ada, projectId, bob, 'EDITOR')
+    return { projectId, ids }
+  }
+  const kill = () => state.web.stop('SIGKILL')
+  const restart = async () => void (state.web = await start())
+  return { url, client, visit, ada, bob, openBoard, makeBoard, kill, restart }
 }
 
 export const columnsIn = (page: Page): Promise<Columns> =>
@@ -56,20 +66,13 @@ export async function columnsOf(person: Client, projectId: string, version?: num
   return columns
 }
 
+export const eventsAfter = async (person: Client, projectId: string, version: number) =>
+  (await person.get(`/projects/${projectId}/events?after=${version}`)).body
+
 /** Waits until the page shows these columns. The error of a time-out shows both. */
 export async function untilShows(page: Page, expected: Columns): Promise<void> {
-  const shows = (text: string) => {
-    const cards = (status: string) =>
-      [...document.querySelectorAll<HTMLElement>(`[data-column="${status}"] [data-task]`)].map(
-        ({ dataset }) => dataset.task,
-      )
-    return (
-      JSON.stringify({ TODO: cards('TODO'), IN_PROGRESS: cards('IN_PROGRESS'), DONE: cards('DONE') }) === text
-    )
-  }
-  await page.waitForFunction(shows, { polling: 50 }, JSON.stringify(expected)).catch(async () => {
-    expect(await columnsIn(page)).toEqual(expected)
-  })
+  const isShown = async () => JSON.stringify(await columnsIn(page)) === JSON.stringify(expected)
+  await eventually('the columns', isShown).catch(async () => expect(await columnsIn(page)).toEqual(expected))
 }
 
 export const untilSays = (page: Page, text: string) =>
@@ -79,8 +82,9 @@ export const untilSays = (page: Page, text: string) =>
     text,
   )
 
-export const spoken = (page: Page): Promise<string> =>
-  page.$eval('[role="status"]', (one) => (one.textContent ?? '').replaceAll(/[\u2068\u2069]/g, ''))
+export const textOf = (page: Page, selector: string): Promise<string> =>
+  page.$eval(selector, (one) => (one.textContent ?? '').replaceAll(/[\u2068\u2069]/g, ''))
+export const spoken = (page: Page) => textOf(page, '[role="status"]')
 
 /** Returns a point inside an element, by shares of its width and height. */
 export async function pointIn(page: Page, selector: string, across = 0.5, down = 0.5) {
@@ -91,6 +95,25 @@ export async function pointIn(page: Page, selector: string, across = 0.5, down =
 
 export const card = (id: string) => `[data-task="${id}"]`
 
+type Key = Parameters<Page['keyboard']['press']>[0]
+
+export async function press(page: Page, ...keys: Key[]): Promise<void> {
+  for (const key of keys) await page.keyboard.press(key)
+}
+
+/** Presses keys while another key is down. */
+export async function pressWith(page: Page, modifier: Key, ...keys: Key[]): Promise<void> {
+  await page.keyboard.down(modifier)
+  await press(page, ...keys)
+  await page.keyboard.up(modifier)
+}
+
+/** Moves a card by the keyboard. */
+export async function carry(page: Page, id: string, ...keys: Key[]): Promise<void> {
+  await page.focus(card(id))
+  await pressWith(page, 'Alt', ...keys)
+}
+
 /** Presses the mouse on a card and moves it away, without a release. */
 export async function pickUp(page: Page, id: string): Promise<void> {
   const { x, y } = await pointIn(page, card(id))
@@ -100,13 +123,23 @@ export async function pickUp(page: Page, id: string): Promise<void> {
   await page.waitForSelector('.ghost')
 }
 
+/** Moves the mouse to the upper part of an element. */
+export async function moveOver(page: Page, selector: string): Promise<void> {
+  const { x, y } = await pointIn(page, selector, 0.5, 0.2)
+  await page.mouse.move(x, y, { steps: 5 })
+}
+
 /** Moves the slider of the past as a person does. */
-export const slideTo = (page: Page, version: number) =>
+export const slideTo = (page: Page, version: number) => setValue(page, '#past', String(version), 'input')
+
+/** Sets the value of a field as a person does. */
+export const setValue = (page: Page, selector: string, text: string, eventType: 'input' | 'change') =>
   page.$eval(
-    '#past',
-    (slider, value) => {
-      ;(slider as HTMLInputElement).value = String(value)
-      slider.dispatchEvent(new Event('input', { bubbles: true }))
+    selector,
+    (field, value, type) => {
+      ;(field as HTMLInputElement).value = value
+      field.dispatchEvent(new Event(type, { bubbles: true }))
     },
-    version,
+    text,
+    eventType,
   )

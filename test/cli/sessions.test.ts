@@ -40,7 +40,7 @@ test.each(sessionsIn('test/cli/sessions'))('%s', async (_, steps) => {
       /^((?:[A-Z_]+=\S* )*)(\w+) (.*?)(?: <<< (.*))?$/.exec(given)!
     if (name === 'write') return (await writeFile(join(home, rest), unescaped(input)), '')
     const own = Object.fromEntries(wordsOf(settings).map((one) => one.split('=')))
-    const env = { HOME: home, ...settingsOf[by], ...own }
+    const env = { HOME: home, PATH: process.env.PATH!, ...settingsOf[by], ...own }
     const { code, out, err } = await run(wordsOf(rest), { env, input: unescaped(input) })
     return `${inOneLine(out)}${err}${code === 0 ? '' : `[${code}]`}`
   })

@@ -4,7 +4,7 @@ import type { SignalName } from '../../clients/cli/src/cli.ts'
 import { newFolder } from '../kit.ts'
 import { openCliScene, type Surroundings } from './scene.ts'
 
-const { run, json, docket, ada, newProject } = await openCliScene()
+const { run, docket, ada, newProject } = await openCliScene()
 const folder = await newFolder()
 
 /** Creates a project with one task, and returns functions for this task and for `docket claim-next` in the project. */
@@ -15,23 +15,8 @@ async function openQueue(more: object = {}) {
   const read = () => docket.tasks.get(id)
   const claimNext = (line: string[], given: Surroundings = {}) =>
     run(['claim-next', ...line], { ...given, env })
-  return { id, env, projectId, read, claimNext, exec: (command: string) => claimNext(['--exec', command]) }
+  return { id, read, claimNext, exec: (command: string) => claimNext(['--exec', command]) }
 }
-
-test('claims the next task, or exits with 3 if none is ready', async () => {
-  const { id, env, claimNext } = await openQueue()
-  const claimed = await json(['claim-next', '--lease', '300'], { env })
-  expect([claimed.id, claimed.claim.by.id]).toEqual([id, ada.id])
-  expect(await claimNext([])).toEqual({ code: 3, out: '', err: 'No task is ready\n' })
-  await docket.tasks.release(id)
-  // An empty variable of a script must not select all tasks.
-  for (const [option, code] of [
-    ['--labels', 2],
-    ['--any-label', 2],
-    ['--assignee', 3],
-  ] as const)
-    expect([option, (await claimNext([option, ''])).code]).toEqual([option, code])
-})
 
 test('--exec runs a command with the task in its environment, then the task is DONE', async () => {
   const { id, read, exec } = await openQueue({ description: 'In "ink"\nand brass' })
@@ -42,19 +27,6 @@ test('--exec runs a command with the task in its environment, then the task is D
   expect(line).toBe(`${id}|1|Draw`)
   expect(JSON.parse(lines.join('\n'))).toMatchObject({ id, description: 'In "ink"\nand brass' })
   expect(await read()).toMatchObject({ status: 'DONE', claim: null })
-})
-
-test('after a failed command, docket releases the task, counts an attempt and exits with the code of the command', async () => {
-  const { id, env, projectId, read, exec, claimNext } = await openQueue()
-  expect((await exec('exit 7')).code).toBe(7)
-  expect((await claimNext(['--exec', 'true', '--keep-status'])).code).toBe(0)
-  expect(await read()).toMatchObject({ status: 'TODO', claim: null, attempts: 1 })
-  const [event] = await docket.events.list({ projectId, types: 'task.released' }).all()
-  expect(event).toMatchObject({ failed: true, reason: 'The command exited with 7' })
-  expect((await claimNext(['--max-attempts', '1'])).code).toBe(3)
-  expect(await json(['tasks', '--min-attempts', '1'], { env })).toMatchObject([{ id }])
-  expect(await json(['edit', id, '--reset-attempts'])).toMatchObject({ attempts: 0 })
-  expect((await claimNext(['--max-attempts', '0'])).code).toBe(2)
 })
 
 test('a signal ends all processes of the command, and docket releases the task', async () => {
@@ -91,15 +63,4 @@ test('the command may end the claim itself; if another worker has the claim, doc
     expect([ended.code, ended.err]).toEqual([code, expect.stringContaining(message)])
     expect(await read()).toMatchObject(after)
   }
-})
-
-test('a docket command within --exec writes only while the claim lasts', async () => {
-  const queue = await openQueue()
-  const { claim } = await docket.tasks.claim(queue.id, { leaseSeconds: 60 })
-  const env = { ...queue.env, DOCKET_TASK_ID: queue.id, DOCKET_CLAIM_SEQ: String(claim!.seq) }
-  const codeOf = async (...line: string[]) => (await run(line, { env })).code
-  expect(await codeOf('comment', queue.id, 'Done')).toBe(0)
-  await docket.tasks.release(queue.id)
-  expect(await codeOf('comment', queue.id, 'Done')).toBe(5)
-  expect(await codeOf('add', 'Another')).toBe(5)
 })

@@ -1,6 +1,6 @@
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
 import { blocksOf } from '../docs/page.ts'
-import { makeToken, withToken, words } from '../kit.ts'
+import { makeToken, sampleOf, withToken, words } from '../kit.ts'
 import { connect, modes } from './mcp-client.ts'
 import { creates, expectError, openMcpScene } from './scene.ts'
 
@@ -86,8 +86,8 @@ function typeOf(value: unknown): string {
 
 test('an argument of another type gets an error with its name and what it must be', async () => {
   let checked = 0
-  for (const { tool, path, schema, argumentsWith } of places.filter(({ path }) => path))
-    for (const value of values) {
+  for (const [n, { tool, path, schema, argumentsWith }] of places.filter(({ path }) => path).entries())
+    for (const value of sampleOf(values, n)) {
       // `where` may also be an object, as in earlier releases. One error describes the whole list.
       const isAllowed = path === 'where' && typeOf(value) === 'object'
       if (typeOf(value) === schema.type || isAllowed) continue
@@ -101,7 +101,7 @@ test('an argument of another type gets an error with its name and what it must b
       expect(messages[0]!.slice(`${field} must be `.length)).toMatch(expected[type]!)
       checked += 1
     }
-  expect(checked).toBeGreaterThan(500)
+  expect(checked).toBeGreaterThan(150)
 })
 
 test('an unknown tool or argument gets the names that exist', async () => {

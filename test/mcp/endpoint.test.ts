@@ -92,13 +92,13 @@ const waitFor = (after: number, seconds = 25, over: object = {}) =>
 
 test('another account reads and writes before the responses to a flood of messages', async () => {
   let answered = 0
-  const flood = Array.from({ length: 2_000 }, async () => {
+  const flood = Array.from({ length: 600 }, async () => {
     await send(service, eve.token, list)
     answered++
   })
   await make(ada, '/tasks', { projectId: project.id, title: 'Draw' })
   expect((await ada.get(`/tasks?projectId=${project.id}`)).body).toHaveLength(1)
-  expect(answered).toBeLessThan(1_500)
+  expect(answered).toBeLessThan(450)
   await Promise.all(flood)
 })
 
