@@ -128,13 +128,13 @@ const maxCandidates = 10
 /** Characters of a name in an error. */
 const maxShown = 100
 
-/** Returns the id of the only row with this name. @throws ToolError 404 or 409, which lists candidates */
+/** Returns the id of the only row with this name. @throws ToolError 400, 404 or 409, which lists candidates */
 function idOf(noun: Kind, given: string, rows: NamedRow[], path = ''): string {
-  if (rows.length >= maxRows) {
-    // A row that was not read may have the same name.
-    const message = `${path}A name cannot be looked up, because the list has ${maxRows} rows or more`
-    throw new ToolError(400, message, 'Pass the id in place of the name')
-  }
+  const failed = (status: number, message: string, advice: string, found?: NamedRow[]) =>
+    new ToolError(status, `${path}${message}`, advice, found && { candidates: candidatesIn(found) })
+  // A row that was not read may have the same name.
+  const tooMany = `A name cannot be looked up, because the list has ${maxRows} rows or more`
+  if (rows.length >= maxRows) throw failed(400, tooMany, 'Pass the id in place of the name')
   const wanted = caseless(visualForm(given))
   const hasName = (names: string[] = []) => names.some((name) => caseless(visualForm(name)) === wanted)
   const own = rows.filter(({ ownNames }) => hasName(ownNames))
@@ -143,18 +143,14 @@ function idOf(noun: Kind, given: string, rows: NamedRow[], path = ''): string {
   if (found.length === 1) return found[0]!.id
   const shownName = given.slice(0, maxShown)
   const name = JSON.stringify(shownName)
-  if (found.length > 1) {
-    const message = `${path}${found.length} ${noun}s have the name ${name}`
-    throw new ToolError(409, message, 'Pass the id of a candidate', { candidates: candidatesIn(found) })
-  }
+  if (found.length > 1)
+    throw failed(409, `${found.length} ${noun}s have the name ${name}`, 'Pass the id of a candidate', found)
   const similar = nearest(shownName, rows.flatMap(allNames))
   const suggestion = similar === undefined ? '' : `; did you mean ${similar}?`
-  const message = `${path}No ${noun} has the name or id ${name}${suggestion}`
   const advice = `Pass the name or the id of a candidate${otherAdvice[noun] ?? ''}`
   const mostSimilar = rows.filter((row) => allNames(row).includes(similar!))
-  throw new ToolError(404, message, advice, {
-    candidates: candidatesIn([...new Set([...mostSimilar, ...rows])]),
-  })
+  const candidates = [...new Set([...mostSimilar, ...rows])]
+  throw failed(404, `No ${noun} has the name or id ${name}${suggestion}`, advice, candidates)
 }
 
 const otherAdvice: Partial<Record<Kind, string>> = {

@@ -65,13 +65,12 @@ interface Item {
   id: string
 }
 
-export interface Section<Item extends { id: string }> {
+export interface Section<Row extends Item> {
   name: string
   /** The path of a list of the API, with filters. */
   path: string
-  // As a method, so that sections of several kinds of items are one list.
   /** Returns the rows that the answer shows for an item of the list. */
-  show(item: Item): object[] | Promise<object[]>
+  show(item: Row): object[] | Promise<object[]>
   /** The maximum number of items that one answer shows. */
   max?: number
   /** The rest of the list is never shown. */
@@ -169,11 +168,7 @@ export function numberOf(next: string | undefined, first = 0): number {
   return Number(next ?? first)
 }
 
-const invalidNext = () =>
-  new ToolError(
-    ...([
-      400,
-      'next must be from the previous answer',
-      'Call again without next to begin with the first answer',
-    ] as const),
-  )
+function invalidNext(): ToolError {
+  const advice = 'Call again without next to begin with the first answer'
+  return new ToolError(400, 'next must be from the previous answer', advice)
+}

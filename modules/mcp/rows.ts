@@ -73,10 +73,7 @@ export function withNames(
 /** Returns the fields that are not null and not empty. */
 export function withoutEmpty(fields: object): object {
   const isEmpty = (value: unknown) =>
-    value === null ||
-    value === undefined ||
-    value === '' ||
-    (typeof value === 'object' && Object.keys(value).length === 0)
+    value == null || value === '' || (typeof value === 'object' && Object.keys(value).length === 0)
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => !isEmpty(value)))
 }
 

@@ -30,10 +30,8 @@ const options = {
 }
 
 /** The tools for each scope, in the order of `tools/list`. */
-const toolsFor = {
-  read: [projects, find, get, changes, history],
-  write: [projects, find, get, apply, undo, changes, claimNext, extendOrRelease, history],
-}
+const tools = [projects, find, get, apply, undo, changes, claimNext, extendOrRelease, history]
+const toolsFor = { read: tools.filter(({ scope }) => scope === 'read'), write: tools }
 
 /** Keeps the part of JSON Schema that every client accepts. The enum of a schema replaces its description. */
 const plain = ({ type, description, enum: values, items, properties, required }: TSchema): object => ({
