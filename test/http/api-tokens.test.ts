@@ -115,6 +115,14 @@ test('a token expires at expiresAt, by the clock of the database, and the list s
   expect((await listTokens(ada)).map((one) => one.id)).not.toContain(id)
 })
 
+test('a token of an earlier token version of its account is rejected', async () => {
+  const person = await register(client)
+  const { token } = await createToken(person)
+  // A token whose creation is concurrent with the revocation of all tokens stays in the table.
+  await sql`update users set token_version = token_version + 1 where id = ${person.id}`
+  await eventually('the rejection', async () => (await status(token)) === 401)
+})
+
 test('an account has at most 100 unexpired tokens, also with concurrent creates', async () => {
   const person = await register(client)
   const create = (count: number) => Promise.all(upTo(count).map(() => person.post('/tokens', tokenBody())))

@@ -46,6 +46,7 @@ const scopeOf = ({ id, role, method }: Call) => {
 
 function expectDocumented(call: Call, answer: Answer): Answer {
   expect([call.id, undocumentedParts(api, call.operation, answer)]).toEqual([call.id, []])
+  expect([call.id, answer.headers.get('x-content-type-options')]).toEqual([call.id, 'nosniff'])
   return answer
 }
 

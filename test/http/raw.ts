@@ -10,7 +10,7 @@ export interface RawAnswer {
   body: string
 }
 
-/** Writes chunks, and reads until the service closes the connection. Fails after 25 s. */
+/** Writes chunks, and reads until the service closes the connection. Fails after a minute. */
 export function sendRaw(url: string, ...chunks: string[]): Promise<RawAnswer> {
   const { hostname, port } = new URL(url)
   return new Promise((resolve, reject) => {

@@ -1,7 +1,7 @@
 import { anId, aTimestamp, eventually, expectError, expectResponse, expiresAt } from '../kit.ts'
 import { invite, make, makeToken, malformedIds, openProject, openTeam, readFeed, register } from '../kit.ts'
 import { unknownId, unreachableUrl, upTo, versionOf } from '../kit.ts'
-import type { Client, Person } from '../kit.ts'
+import type { Answer, Person } from '../kit.ts'
 import { type Account, accountsPath, emailOf, openServiceAccount, tokensPath } from './account-scene.ts'
 
 const { service, client, sql, people } = await openTeam([], { PROJECT_MEMBERS: '6' })
@@ -99,49 +99,50 @@ const untilAccountsDeleted = (id: string) =>
     'the removal of the accounts',
     async () => (await sql`select from users where project_id = ${id}`).length === 0,
   )
-const isRejected = async (program: Client) => (await program.get('/auth/me')).status === 401
 
-for (const how of ['deleted', 'removed from the members'])
-  test(`a service account that is ${how} loses its tokens, and its tasks and comments stay`, async () => {
-    const { projectId, account, program } = await openServiceAccount(people)
+const endings: [how: string, isProjectKept: boolean, end: (of: Account, owner: Person) => Promise<Answer>][] =
+  [
+    ['its deletion', true, ({ projectId, id }) => people.admin.delete(`${accountsPath(projectId)}/${id}`)],
+    [
+      'the end of its membership',
+      true,
+      ({ projectId, memberId }) => people.admin.delete(`/projects/${projectId}/members/${memberId}`),
+    ],
+    ['the deletion of its project', false, ({ projectId }, owner) => owner.delete(`/projects/${projectId}`)],
+    ["the deletion of the project owner's account", false, (_, owner) => owner.delete('/auth/me')],
+  ]
+
+test.each(endings)(
+  '%s ends a service account and its tokens; its tasks and comments stay',
+  async (...row) => {
+    const [, isProjectKept, end] = row
+    const owner = await register(client)
+    const { projectId, account, program } = await openServiceAccount({ ...people, owner })
+    await make(people.admin, accountsPath(projectId), { name: 'Other' })
     const task = await make(program, '/tasks', { title: 'Wheels', projectId, assigneeId: account.id })
     await make(program, `/tasks/${task.id}/comments`, { text: 'Oiled' })
-    const path =
-      how === 'deleted'
-        ? `${accountsPath(projectId)}/${account.id}`
-        : `/projects/${projectId}/members/${account.memberId}`
-    expect((await people.admin.delete(path)).status).toBe(200)
-    expect((await people.viewer.get(accountsPath(projectId))).text).toBe('[]')
-    await eventually('the rejection of its tokens', () => isRejected(program))
-    await untilAccountsDeleted(projectId)
+    expect((await end(account, owner)).status).toBe(200)
+    await eventually(
+      'the rejection of its tokens',
+      async () => (await program.get('/auth/me')).status === 401,
+    )
+    await eventually('the removal of its row', async () => {
+      return (await sql`select from users where id = ${account.id}`).length === 0
+    })
     expect(await sql`select from api_tokens where user_id = ${account.id}`).toHaveLength(0)
+    if (!isProjectKept) return untilAccountsDeleted(projectId)
+    expect((await people.viewer.get(accountsPath(projectId))).body).toMatchObject([
+      { name: 'Other' },
+    ] as never)
     expect((await people.viewer.get(`/tasks/${task.id}`)).body.assigneeId).toBeNull()
     const [comment] = (await people.viewer.get(`/tasks/${task.id}/comments`)).body
     expect(comment).toMatchObject({ author: null, authorRemoved: true, authorId: account.id } as never)
-  })
+  },
+)
 
-test('service accounts are deleted with their project and with the account of its owner', async () => {
-  const { projectId, account, program } = await openServiceAccount(people)
-  await make(people.admin, accountsPath(projectId), { name: 'Other' })
-  expect((await program.get('/auth/me')).status).toBe(200)
-  expect((await people.owner.delete(`/projects/${projectId}`)).status).toBe(200)
-  await eventually('the rejection of its tokens', () => isRejected(program))
-  await untilAccountsDeleted(projectId)
-  expect(await sql`select from api_tokens where user_id = ${account.id}`).toHaveLength(0)
-  const owner: Person = await register(client)
-  const { id } = await make(owner, '/projects', { name: 'P' })
-  await make(owner, accountsPath(id), { name: 'Importer' })
-  expect((await owner.delete('/auth/me')).status).toBe(200)
-  await untilAccountsDeleted(id)
-})
-
-test('a repeat with its Idempotency-Key creates no second account, and a full project rejects a new account', async () => {
+test('a full project rejects a new account, and the undo of a removal', async () => {
   const projectId = await openProject(people)
-  const key = { 'idempotency-key': 'the importer' }
-  const repeat = () => people.admin.post(accountsPath(projectId), { name: 'Importer' }, key)
-  const answers = await Promise.all(upTo(4).map(repeat))
-  expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1)
-  expect((await people.admin.get(accountsPath(projectId))).body).toHaveLength(1)
+  await make(people.admin, accountsPath(projectId), { name: 'Importer' })
   const add = () => people.admin.post(accountsPath(projectId), { name: 'More' })
   const full = (await Promise.all(upTo(6).map(add))).filter(({ status }) => status !== 201)
   expect(full).toHaveLength(4)

@@ -82,21 +82,6 @@ test('a failed request is logged once; neither the log nor an error contains a s
 const bearer = { Authorization: `Bearer ${ada.token}` }
 const json = { ...bearer, 'Content-Type': 'application/json' }
 
-test('every kind of response has X-Content-Type-Options: nosniff', async () => {
-  const condition = { 'if-none-match': (await ada.get('/auth/me')).headers.get('etag')! }
-  const responses = await Promise.all([
-    ada.as().post('/auth/login', { email: 'a', password: 'b' }),
-    ada.as().get('/auth/me'),
-    ...[ada.get('/auth/me'), ada.get('/auth/me', condition), ada.get('/nowhere')],
-    ...[ada.post('/projects', { name: 'P' }), ada.post('/projects', '{')],
-    ...['docs', 'docs/json', 'docs/assets/swagger-ui.css'].map((path) => ada.get(`/../${path}`)),
-    ...['live', 'ready'].map((path) => ada.get(`/../../health/${path}`)),
-  ])
-  const statuses = responses.map(({ status }) => status)
-  expect(statuses).toEqual([401, 401, 200, 304, 404, 201, 400, 200, 200, 200, 200, 200])
-  for (const { headers } of responses) expect(headers.get('x-content-type-options')).toBe('nosniff')
-})
-
 test.each([
   ['headers', 431, 'GET', '/projects', { ...bearer, 'X-Long': 'x'.repeat(20_000) }],
   ['a URL', 414, 'GET', `/tasks?cursor=${'x'.repeat(8_200)}`, bearer],
