@@ -1,6 +1,7 @@
 import { exported, linesOf } from '../exports/scene.ts'
 import { allPages, applyEvent, emptyReplica, expectError, faultsOf, malformedIds, openScene } from '../kit.ts'
 import { Random, readFeed, unknownId, upTo } from '../kit.ts'
+import type { Body } from '../kit.ts'
 import { batchResult, newTask } from './batch-scene.ts'
 import { openOrder, type Place } from './order-scene.ts'
 
@@ -149,12 +150,12 @@ test('new keys keep the order of all tasks, also of tasks that the batch did not
   expect(await faultsOf(sql)).toEqual([])
 })
 
-const byPosition = (tasks: Iterable<Record<string, unknown>>) =>
-  [...tasks]
-    .toSorted((a, b) => Buffer.compare(Buffer.from(String(a.position)), Buffer.from(String(b.position))))
-    .map(({ id, position }) => [id, position])
+const sortedBy = (name: 'position' | 'id', rows: Iterable<object>) => {
+  const key = (row: object) => Buffer.from((row as Body)[name])
+  return [...rows].toSorted((a, b) => Buffer.compare(key(a), key(b)))
+}
 
-test('a client that only reads the feed keeps the order of the project at every version', async () => {
+test('a client that only reads the feed has the rows of the project and their order at every version', async () => {
   const titles = [...'abcdefgh']
   const [scene, other] = [await openOrder(ada, 'abcdefgh'), await openOrder(ada, 'xy')]
   const { projectId, at, add, put, version, undo, respace } = scene
@@ -162,21 +163,22 @@ test('a client that only reads the feed keeps the order of the project at every 
   const some = () => at(random.pick(titles)!)
   const place = (): Place =>
     random.pick<Place>([{ before: some() }, { after: some() }, { place: 'first' }, { place: 'last' }])!
-  const respaceFirst = async () =>
-    respace((await ada.get(`/tasks?projectId=${projectId}&limit=1`)).body[0]!.id)
   const steps: (() => Promise<unknown>)[] = [
     () => ada.post('/tasks', { title: 'n', projectId, ...place() }),
     () => add('n'),
     () => put(random.pick(titles)!, place()),
     () => put(random.pick(titles)!, place()),
+    () => ada.patch(`/tasks/${some()}`, { status: 'DONE', description: `D${random.below(9)}` }),
+    () => ada.post(`/tasks/${some()}/subtasks`, { title: 'S' }),
+    () => ada.post(`/tasks/${some()}/comments`, { text: 'C' }),
     () => ada.delete(`/tasks/${some()}`),
     async () => undo({ seq: (await version()) - random.below(8) }),
     async () => undo({ batch: (await version()) - random.below(3) }),
     () => ada.patch(`/tasks/${some()}`, { projectId: other.projectId }),
     () => ada.patch(`/tasks/${some()}`, { projectId }),
   ]
-  await respaceFirst()
-  for (let n = 0; n < 60; n++) await random.pick(steps)!()
+  await respace((await ada.get(`/tasks?projectId=${projectId}&limit=1`)).body[0]!.id)
+  for (let n = 0; n < 80; n++) await random.pick(steps)!()
   const { id: last } = await add('z', { place: 'first' })
   await put('z', { place: 'last' })
   const events = await readFeed(ada, `/projects/${projectId}/events?after=0&limit=200`)
@@ -187,10 +189,16 @@ test('a client that only reads the feed keeps the order of the project at every 
     const { seq } = event
     if (!sampled.has(seq) && seq < events.length) continue
     const path = `/tasks?projectId=${projectId}&sort=position&limit=200&asOf=${seq}`
-    const listed = (await allPages(ada, path)).flat().map(({ id, position }) => [id, position])
-    expect([seq, byPosition(replica.task.values())]).toEqual([seq, listed])
+    const listed = (await allPages(ada, path)).flat()
+    expect([seq, sortedBy('position', replica.task.values())]).toEqual([seq, listed])
   }
-  expect(byPosition(replica.task.values()).at(-1)![0]).toBe(last)
+  const tasks = sortedBy('position', replica.task.values()) as Body[]
+  expect(tasks.at(-1)!.id).toBe(last)
+  const busy = tasks.filter(({ title }) => title !== '-')
+  for (const [list, rows] of Object.entries({ subtasks: replica.subtask, comments: replica.comment })) {
+    const pages = await Promise.all(busy.map(({ id }) => allPages(ada, `/tasks/${id}/${list}`)))
+    expect(sortedBy('id', rows.values())).toEqual(sortedBy('id', pages.flat(2)))
+  }
 })
 
 test('every read of a task, event and undo shows its position, which no request can set', async () => {

@@ -9,6 +9,7 @@ import type { Client, Person, ServiceProcess } from '../kit.ts'
 // The server closes idle connections after 30 s; it checks every few seconds.
 const idleMs = 36_000
 setDefaultTimeout(4 * idleMs)
+const { web, ada } = await openWebProcess({ SUBSCRIBERS_PER_ACCOUNT: '3' })
 
 /** Creates a project with long comments: more event data than all buffers between server and client can store. */
 async function createLargeProject(client: Client, count: number, text: string): Promise<string> {
@@ -37,7 +38,6 @@ function openUnread({ url }: ServiceProcess, { token }: Person, path: string) {
 test.concurrent(
   'closes a stream whose client stops reading, frees its place, and a reconnect misses no event',
   async () => {
-    const { web, ada } = await openWebProcess({ SUBSCRIBERS_PER_ACCOUNT: '3' })
     const comments = 400
     const id = await createLargeProject(ada, comments, 'x'.repeat(20_000))
     const path = `/projects/${id}/events?after=0`
