@@ -25,11 +25,18 @@ interface Spot {
 export const restoredFacts = ({ position }: Partial<TaskRow>): FactQuery[] =>
   position ? [factQuery(orderFact, { key: position })] : []
 
+/** A place that an undo has restored: the key before the undone event, where this place is now, and its new key. */
+interface RestoredPlace {
+  from: string
+  spot: Spot
+  key: string
+}
+
 export interface PlacesOfUndo {
   state: State
   undo: UndoContext
-  /** The keys that this undo has given to tasks, by the seqs of the undone events. */
-  restoredKeys: Map<number, string>
+  /** By the seqs of the undone events. */
+  restored: Map<number, RestoredPlace>
 }
 
 function respacingsIn({ state, undo }: PlacesOfUndo): Respacing[] {
@@ -45,15 +52,15 @@ function respacingsIn({ state, undo }: PlacesOfUndo): Respacing[] {
 
 /** Returns the key that a task has now if it had the key of `row` after event `seq`, and nobody has moved it since. */
 export function keySince(row: TaskRow, seq: number, places: PlacesOfUndo): string {
-  const { undo, restoredKeys } = places
+  const { undo, restored } = places
   const undone = undo.events.findLast(
-    (one) => one.entityId === row.id && one.seq > seq && restoredKeys.has(one.seq),
+    (one) => one.entityId === row.id && one.seq > seq && restored.has(one.seq),
   )
   let key = keyOf(row)
   for (const one of respacingsIn(places))
     if (one.entityId === row.id && one.seq > seq && one.seq < (undone?.seq ?? Infinity) && one.from === key)
       key = one.to
-  return undone && key === keyOf(rowBefore(undone) as TaskRow) ? restoredKeys.get(undone.seq)! : key
+  return undone && key === keyOf(rowBefore(undone) as TaskRow) ? restored.get(undone.seq)!.key : key
 }
 
 /**
@@ -66,9 +73,19 @@ export function restoredPosition(row: Placed, seq: number, places: PlacesOfUndo)
   const spot = spotSince({ key, isBefore: false }, seq, respacingsIn(places))
   // Only this task may have the key that is made from its number.
   const isImplied = spot.key === key && row.position == null
-  const position = isImplied ? null : freeKey(places.state, spot)
-  places.restoredKeys.set(seq, position ?? key)
+  const position = isImplied ? null : freeKey(places.state, besideRestored({ key, spot }, places))
+  places.restored.set(seq, { from: key, spot, key: position ?? key })
   return position
+}
+
+/** Tasks that were at different places may have one place now. They keep their order. */
+function besideRestored({ key, spot }: { key: string; spot: Spot }, { restored }: PlacesOfUndo): Spot {
+  const here = [...restored.values()]
+    .filter((one) => one.spot.key === spot.key && one.spot.isBefore === spot.isBefore && one.from !== key)
+    .sort((a, b) => (a.from < b.from ? -1 : 1))
+  const above = here.find(({ from }) => from > key)
+  const beside = above ?? here.at(-1)
+  return beside ? { key: beside.key, isBefore: beside === above } : spot
 }
 
 /** Follows a place through the later events that gave the tasks around it new keys. */
@@ -110,17 +127,16 @@ function spotAfter({ key, isBefore }: Spot, commit: Respacing[]): Spot {
   return { key, isBefore }
 }
 
-/**
- * Returns a key between the new keys of two tasks. Two keys that were between these tasks keep their order, unless the
- * new key would be too long.
- */
+/** Returns a key between the new keys of two tasks. Keys that were between these tasks keep their order. */
 function keyBetween(low: Respacing, high: Respacing, key: string): string {
-  const middle = keyIn({ low: low.to, high: high.to }, 0)
+  let middle = keyIn({ low: low.to, high: high.to }, 0)
+  // A key that begins like the upper key could sort after it.
+  while (high.to.startsWith(middle)) middle = keyIn({ low: low.to, high: middle }, 0)
   let same = 0
   while (low.from[same] === high.from[same]) same++
-  // Appends `V`, because a key must not end with 0.
-  const exact = `${middle}${key.slice(same)}V`
-  return exact < high.to && exact.length <= maxKeyLength ? exact : middle
+  const exact = (middle + key.slice(same)).slice(0, Math.max(middle.length, maxKeyLength - 2))
+  // A key must not end with 0, but one that is made from a number does.
+  return exact.endsWith('0') ? `${exact}01` : exact
 }
 
 /** @throws FactNeeded if the tasks around the key are not loaded. @throws HttpError 409 */
@@ -129,8 +145,9 @@ function freeKey(state: State, { key, isBefore }: Spot): string {
   const order = state.fact(orderFact)
   if (order.gapAround(key)) return key
   const gaps = [order.gapAfter(key), order.gapBefore(key)]
-  if (!gaps[0] && !gaps[1]) throw new FactNeeded(factQuery(orderFact, { key }))
-  const keys = (isBefore ? gaps.reverse() : gaps).flatMap((gap) => (gap ? keyIn(gap, state.lastNumber) : []))
+  if (isBefore) gaps.reverse()
+  if (!gaps[0]) throw new FactNeeded(factQuery(orderFact, { key }))
+  const keys = gaps.flatMap((gap) => (gap ? keyIn(gap, state.lastNumber) : []))
   const free = keys.find(({ length }) => length <= maxLength)
   if (free === undefined) throw noRoom()
   return free

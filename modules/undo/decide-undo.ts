@@ -26,7 +26,7 @@ const memberReplaced = () =>
 export function decideUndo(state: ProjectState, context: RuleContext, undo: UndoContext): EventDraft[] {
   const { events } = undo
   const fork = state.fork()
-  const run: UndoState = { state: fork, context, undo, restoredKeys: new Map() }
+  const run: UndoState = { state: fork, context, undo, restored: new Map() }
   const { caller } = context
   const types = authorizeUndo({ caller, role: state.roleOf(caller.userId) }, events)
   const changes: EventDraft[] = []
