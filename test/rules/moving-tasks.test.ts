@@ -4,25 +4,28 @@ import { maxMoved } from '../../src/log/children.ts'
 import { upTo } from '../kit.ts'
 import { comment, commentCreated, editor, elsewhereCreated } from './events.ts'
 import { elsewhereId, eventOf, invitedElsewhere, staffed, subtask } from './events.ts'
-import { subtaskCreated, task, taskCreated, taskOf } from './events.ts'
+import { subtaskCreated, task, taskCreated, taskOf, viewer } from './events.ts'
 import { ruleOf, when, now } from './given.ts'
 
 const note = (n: number, text = 'Oil it') => ({ ...comment, id: `c${n}`, text })
 const notes = (count: number, text?: string) => upTo(count).map((n) => note(n, text))
+/** The assignee is not a member of the other project, in which the last task has number 6. */
+const moved = taskOf({ assigneeId: viewer })
+const last = taskOf({ id: 'last', projectId: elsewhereId, number: 6 })
 const move = (children: object[], isWithSubtask = false) =>
   when(
     editor,
     ruleOf(updateTask, { id: task.id, projectId: elsewhereId }),
     [
-      ...[...staffed, taskCreated(), ...(isWithSubtask ? [subtaskCreated()] : [])],
+      ...[...staffed, taskCreated(moved), ...(isWithSubtask ? [subtaskCreated()] : [])],
       ...children.map((child) => commentCreated(child as typeof comment)),
     ],
-    [elsewhereCreated, invitedElsewhere(editor, 'EDITOR')],
+    [elsewhereCreated, invitedElsewhere(editor, 'EDITOR'), taskCreated(last)],
   )
 
-const leaving = eventOf('task.moved_out', 'task', task, null, { id: 'new-1' })
+const leaving = eventOf('task.moved_out', 'task', moved, null, { id: 'new-1' })
 const rowAfter = (eventId: string): TaskRow =>
-  taskOf({ projectId: elsewhereId, number: 1, updatedAt: now, eventId })
+  taskOf({ projectId: elsewhereId, number: 7, updatedAt: now, eventId })
 
 /** The n-th event of the arrival of a task. */
 function arriving(n: number, comments: object[], subtasks: object[] = []) {

@@ -84,3 +84,20 @@ test('an undo of several events has the same result before and after workers pur
   await assertInTime(property, { numRuns: cases(12), withinMs: 30_000, isCovered })
   expect(statusCounts).not.toContainValue(0)
 })
+
+test('an undo of a deletion together with its undo, and an undo of two deletions with it, restore all children', async () => {
+  await forgetAll(scene.sql)
+  await scene.setUp()
+  await scene.addChildren(scene.task.id)
+  const before = withoutTimes(await childrenNow())
+  await scene.ada.delete(`/tasks/${scene.task.id}`)
+  const first = await scene.version()
+  const seqsSince = async () =>
+    Array.from({ length: (await scene.version()) - first + 1 }, (_, n) => first + n)
+  expect((await scene.undo({ seq: first })).status).toBe(200)
+  expect((await scene.undo({ seqs: await seqsSince() })).status).toBe(200)
+  expect(withoutTimes(await childrenNow())).toEqual(before)
+  await scene.ada.delete(`/tasks/${scene.task.id}`)
+  expect((await scene.undo({ seq: await scene.version() })).status).toBe(200)
+  expect(withoutTimes(await childrenNow())).toEqual(before)
+})
