@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { read, root } from '../kit.ts'
 import { pages } from './page.ts'
-import { parseAdmin } from '../../workers/one-off/admin.ts'
+import { execute } from '../workers/run-admin.ts'
 
 test('every link of a page has an existing target', () => {
   const broken = pages().flatMap((page) =>
@@ -43,8 +43,8 @@ test('a page names only paths of the project that exist', () => {
   expect(named.filter(({ path }) => !existsSync(join(root, path)))).toEqual([])
 })
 
-test('the operations page lists every admin command', () => {
-  const { text: help } = parseAdmin(['help']) as { text: string }
+test('the operations page lists every admin command', async () => {
+  const { text: help } = await execute(['help'], {} as never)
   const commands = [...help.matchAll(/^ {2}(\S+(?: \S+)*)/gm)].map(([, command]) => command!)
   const page = read('docs/operations.md').text.replaceAll('\\|', '|')
   expect(commands.length).toBeGreaterThan(10)

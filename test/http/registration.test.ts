@@ -1,7 +1,7 @@
 import { expectError, forFile, freshEnv, make, openTestService, readConfig, register } from '../kit.ts'
 import { upTo, withService, words } from '../kit.ts'
 import type { Client, TestService } from '../kit.ts'
-import { parseAdmin } from '../../workers/one-off/admin.ts'
+import { runAdmin } from '../workers/run-admin.ts'
 
 const account = (email: string) => ({ name: 'Ada', email, password: 'secret-1' })
 const registerEmail = ({ client }: TestService, email: string) =>
@@ -11,14 +11,10 @@ test('REGISTRATION=closed rejects registrations with 403, and the operator can c
   withService({ REGISTRATION: 'closed' }, async (service) => {
     const closed = 'Registration is closed: ask the operator of this service for an account'
     expectError(await registerEmail(service, 'ada@example.com'), 403, closed)
-    const create = parseAdmin(['users', 'create', 'ada@example.com', 'Ada'])
-    const { text } = await (create as Exclude<typeof create, { code: number }>)({
-      config: service.services.config,
-      sql: service.services.database.background,
-    })
+    const { text } = await runAdmin(service, 'users', 'create', 'ada@example.com', 'Ada')
     const password = / password (\S{20})/.exec(text)![1]!
-    const { status } = await service.client.post('/auth/login', { email: 'ada@example.com', password })
-    expect(status).toBe(200)
+    const signIn = { email: 'ada@example.com', password }
+    expect((await service.client.post('/auth/login', signIn)).status).toBe(200)
   }))
 
 test('REGISTRATION with a list of domains rejects addresses of other domains with 403', () =>
