@@ -1,17 +1,6 @@
-import { make, type Person, type Sql } from '../kit.ts'
-import { openExplained } from './plans.ts'
+import { make, type Person, runBatch, type Sql, upTo, versionOf } from '../kit.ts'
 
-export async function openLarge() {
-  const { service, sql, owner } = await openExplained()
-  const large = await make(owner, '/projects', { name: 'Large' })
-  const small = await make(owner, '/projects', { name: 'Small' })
-  await fill(sql, large.id, 1_000_000, owner.id)
-  await fill(sql, small.id, 10, owner.id)
-  await sql`vacuum analyze tasks, events`
-  return { service, sql, owner, large, small }
-}
-
-/** Inserts tasks, and 200,000 events, so that the test notices a plan that reads the whole log. */
+/** Inserts tasks, and at most 200,000 events, so that the test notices a plan that reads the whole log. */
 export async function fill(sql: Sql, projectId: string, count: number, ownerId: string): Promise<void> {
   await sql`insert into tasks
       (id, project_id, number, title, status, priority, due_date, assignee_id, created_at, updated_at, event_id)
@@ -31,21 +20,19 @@ export async function fill(sql: Sql, projectId: string, count: number, ownerId: 
     where project_id = ${projectId}`
 }
 
-export async function changeOften(
-  user: Person,
-  projectId: string,
-): Promise<{ version: number; taskId: string }> {
+/** Changes a task and its subtask a thousand times. Returns the task, and the version before the changes. */
+export async function changeOften(user: Person, projectId: string) {
   const task = await make(user, '/tasks', { title: 'Often', projectId })
   const { id: subtaskId } = await make(user, `/tasks/${task.id}/subtasks`, { title: 'Done, not done' })
-  const before = await user.get(`/tasks/${task.id}`)
-  for (let batch = 0; batch < 4; batch++) {
-    const operations = Array.from({ length: 250 }, (_, n) =>
-      n % 2
-        ? { op: 'task.update', id: task.id, title: `${batch} ${n}` }
-        : { op: 'subtask.toggle', id: subtaskId },
+  const version = await versionOf(user, projectId)
+  for (const batch of upTo(4)) {
+    const change = (n: number) => ({ op: 'task.update', id: task.id, title: `${batch} ${n}` })
+    const toggle = { op: 'subtask.toggle', id: subtaskId }
+    await runBatch(
+      user,
+      projectId,
+      upTo(250).map((n) => (n % 2 ? change(n) : toggle)),
     )
-    const { status } = await user.post(`/projects/${projectId}/batch`, { operations })
-    if (status !== 200) throw new Error(`a batch got ${status}`)
   }
-  return { version: Number(before.headers.get('docket-version')), taskId: task.id }
+  return { version, often: task.id }
 }

@@ -1,7 +1,7 @@
 import { maxScannedTasks } from '../../modules/task-lists/list-rows.ts'
 import { firstScannedTasksOfAll, maxScannedTasksOfAll } from '../../modules/task-lists/list.ts'
-import { make, nextPath } from '../kit.ts'
-import { costOf, openExplained } from './plans.ts'
+import { make } from '../kit.ts'
+import { openExplained, readPages } from './plans.ts'
 
 const sizes = { projects: 100, tasksEach: 300, long: 5_000 }
 const { sql, owner } = await openExplained()
@@ -38,43 +38,27 @@ const orders = {
   dueDate: sql`coalesce(due_date, 'infinity'), id`,
   '-dueDate': sql`coalesce(due_date, 'infinity') desc, id desc`,
 }
-const all = maxScannedTasksOfAll
-const first = firstScannedTasksOfAll
+const max = firstScannedTasksOfAll + maxScannedTasksOfAll
 
-for (const [filter, condition] of Object.entries(conditions))
-  for (const [sort, order] of Object.entries(orders))
-    for (const limit of [20, 200])
-      test(`pages of ${limit} of ${filter}, by ${sort}, are complete and scan at most ${first + all} tasks`, async () => {
-        const expected = await sql<
-          { id: string }[]
-        >`select id from tasks where ${condition} order by ${order}`
-        const shown: string[] = []
-        const read = async (path: string): Promise<string | undefined> => {
-          const { status, body, headers } = await owner.get(path)
-          expect(status).toBe(200)
-          shown.push(...body.map(({ id }) => id))
-          return nextPath(headers)
-        }
-        let path: string | undefined = `/tasks?${filter}=true&sort=${sort}&limit=${limit}`
-        const cost = await costOf(async () => void (path = await read(path!)))
-        expect(cost.scans).not.toContain('Seq Scan')
-        expect(cost.taskRows).toBeLessThanOrEqual(all + first + 2 * sizes.projects + 2 * limit)
-        while (path) path = await read(path)
-        expect(shown).toEqual(expected.map(({ id }) => id))
-      })
+const lists = Object.entries(conditions).flatMap(([filter, condition]) =>
+  Object.entries(orders).flatMap(([sort, order]) =>
+    [20, 200].map((limit) => [limit, filter, sort, condition, order] as const),
+  ),
+)
+test.each(lists)(
+  `pages of %d of %s, by %s, are complete and scan at most ${max} tasks`,
+  async (limit, filter, sort, condition, order) => {
+    const rows = await sql<{ id: string }[]>`select id from tasks where ${condition} order by ${order}`
+    const { ids, costs } = await readPages(owner, `/tasks?${filter}=true&sort=${sort}&limit=${limit}`)
+    expect(ids).toEqual(rows.map(({ id }) => id))
+    expect(costs[0]!.scans).not.toContain('Seq Scan')
+    expect(costs[0]!.taskRows).toBeLessThanOrEqual(max + 2 * sizes.projects + 2 * limit)
+  },
+)
 
 test(`a page of one project scans at most ${maxScannedTasks} tasks, and the pages are complete`, async () => {
-  const expected = await sql`select from tasks where project_id = ${long} and label_ids is null`
-  let found = 0
-  let path: string | undefined = `/tasks?projectId=${long}&noLabel=true&limit=200`
-  while (path) {
-    const here: string = path
-    const cost = await costOf(async () => {
-      const { body, headers } = await owner.get(here)
-      found += body.length
-      path = nextPath(headers)
-    })
-    expect(cost.taskRows).toBeLessThanOrEqual(maxScannedTasks + 200)
-  }
-  expect(found).toBe(expected.length)
+  const rows = await sql`select from tasks where project_id = ${long} and label_ids is null`
+  const { ids, costs } = await readPages(owner, `/tasks?projectId=${long}&noLabel=true&limit=200`)
+  expect(ids).toHaveLength(rows.length)
+  for (const { taskRows } of costs) expect(taskRows).toBeLessThanOrEqual(maxScannedTasks + 200)
 })

@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
-import { forFile, freshDatabase, openTestService, type Person, register } from '../kit.ts'
+import { forFile, freshDatabase, nextPath, openTestService, type Person, register } from '../kit.ts'
 
 /** A node of an executed plan (EXPLAIN ANALYZE, format JSON). */
 interface Node {
@@ -65,6 +65,22 @@ export async function costOf(work: () => Promise<unknown>): Promise<Cost> {
   } finally {
     await log.close()
   }
+}
+
+/** Reads the pages of a list, until the last page or `count` rows. Returns the ids of the rows, and the cost of each page. */
+export async function readPages(user: Person, path: string, count = Infinity) {
+  const [ids, costs]: [string[], Cost[]] = [[], []]
+  for (let next: string | undefined = path; next && ids.length < count;) {
+    const here: string = next
+    const read = async () => {
+      const { status, body, headers } = await user.get(here)
+      expect(status).toBe(200)
+      ids.push(...body.map(({ id }) => id))
+      next = nextPath(headers)
+    }
+    costs.push(await costOf(read))
+  }
+  return { ids, costs }
 }
 
 /** Returns the plans in the log of Postgres, without the query for revoked tokens, which runs twice a second. */
