@@ -68,6 +68,11 @@ test('a service account sees only its project, cannot leave it, and cannot be in
   const cannotLeave = 'A service account cannot leave its project'
   expectError(await program.delete(`/projects/${projectId}/members/${account.memberId}`), 403, cannotLeave)
   expectError(await program.delete(`${accountsPath(projectId)}/${account.id}`), 403, cannotLeave)
+  // The removal of its creator with revoke=true would delete the account too.
+  const members = (await program.get(`/projects/${projectId}/members`)).body
+  const creator = members.find(({ userId }) => userId === people.admin.id)!
+  const revoked = await program.delete(`/projects/${projectId}/members/${creator.id}?revoke=true`)
+  expectError(revoked, 403, 'A service account cannot revoke itself')
   const batch = { operations: [{ op: 'member.remove', memberId: account.memberId }] }
   expectError(await program.post(`/projects/${projectId}/batch`, batch), 403, `operations[0]: ${cannotLeave}`)
   const events = await readFeed(program, `/projects/${projectId}/events?types=member.invited`)
