@@ -104,3 +104,27 @@ test('a due date is recorded once, also after an undo and a move, and a move kee
   expect(await eventsOf('task.due')).toEqual([])
   expect(await faultsOf(sql)).toEqual([])
 })
+
+test('the end of the last blocker of a task records one event, which changes nothing and cannot be undone', async () => {
+  const blockedByIds = [(await create()).id, (await create()).id]
+  const { id: task } = await create({ title: 'Cast', blockedByIds })
+  const before = await ada.get(`/tasks/${task}`)
+  for (const id of blockedByIds) await patch(id, { status: 'DONE' })
+  const event = await recorded('task.ready')
+  expect(event).toMatchObject({ entity: 'task', entityId: task, taskId: task, actor: { name: null } })
+  expect([event.before, event.after]).toEqual([{}, {}])
+  const after = await ada.get(`/tasks/${task}`, { 'if-none-match': before.headers.get('etag')! })
+  expect(after.status).toBe(304)
+  expect((await ada.get(`/tasks/${task}`)).body).toEqual(before.body)
+  expectError(await undo(event.seq), 409, /became ready/)
+  const history = await readFeed(ada, `/tasks/${task}/history`)
+  expect(history.map(({ type }) => type)).toEqual(['task.ready', 'task.created'])
+  await patch(task, { title: 'Cast the frame' })
+  for (const asOf of [event.seq - 1, event.seq]) {
+    const { body } = await ada.get(`/tasks?projectId=${projectId}&asOf=${asOf}`)
+    const listed = body.find(({ id }) => id === task)!
+    const read = (await ada.get(`/tasks/${task}?asOf=${asOf}`)).body
+    expect([listed.title, read.title]).toEqual(['Cast', 'Cast'])
+  }
+  expect(await faultsOf(sql)).toEqual([])
+})
