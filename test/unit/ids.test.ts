@@ -5,7 +5,7 @@ import { Clock, isAhead, isCreatedAfter, nowMs, setClock, tailOf } from '../../s
 import { isId } from '../../src/id-format.ts'
 import { parseInstant } from '../../src/schema/text.ts'
 
-const many = 50_000
+const many = 20_000
 const hour = 3_600_000
 const year = 365 * 24 * hour
 const clockAfter = (...ids: string[]) => new Clock(ids.toSorted().at(-1)!)
@@ -188,10 +188,13 @@ describe('parseInstant', () => {
   })
 
   test('returns null or an ISO text in UTC with milliseconds for every input', () => {
+    // The unit `binary` of the library takes a second to prepare.
+    const character = fc.nat({ max: 0x10ffff }).map((code) => String.fromCodePoint(code))
+    const anyText = fc.array(character, { maxLength: 40 }).map((all) => all.join(''))
     const digits = fc.stringMatching(
       /^\d{4}-[01]\d-[0-3]\d(T[0-2]\d:[0-6]\d(:[0-6]\d)?(Z|[+-]\d{2}:\d{2}))?$/,
     )
-    const property = fc.property(fc.oneof(fc.string({ unit: 'binary' }), digits), (text) => {
+    const property = fc.property(fc.oneof(anyText, digits), (text) => {
       const instant = parseInstant(text)
       if (instant !== null) expect(instant).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
     })
