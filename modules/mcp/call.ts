@@ -65,6 +65,16 @@ export class Call {
     return readResponse<T>(request, await this.handle(request))
   }
 
+  /** Yields the pages of a list, each with the cursor at which it begins. */
+  async *pages<Row>(path: string, limit: number, cursor?: string) {
+    do {
+      const page = await this.get<Row[]>(withQuery(path, { limit, cursor }))
+      const next = cursorOf(page)
+      yield { ...page, cursor, next }
+      cursor = next
+    } while (cursor !== undefined)
+  }
+
   /** Returns the result of the first `load` with this name in the call. */
   once<T>(name: string, load: () => Promise<T>): Promise<T> {
     const result = this.results.get(name) ?? load()

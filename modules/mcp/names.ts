@@ -3,7 +3,7 @@ import { editNames } from '../../src/model/fields.ts'
 import { nearest } from '../../src/schema/nearest.ts'
 import { caseless, visualForm } from '../../src/schema/text.ts'
 import { namedFields, userFields } from '../tasks/schema.ts'
-import { type Call, cursorOf, ToolError, withQuery } from './call.ts'
+import { type Call, ToolError } from './call.ts'
 
 type Kind = 'project' | 'user' | 'member' | 'label' | 'field' | 'view'
 
@@ -115,12 +115,7 @@ const maxRows = 2_000
 /** Returns the rows of a list, at most 2,000. */
 async function readAll<Row>(call: Call, path: string): Promise<Row[]> {
   const rows: Row[] = []
-  let cursor: string | undefined
-  do {
-    const page = await call.get<Row[]>(withQuery(path, { limit: pageRows, cursor }))
-    rows.push(...page.body)
-    cursor = cursorOf(page)
-  } while (cursor && rows.length < maxRows)
+  for await (const { body } of call.pages<Row>(path, pageRows)) if (rows.push(...body) >= maxRows) break
   return rows
 }
 

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
-import { type Call, cursorOf, ToolError, withQuery } from './call.ts'
+import { type Call, ToolError } from './call.ts'
 
 /** The maximum number of characters of an answer. */
 const maxAnswerCharacters = 20_000
@@ -110,25 +110,27 @@ type Place = Omit<Position, 'part'>
 async function* rowsFrom(
   call: Call,
   { path, show, max = Infinity, isExcerpt, onPage }: Section<Item>,
-  { cursor, after, skip = 0 }: Place,
+  { cursor: start, after, skip = 0 }: Place,
 ): AsyncGenerator<{ row?: object; place: Place }> {
-  let count = 0
-  for (let pages = 0; pages < maxPages && count < max; pages++) {
-    const page = await call.get<Item[]>(withQuery(path, { limit: Math.min(max, pageRows), cursor }))
-    onPage?.(page.headers)
+  let [count, pages] = [0, 0]
+  for await (const { body, headers, cursor, next } of call.pages<Item>(
+    path,
+    Math.min(max, pageRows),
+    start,
+  )) {
+    onPage?.(headers)
     // If the item `after` has left the page meanwhile, the page begins again, so that no item is lost.
-    for (const item of page.body.slice(1 + page.body.findIndex(({ id }) => id === after))) {
+    for (const item of body.slice(1 + body.findIndex(({ id }) => id === after))) {
       if (count++ === max) return yield { place: { cursor, after } }
       const rows = await show(item)
       for (; skip < rows.length; skip++) yield { row: rows[skip]!, place: { cursor, after, skip } }
       after = item.id
       skip = 0
     }
-    cursor = cursorOf(page)
-    if (cursor === undefined || isExcerpt) return
+    if (next === undefined || isExcerpt) return
+    if (++pages === maxPages || count >= max) return yield { place: { cursor: next } }
     after = undefined
   }
-  yield { place: { cursor } }
 }
 
 const Position = Type.Object({
