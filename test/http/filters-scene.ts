@@ -1,6 +1,4 @@
-import { shownFields } from '../../modules/fields/values.ts'
 import type { TaskRow } from '../../drizzle/rows.ts'
-import { keyOf } from '../../modules/order/keys.ts'
 import type { Random } from '../kit.ts'
 
 /** The data of the reference implementation: the tasks, the existing labels, the reader and the time. */
@@ -28,12 +26,16 @@ function isReady(task: TaskRow, known: Known): boolean {
   return task.status !== 'DONE' && isFree && blockers.every(({ status }) => status === 'DONE')
 }
 
-function fits(task: TaskRow, name: string, value: string): boolean {
+/** Without a change of its place, a task has a key made from its number. */
+const keyOf = ({ position, number }: TaskRow) => position ?? `j${String(number).padStart(10, '0')}`
+
+function fits(task: TaskRow, name: string, wanted: string): boolean {
   const [, key = '', bound] = name.split('.')
-  const stored = shownFields(task.fields ?? {})[key]
+  const value = (task.fields as Record<string, unknown> | null)?.[key]
+  const stored = (value instanceof Object ? Object.values(value)[0] : value) as string | number | undefined
   if (stored === undefined) return false
-  if (!bound) return String(stored) === value
-  const [a, b] = typeof stored === 'number' ? [stored, Number(value)] : [stored, value]
+  if (!bound) return String(stored) === wanted
+  const [a, b] = typeof stored === 'number' ? [stored, Number(wanted)] : [stored, wanted]
   return bound === 'min' ? a >= b : a <= b
 }
 
