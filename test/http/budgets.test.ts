@@ -1,13 +1,6 @@
 import { eventually, expectError, freshRedis, invite, make, openTestService, register } from '../kit.ts'
-import {
-  remainingBudget,
-  statuses,
-  tally,
-  untilRedisReady,
-  upTo,
-  withOneDatabase,
-  withToken,
-} from '../kit.ts'
+import { remainingBudget, statuses, tally, untilRedisReady, upTo, withOneDatabase } from '../kit.ts'
+import { withToken } from '../kit.ts'
 import type { Answer, Client, Person, Sql } from '../kit.ts'
 
 const withService = await withOneDatabase()

@@ -1,23 +1,6 @@
-import {
-  allPages,
-  expectError,
-  forFile,
-  isReplay,
-  make,
-  makeToken,
-  malformedIds,
-  newId,
-  openTeam,
-} from '../kit.ts'
-import {
-  openTestService,
-  register,
-  replayedParts,
-  undocumentedParts,
-  unknownId,
-  upTo,
-  words,
-} from '../kit.ts'
+import { allPages, expectError, forFile, isReplay, make, makeToken, malformedIds, newId } from '../kit.ts'
+import { openTeam, openTestService, register, replayedParts, undocumentedParts, unknownId } from '../kit.ts'
+import { upTo, words } from '../kit.ts'
 import type { Answer } from '../kit.ts'
 import { type Call, createRows, pathOf, readCalls, roles, type Rows, send } from './operations.ts'
 
@@ -52,7 +35,7 @@ function expectDocumented(call: Call, answer: Answer): Answer {
 
 async function reject(
   call: Call,
-  token = '',
+  token: string | undefined,
   status: number,
   message: string | RegExp,
   rows = shared,

@@ -1,12 +1,5 @@
-import {
-  eventually,
-  expectError,
-  freshRedis,
-  holdTransaction,
-  openDatabase,
-  openTestService,
-} from '../kit.ts'
-import { readConfig, register, statuses, upTo, withService } from '../kit.ts'
+import { eventually, expectError, freshRedis, holdTransaction, openDatabase } from '../kit.ts'
+import { openTestService, readConfig, register, statuses, upTo, withService } from '../kit.ts'
 import type { Answer, Client, Person, TestService } from '../kit.ts'
 
 const withDelays = (

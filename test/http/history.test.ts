@@ -1,15 +1,6 @@
-import {
-  allPages,
-  forFile,
-  invite,
-  make,
-  makeTasks,
-  newId,
-  nextPath,
-  openScene,
-  openTestService,
-} from '../kit.ts'
-import { readFeed, register, remainingBudget, statusAndMessage, upTo, words } from '../kit.ts'
+import { allPages, forFile, invite, make, makeTasks, newId, nextPath, openScene } from '../kit.ts'
+import { openTestService, readFeed, register, remainingBudget, statusAndMessage, upTo } from '../kit.ts'
+import { words } from '../kit.ts'
 import type { FeedEvent, Person } from '../kit.ts'
 
 const { client, sql, ada, grace, service } = await openScene(['Ada', 'Grace'], { HISTORY_DAYS: '30' })

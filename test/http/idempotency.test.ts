@@ -1,17 +1,8 @@
 import { createHash } from 'node:crypto'
 import { hash } from '@node-rs/argon2'
 import { expectError, expiresAt, forFile, holdTransaction, invite, isReplay, make, newId } from '../kit.ts'
-import {
-  openDatabase,
-  openProject,
-  openTeam,
-  readConfig,
-  openTestService,
-  register,
-  replayedParts,
-  statuses,
-} from '../kit.ts'
-import { testSecret, unreachableUrl, untilBlocked, upTo } from '../kit.ts'
+import { openDatabase, openProject, openTeam, openTestService, readConfig, register } from '../kit.ts'
+import { replayedParts, statuses, testSecret, unreachableUrl, untilBlocked, upTo } from '../kit.ts'
 import type { Answer, Client } from '../kit.ts'
 
 const used = 'This Idempotency-Key was used for another request'

@@ -1,14 +1,5 @@
-import {
-  allPages,
-  createFullProject,
-  expectError,
-  invite,
-  isReplay,
-  make,
-  openTeam,
-  readFeed,
-} from '../kit.ts'
-import { register, unknownId, withToken } from '../kit.ts'
+import { allPages, createFullProject, expectError, invite, isReplay, make, openTeam } from '../kit.ts'
+import { readFeed, register, unknownId, withToken } from '../kit.ts'
 import type { Client, Person } from '../kit.ts'
 
 const { client, people, owner, editor, viewer, guest } = await openTeam(['Guest'])
