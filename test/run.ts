@@ -1,11 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { constants } from 'node:fs'
-import { copyFile, mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { everydayFolder } from './runner/folder.ts'
 import { installPrograms, deepPrograms, redis } from './runner/programs.ts'
-import { readTimings, slowestOf } from './runner/report.ts'
+import { completeTimings, readTimings, slowestOf } from './runner/report.ts'
 import { bundleService } from './runner/bundle.ts'
 import { startServers, type TestServers } from './runner/servers.ts'
 import { readSummary } from './runner/summary.ts'
@@ -17,11 +16,9 @@ const testTimeoutMs = 120_000
 const deepDepth = '10'
 const inRunner = (name: string) => new URL(`./runner/${name}`, import.meta.url).pathname
 const deepFiles = '.deep.test.ts'
-const cacheDir = new URL('node_modules/.cache/', import.meta.url).pathname
+const cacheDir = new URL('../node_modules/.cache/', import.meta.url).pathname
 /** The durations of earlier runs, by which the slowest files start first. */
 const timings = join(cacheDir, 'test-timings.json')
-/** The durations of slow files, for the first run. */
-const firstTimings = new URL('slow-files.json', import.meta.url).pathname
 
 let tests: ChildProcess | undefined
 let isInterrupted = false
@@ -46,9 +43,7 @@ async function main(args: string[]): Promise<number> {
     starting = startServers(dataDir)
     const bundling = isEveryday && given.length === 0 ? bundleService(dataDir) : {}
     const [{ env }, program] = await Promise.all([starting, bundling])
-    await mkdir(cacheDir, { recursive: true })
-    await copyFile(firstTimings, timings, constants.COPYFILE_EXCL).catch(() => {})
-    const previous = await readTimings(timings)
+    const previous = await completeTimings(timings)
     const files = given.length > 0 || isAll ? given : filesOf(isDeep)
     const preload = ['globals.ts', ...(isEveryday ? ['cheap-passwords.ts'] : [])].map(
       (name) => `--preload=${inRunner(name)}`,

@@ -1,6 +1,10 @@
-import { readFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import slowFiles from './slow-files.json'
 
 const slowestFiles = 10
+/** The assumed duration of a file that has not run yet. */
+const usualMs = 2_000
 
 /** Milliseconds by test file. */
 type Timings = Record<string, number>
@@ -9,6 +13,19 @@ type Timings = Record<string, number>
 export async function readTimings(path: string): Promise<Timings> {
   const text = await readFile(path, 'utf8').catch(() => '{"files":{}}')
   return (JSON.parse(text) as { files: Timings }).files
+}
+
+/**
+ * Adds the files without a duration to the output file of `bun test --timings`, and returns all durations. Bun starts the
+ * slowest files first only if each file has a duration.
+ */
+export async function completeTimings(path: string): Promise<Timings> {
+  const known: Timings = { ...slowFiles, ...(await readTimings(path)) }
+  const paths = new Bun.Glob('test/**/*.test.ts').scanSync()
+  const files = Object.fromEntries(Array.from(paths, (file) => [file, known[file] ?? usualMs]))
+  await mkdir(dirname(path), { recursive: true })
+  await writeFile(path, JSON.stringify({ version: 1, files }))
+  return files
 }
 
 /** Lists the slowest test files of this run, or all files, with their seconds. `previous`: the timings before this run. */
