@@ -12,6 +12,7 @@ import { tailOf } from '../../src/ids.ts'
 import type { Decision } from '../../src/log/rule.ts'
 import type { StoredEvent } from '../../src/model/events.ts'
 import { eventFields, eventRows } from '../../src/postgres/columns.ts'
+import { outcomeUnknown } from '../../src/responses/errors.ts'
 import { errorCode, faultsOf, forFile, holdTransaction, invite, make, makeProjects, newId } from '../kit.ts'
 import { openScene, type Sql, statuses, upTo } from '../kit.ts'
 import { type Context, queuedCommand } from '../support/queued-command.ts'
@@ -228,7 +229,11 @@ test.each(Object.keys(failing))('a command with %s fails alone, and writes nothi
 })
 
 /** A project in which every command writes one comment. The n-th commit gets the n-th outcome. */
-function openProject(outcomes: Outcome[], onCommit: (n: number, addToLog: (n: number) => void) => unknown) {
+function openProject(
+  outcomes: Outcome[],
+  onCommit: (n: number, addToLog: (n: number) => void) => unknown,
+  deadline = Infinity,
+) {
   const projectId = newId()
   const units: CommitUnit[] = []
   /** The events in the log, by the last part of their ids. */
@@ -246,7 +251,7 @@ function openProject(outcomes: Outcome[], onCommit: (n: number, addToLog: (n: nu
     versions: { isCurrent: async () => true },
     commit: async (unit: CommitUnit) => {
       onCommit(units.push(unit) - 1, addToLog)
-      return outcomes[units.length - 1]!
+      return outcomes[units.length - 1] ?? 'conflict'
     },
     findRecord: async () => undefined,
     react: () => [],
@@ -271,7 +276,7 @@ function openProject(outcomes: Outcome[], onCommit: (n: number, addToLog: (n: nu
         }
         return { changes: [change as unknown as StoredEvent], answer: name }
       },
-      deadline: Infinity,
+      deadline,
       resolve: (answer) => void answers.push(answer),
       reject: (error) => void answers.push(error),
     }) as QueuedCommand
@@ -295,3 +300,10 @@ test.each<[string, names: string[], outcomes: Outcome[], appears: number, events
     expect(units.map((unit) => unit.events.length)).toEqual(events)
   },
 )
+
+test('a command whose commit had no answer has an unknown outcome at its deadline, although later attempts write nothing', async () => {
+  const { run, answers, units } = openProject(['unknown'], () => {}, performance.now() + 300)
+  await run(['one'])
+  expect(answers).toMatchObject([{ status: 503, message: outcomeUnknown().message }])
+  expect(units.length).toBeGreaterThan(1)
+})
