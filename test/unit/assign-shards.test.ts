@@ -50,6 +50,8 @@ test('each shard gets one live home, whatever the order of the processes; only s
   })
   fc.assert(property)
   expect(assignShards(4, [], ['a', undefined], true)).toEqual([])
+  // A shard without a home gets one before the first shard moves.
+  expect(assignShards(4, ['a', 'b'], ['a', 'a', 'a', undefined], true)).toEqual(['a', 'a', 'a', 'b'])
 })
 
 test('projects are spread evenly over the shards, always in the same way', () => {

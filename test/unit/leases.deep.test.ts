@@ -10,7 +10,7 @@ import {
   openRedis,
   openSubscriber,
 } from '../kit.ts'
-import { readConfig, words } from '../kit.ts'
+import { readConfig, rowsOf, words } from '../kit.ts'
 import { openSilentLine } from '../races/silent-line.ts'
 
 const log = openLog('silent')
@@ -58,24 +58,13 @@ async function open(
  * Steps of the processes a, b and c: `acquire` ends with the word after it, `ask` begins and `get` ends an acquisition,
  * `idle` ends a batch, `queue` is the number of waiting processes, and `holder` is the process in Redis.
  */
-test.each([
-  [
-    'a process keeps its lease after using it',
-    'a:acquire:true a:holder a:idle a:acquire:true a:holder a:close a:free',
-  ],
-  [
-    'an idle holder hands over at once, and a process that waited may not keep its state',
-    'a:acquire:true a:idle b:acquire:false b:idle a:acquire:false',
-  ],
-  [
-    'a busy holder hands over after its batch, and gets the lease back after one batch of the other process',
-    'a:acquire:true b:ask a:queue:1 a:holder a:ask b:get b:holder b:idle a:get a:holder',
-  ],
-  [
-    'a process that receives a lease hands it over after its batch',
-    'a:acquire:true b:ask a:queue:1 c:ask a:queue:2 a:idle b:get b:requested b:idle c:get c:holder',
-  ],
-])('%s', async (_, steps) => {
+const turns = rowsOf(`
+  a process keeps its lease after using it | a:acquire:true a:holder a:idle a:acquire:true a:holder a:close a:free
+  a process that waited may not keep its state | a:acquire:true a:idle b:acquire:false b:idle a:acquire:false
+  a busy holder gives one batch to others | a:acquire:true b:ask a:queue:1 a:holder a:ask b:get b:holder b:idle a:get a:holder
+  a receiver gives its lease on | a:acquire:true b:ask a:queue:1 c:ask a:queue:2 a:idle b:get b:requested b:idle c:get c:holder`)
+
+test.each(turns)('%s', async (_, steps) => {
   const all = { a: await open(), b: await open(), c: await open() }
   const asked: Record<string, Promise<boolean>> = {}
   const ids: Record<string, string | null> = {}

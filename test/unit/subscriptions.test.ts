@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events'
 import type { Redis } from 'ioredis'
 import { openSubscriptions } from '../../src/subscriptions/subscriptions.ts'
 import { MultiMap, Subscribers, Subscription } from '../../src/subscriptions/subscription.ts'
-import { newId, nilId, openLog, upTo, words } from '../kit.ts'
+import { newId, nilId, openLog, rowsOf, upTo, words } from '../kit.ts'
 import { Notifications, type ProjectVersion } from '../../src/subscriptions/notifications.ts'
 import { openReauthorize } from '../../modules/events/event-stream.ts'
 import { openLongPoll } from '../../modules/events/long-poll.ts'
@@ -14,23 +14,17 @@ const longMs = 60_000
 const [projectId, elsewhere, userId, otherId] = upTo(4).map(newId) as [string, string, string, string]
 
 /** A subscriber at version 3 and its steps: wait, notify of a newer or changed version, wake, and the awaited result. */
-test.each([
-  ['waits for a version newer than its own', 'wait:3 newer:2 newer:3 changed:3 newer:4 result:4'],
-  // Before the second wait the subscriber has read version 6.
-  [
-    'gets the newest missed version at its next wait',
-    'newer:4 newer:5 wait:3 result:5 newer:6 wait:6 newer:6 newer:7 result:7',
-  ],
-  [
-    'reads its version after a lower version, also at its next wait',
-    'wait:3 changed:2 result: changed:1 wait:3 result: wait:1 changed:1 newer:2 result:2',
-  ],
-  [
-    'forgets earlier versions at a reset',
-    'newer:4 reset:3 wait:3 changed:3 newer:4 result:4 newer:5 reset:4 newer:5 wait:4 result:5',
-  ],
-  ['ends its wait when all are woken', 'wait:3 wakeAll: result:'],
-])('a subscriber %s', async (_, steps) => {
+const waits = rowsOf(`
+  waits for a version newer than its own | wait:3 newer:2 newer:3 changed:3 newer:4 result:4
+  gets the newest missed version at its next wait | newer:4 newer:5 wait:3 result:5
+  ignores a version that it has read meanwhile | newer:4 wait:3 result:4 newer:6 wait:6 newer:6 newer:7 result:7
+  reads its version after a lower version | wait:3 changed:2 result:
+  reads its version at its next wait after a lower version | changed:1 wait:3 result: wait:1 changed:1 newer:2 result:2
+  forgets earlier versions at a reset | newer:4 reset:3 wait:3 changed:3 newer:4 result:4
+  gets a version again after a reset | newer:5 reset:4 newer:5 wait:4 result:5
+  ends its wait when all are woken | wait:3 wakeAll: result:`)
+
+test.each(waits)('a subscriber %s', async (_, steps) => {
   const subscribers = new Subscribers()
   const subscription = new Subscription(3)
   const leave = subscribers.add('p', subscription)
