@@ -1,4 +1,5 @@
 import { expectError, invite, make, openScene, operationsOf, register, resolveSchema } from '../kit.ts'
+import { unknownId } from '../kit.ts'
 import type { OpenApi } from '../kit.ts'
 
 const { client, ada } = await openScene(['Ada'])
@@ -39,7 +40,8 @@ test('an unknown field is rejected with 400 and the nearest name, and nothing ch
     expectError(await ada.call(method, path, body), 400, message)
   }
   expect((await ada.get(task)).text).toBe(before.text)
-  expect((await ada.get('/auth/me')).body.name).toBe('Ada')
+  const { body: own } = await ada.get('/auth/me')
+  expect([own.name, (await ada.patch('/auth/me', { ...own, id: unknownId })).body]).toEqual(['Ada', own])
   expect((await ada.get(members)).body[0]!.role).toBe('VIEWER')
 })
 
