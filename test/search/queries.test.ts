@@ -111,6 +111,7 @@ test('an id, an external id or a number finds its row, also without a word; an e
     ...['#1', '#01', 'wheels #001'].map((q): [string, string] => [q, oil]),
   ]
   for (const [q, first] of rows) expect([q, (await searchIds(ada, q))[0]]).toEqual([q, first])
+  expect((await get(ada, '/tasks', 'JIRA-42/x')).body).toMatchObject([{ id }])
   expect(await searchIds(ada, 'grease -#01')).toEqual([])
   for (const externalId of ['-12', '***', '-wheels']) {
     const id = await task(ada, engine, 'Cast', { externalId })
@@ -125,6 +126,9 @@ test('without a hit, similar titles are offered, which similar words of other pr
   await task(bea, words, 'wheals wheala whealb whealc wheald')
   expect(await search(ada, 'wheals')).toMatchObject([{ id: oil, fuzzy: true }])
   expect((await search(ada, 'enigne wheals')).map(marked)).toEqual(['Oil the [wheels]'])
+  // The snippet is the title, also if the description has the similar word.
+  await task(ada, engine, 'Grind the spindle', { description: 'The spindle turns' })
+  expect((await search(ada, 'spindel')).map(marked)).toEqual(['Grind the [spindle]'])
   for (const [q, types] of [
     ['wheals', 'comment'],
     ['wheals -oil', 'task'],

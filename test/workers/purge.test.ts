@@ -89,6 +89,14 @@ test('a purge that waits for rows that another purge deletes continues with the 
   expect(await sql`select from comments where task_id = ${id}`).toHaveLength(0)
 })
 
+test('purging a project deletes its documents of searches and its cursors', async () => {
+  const { id, ids } = await createFullProject(ada, 2)
+  expect((await ada.get(`/search?q=sub&projectId=${id}`)).headers.get('docket-indexed')).toBe('all')
+  await ada.delete(`/projects/${id}`)
+  await purgeProject(sql, id, throttle)
+  expect(await rowsWith(sql, ids)).toEqual({ outbox: 1 })
+})
+
 // After this test, the workers keep running.
 test('workers and concurrent purges delete the rows of a project in every table, and those of a task, but no other row', async () => {
   const [deleted, old] = [await createFullProject(ada, 20), await createFullProject(ada, 1)]
