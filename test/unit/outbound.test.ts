@@ -21,10 +21,7 @@ const post = (reach = lenient, lookup?: Lookup, timeoutMs = 20_000) =>
 const requestTo = (url: string) => ({ url, body: '{"a":1}', headers: { 'x-own': '1' } })
 const portOf = ({ url }: { url: string }) => new URL(url).port
 const byName = (one: { url: string }) => requestTo(`http://hooks.example.com:${portOf(one)}/`)
-const resolving =
-  (...answers: string[][]): Lookup =>
-  async () =>
-    answers.shift() ?? []
+const resolvesTo = (...addresses: string[]) => ({ lookup: async () => addresses })
 
 interface Setup {
   respond?: Respond
@@ -33,10 +30,10 @@ interface Setup {
   timeoutMs?: number
 }
 
-const redirect =
-  (location: string): Respond =>
+const answer =
+  (status: number, headers = {}, body = ''): Respond =>
   (response) =>
-    response.writeHead(307, location ? { location } : {}).end()
+    response.writeHead(status, headers).end(body)
 const notFollowed = 'The receiver answered 307, and redirects are not followed'
 const pour: Respond = (response) => {
   while (response.write('x'.repeat(65_536)));
@@ -44,39 +41,41 @@ const pour: Respond = (response) => {
 }
 const late = { status: null, error: 'No response within 0.2 s' }
 const onlyPublic = { allowHttp: true, allowPrivate: false }
-const fail: Respond = (response) =>
-  response.writeHead(500, { 'retry-after': '7' }).end(`é\0${'x'.repeat(5_000)}`)
 
 test.each<[string, Setup, object]>([
   [
     'returns the status and the beginning of a long body',
-    { respond: fail },
+    { respond: answer(500, { 'retry-after': '7' }, `é\0${'x'.repeat(5_000)}`) },
     { status: 500, error: null, retryAfterMs: 7_000, answer: expect.stringMatching(/^é\ufffdx{900,1021}$/) },
   ],
   [
     'does not follow a redirect',
-    { respond: redirect('/again') },
+    { respond: answer(307, { location: '/again' }) },
     { status: 307, error: `${notFollowed}: set the URL to /again if you trust it`, requests: 1 },
   ],
-  ['reports a redirect to nowhere', { respond: redirect('') }, { status: 307, error: notFollowed }],
+  ['reports a redirect to nowhere', { respond: answer(307) }, { status: 307, error: notFollowed }],
   [
     'cuts the URL of a redirect',
-    { respond: redirect('/x'.repeat(1_000)) },
+    { respond: answer(307, { location: '/x'.repeat(1_000) }) },
     { error: `${notFollowed}: set the URL to ${'/x'.repeat(150)} if you trust it` },
   ],
-  ['waits for no response without an end', { respond: () => {}, timeoutMs: 200 }, late],
-  ['waits for no body without an end', { respond: (response) => response.write('.'), timeoutMs: 200 }, late],
+  ['times out without a response', { respond: () => {}, timeoutMs: 200 }, late],
+  [
+    'times out if the body does not end',
+    { respond: (response) => response.write('.'), timeoutMs: 200 },
+    late,
+  ],
   [
     'reads only the beginning of an endless body',
     { respond: pour },
     { status: 200, answer: 'x'.repeat(1_024) },
   ],
-  ['waits for no name without an end', { lookup: () => new Promise(() => {}), timeoutMs: 200 }, late],
-  ['tries the next address', { lookup: resolving(['127.0.0.9', '127.0.0.1']) }, { status: 200, requests: 1 }],
-  ['does not reach localhost', { lookup: resolving([]) }, { error: 'No connection: ENOTFOUND', requests: 0 }],
+  ['times out if the name does not resolve', { lookup: () => new Promise(() => {}), timeoutMs: 200 }, late],
+  ['tries the next address', resolvesTo('127.0.0.9', '127.0.0.1'), { status: 200, requests: 1 }],
+  ['to a name without addresses fails', resolvesTo(), { error: 'No connection: ENOTFOUND', requests: 0 }],
   [
     'connects to no private address, unless the operator allows it',
-    { lookup: resolving(['127.0.0.1']), reach: onlyPublic },
+    { ...resolvesTo('127.0.0.1'), reach: onlyPublic },
     { status: null, error: expect.stringContaining('must resolve to a public address'), requests: 0 },
   ],
 ])('a request %s', async (_, { respond, lookup, reach, timeoutMs }, result) => {
