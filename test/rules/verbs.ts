@@ -18,7 +18,7 @@ export interface Step {
 }
 
 type Choices = Pick<Step, 'pick' | 'other' | 'value'>
-export type Ask = (world: World, client: Client, choices: Choices) => Promise<Answer> | undefined
+export type Ask = (world: World, client: Client, choices: Choices) => Promise<Answer | undefined> | undefined
 
 const at = <T>(list: T[], n: number): T | undefined => list[n % list.length]
 const roles = ['VIEWER', 'EDITOR', 'ADMIN']
@@ -76,57 +76,52 @@ const viewOf = (value: number, other: number) => {
 
 type BodyOf = (choices: Choices, it: World[List][number], world: World) => object
 
-/** A request for a row of the list, whose fields replace `:id` and other names in the path. */
+/** A request for a row of the list, whose fields replace `:id` and other names in the path. `adds`: the list of new rows. */
 const to =
   (method: 'POST' | 'PATCH' | 'DELETE') =>
-  (list: List, path: string, bodyOf?: BodyOf): Ask =>
-  (world, client, choices) => {
+  (list: List, path: string, bodyOf?: BodyOf, adds?: List): Ask =>
+  async (world, client, choices) => {
     const it = at(world[list], choices.pick)
-    const filled = path.replace(/:(\w+)/g, (_, name: 'id') => it?.[name] ?? '')
-    return it && client.call(method, filled, bodyOf?.(choices, it, world))
+    if (!it) return undefined
+    const filled = path.replace(/:(\w+)/g, (_, name: 'id') => it[name])
+    const answer = await client.call(method, filled, bodyOf?.(choices, it, world))
+    if (answer.status === 201 && adds) world[adds].push(answer.body)
+    return answer
   }
 const [post, patch, remove] = [to('POST'), to('PATCH'), to('DELETE')]
-
-const adding =
-  (list: List, ask: Ask): Ask =>
-  async (world, client, choices) => {
-    const answer = await ask(world, client, choices)
-    if (answer?.status === 201) world[list].push(answer.body)
-    return answer as Answer
-  }
-
-const inTask = (name: 'title' | 'text', list: string, prefix: string) =>
-  post('tasks', `/tasks/:id/${list}`, ({ value }) => ({ [name]: `${prefix}${value}` }))
 const leaseOf = ({ value }: Choices) => ({ leaseSeconds: 600 + value })
 
+const newTask: BodyOf = ({ other, value }, { id: projectId }, world) => ({
+  ...{ projectId, title: `T${value}`, assigneeId: someone(world, other) },
+  ...fieldsOf(value),
+  ...(value % 4 === 0 && { labelIds: labelIdsIn(world, projectId, other) }),
+  ...(value % 4 === 1 && { fields: valuesIn(world, projectId, other) }),
+  ...(value % 4 === 2 && world.tasks.length > 0 && { blockedByIds: [at(world.tasks, other)!.id] }),
+})
+
 export const verbs = {
-  openProject: adding('projects', (_, client, { value }) => client.post('/projects', { name: `P${value}` })),
+  async openProject({ projects }, client, { value }) {
+    const answer = await client.post('/projects', { name: `P${value}` })
+    projects.push(answer.body)
+    return answer
+  },
   changeProject: patch('projects', '/projects/:id', ({ value }) => ({
     name: `P${value}`,
     description: value % 2 ? `About ${value}` : null,
     textEdits: value % 7 ? 'last-write-wins' : 'if-match',
   })),
   deleteProject: remove('projects', '/projects/:id'),
-  invite: adding(
+  invite: post(
+    'projects',
+    '/projects/:id/members/invite',
+    ({ other, value }, _, { people }) => ({ email: at(people, other)?.email, role: at(roles, value) }),
     'members',
-    post('projects', '/projects/:id/members/invite', ({ other, value }, _, { people }) => ({
-      ...{ email: at(people, other)?.email, role: at(roles, value) },
-    })),
   ),
   setRole: patch('members', '/projects/:projectId/members/:id/role', ({ value }) => ({
     role: at(roles, value),
   })),
   removeMember: remove('members', '/projects/:projectId/members/:id'),
-  createTask: adding(
-    'tasks',
-    post('projects', '/tasks', ({ other, value }, { id: projectId }, world) => ({
-      ...{ projectId, title: `T${value}`, assigneeId: someone(world, other) },
-      ...fieldsOf(value),
-      ...(value % 4 === 0 && { labelIds: labelIdsIn(world, projectId, other) }),
-      ...(value % 4 === 1 && { fields: valuesIn(world, projectId, other) }),
-      ...(value % 4 === 2 && world.tasks.length > 0 && { blockedByIds: [at(world.tasks, other)!.id] }),
-    })),
-  ),
+  createTask: post('projects', '/tasks', newTask, 'tasks'),
   changeTask: patch('tasks', '/tasks/:id', ({ value }) => {
     return { ...fieldsOf(value), ...(value % 2 && { title: `C${value}` }) }
   }),
@@ -143,22 +138,16 @@ export const verbs = {
   setValues: patch('tasks', '/tasks/:id', ({ value }, { projectId }, world) => ({
     fields: valuesIn(world, projectId, value),
   })),
-  createField: adding('fields', post('projects', '/projects/:id/fields', fieldOf)),
+  createField: post('projects', '/projects/:id/fields', fieldOf, 'fields'),
   changeField: patch('fields', '/fields/:id', ({ value }, it) => ({
     name: `F${value}`,
     ...(it.type === 'choice' && { options: optionsOf(value) }),
   })),
   deleteField: remove('fields', '/fields/:id'),
-  createView: adding(
-    'views',
-    post('projects', '/projects/:id/views', ({ value, other }) => viewOf(value, other)),
-  ),
+  createView: post('projects', '/projects/:id/views', ({ value: n, other }) => viewOf(n, other), 'views'),
   changeView: patch('views', '/views/:id', ({ value }) => viewOf(value, value)),
   deleteView: remove('views', '/views/:id'),
-  createLabel: adding(
-    'labels',
-    post('projects', '/projects/:id/labels', ({ value }) => labelOf(value, value)),
-  ),
+  createLabel: post('projects', '/projects/:id/labels', ({ value: n }) => labelOf(n, n), 'labels'),
   changeLabel: patch('labels', '/labels/:id', ({ other, value }) => labelOf(value, other)),
   deleteLabel: remove('labels', '/labels/:id'),
   moveTask: patch('tasks', '/tasks/:id', ({ other, value }, _, { projects }) => ({
@@ -168,7 +157,7 @@ export const verbs = {
   async thereAndBack({ subtasks, projects }, client, { pick, other }) {
     const it = at(subtasks, pick)
     const move = (n: number) => client.patch(`/tasks/${it?.taskId}`, { projectId: at(projects, n)?.id })
-    if (!it) return undefined as unknown as Answer
+    if (!it) return undefined
     for (const n of [pick, other]) {
       await move(n)
       await client.patch(`/tasks/subtasks/${it.id}/toggle`)
@@ -183,13 +172,13 @@ export const verbs = {
   claimNext: post('projects', '/projects/:id/claim-next', leaseOf),
   releaseTask: post('tasks', '/tasks/:id/release'),
   deleteTask: remove('tasks', '/tasks/:id'),
-  addSubtask: adding('subtasks', inTask('title', 'subtasks', 'S')),
+  addSubtask: post('tasks', '/tasks/:id/subtasks', ({ value }) => ({ title: `S${value}` }), 'subtasks'),
   toggleSubtask: patch('subtasks', '/tasks/subtasks/:id/toggle'),
   changeSubtask: patch('subtasks', '/tasks/subtasks/:id', ({ value }) => ({
     ...{ title: `S${value}`, completed: value % 2 === 0 },
   })),
   deleteSubtask: remove('subtasks', '/tasks/subtasks/:id'),
-  addComment: adding('comments', inTask('text', 'comments', 'C')),
+  addComment: post('tasks', '/tasks/:id/comments', ({ value }) => ({ text: `C${value}` }), 'comments'),
   editComment: patch('comments', '/tasks/comments/:id', ({ value }) => ({ text: `C${value}` })),
   deleteComment: remove('comments', '/tasks/comments/:id'),
   // Undoes one of the latest seven events, whose rows have often not changed since.
