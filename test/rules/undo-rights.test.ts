@@ -1,4 +1,3 @@
-import { commands } from '../../modules/commands.ts'
 import { model } from '../kit.ts'
 import type { StoredEvent } from '../../src/model/events.ts'
 import type { EventType } from '../../src/model/entities.ts'
@@ -6,26 +5,6 @@ import { undoRuleOf } from '../../src/model/model.ts'
 import { type Caller, roles, scopes } from '../../src/identity/rights.ts'
 import { editor, viewer } from './events.ts'
 import { errorOf } from './given.ts'
-
-const nouns = 'project|member|serviceAccount|token|webhook|task|subtask|comment|label|field|view'
-
-test('every command has a unique name of the form noun.verb, its target, a strict plain schema, and one response', () => {
-  const names = commands.map(({ name }) => name)
-  expect(new Set(names).size).toBe(names.length)
-  expect(names.filter((name) => !new RegExp(`^(${nouns})\\.[a-z]+(_[a-z]+)?$`).test(name))).toEqual([])
-  for (const { name, input, target, view, message, status, creates, location } of commands) {
-    if (target.kind !== 'new')
-      expect([name, Object.keys(input.properties)]).toEqual([name, expect.arrayContaining([target.key])])
-    expect([name, input.additionalProperties]).toEqual([name, false])
-    expect([name, JSON.parse(JSON.stringify(input))]).toEqual([
-      name,
-      expect.objectContaining({ type: 'object' }),
-    ])
-    if (name === 'task.unassign') continue
-    expect([name, Boolean(view) !== Boolean(message)]).toEqual([name, true])
-    expect([name, location !== undefined]).toEqual([name, status === 201 || creates === true])
-  }
-})
 
 /** The lowest role and token scope that may undo each change of another user. */
 const expected: Partial<Record<EventType, string>> = {
