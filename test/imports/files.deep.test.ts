@@ -11,8 +11,10 @@ const quoted = (cell: string) => `"${cell.replaceAll('"', '""')}"`
 function csvWith(file: string, text: string): string {
   const rows = parse(file, { bom: true, relax_column_count: true, skip_empty_lines: true })
   const start = rows.findIndex((row) => row.length > 3)
-  const [header, row] = [rows[start]!, rows.slice(start + 1).find(([type]) => type !== 'meta')!]
-  const cells = header.map((_, n) => (/^(task|[YN]|true|false|TEXT)$/.test(row[n] ?? '') ? row[n]! : text))
+  const [header, row] = [rows[start]!, rows.slice(start + 1).find(([type]) => !/^(meta|note)$/.test(type!))!]
+  // A row may have a million characters.
+  const cell = text.slice(0, 400_000 / header.length)
+  const cells = header.map((_, n) => (/^(task|[YN]|true|false|TEXT)$/.test(row[n] ?? '') ? row[n]! : cell))
   return [header, cells].map((line) => `${line.map(quoted).join()}\n`).join('')
 }
 

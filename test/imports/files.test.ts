@@ -1,8 +1,8 @@
-import { allPages, upTo } from '../kit.ts'
+import { allPages, eventually, forFile, make, openTestService, type Person, upTo } from '../kit.ts'
 import { caseName, type FileCase, fileOf, readCases, samples, textOf } from './files.ts'
-import { openImporting, type Row } from './scene.ts'
+import { openImporting, type Row, start } from './scene.ts'
 
-const { importFile, newProject } = await openImporting()
+const { importFile, newProject, service } = await openImporting()
 
 type Read = Awaited<ReturnType<typeof importFile>>
 
@@ -185,4 +185,32 @@ test('the labels that a project has no space for are notes, up to 10,000 charact
   const lines = (await allPages(owner, `/imports/${id}/report?limit=200`)).flat()
   const [message] = lines.flatMap((line) => (line.message.includes('no space') ? line.message : []))
   expect(message).toHaveLength(2_000)
+})
+
+test('while a worker imports into a project, two services write to it, and no event is lost', async () => {
+  const tasks = 1_000
+  const other = await forFile(openTestService(service.env))
+  const { owner, projectId } = await newProject()
+  const file = ['title', ...upTo(tasks).map((n) => `Imported ${n}`)].join('\n')
+  const { body } = await start(owner, projectId, file)
+  const readImport = async () =>
+    (await owner.get(`/imports/${body.id}`)).body as unknown as { state: string; counts: object }
+  const written: string[] = []
+  const write = async (person: Person, name: string) => {
+    for (let n = 0; ['queued', 'running'].includes((await readImport()).state); n++) {
+      await make(person, '/tasks', { projectId, title: `${name} ${n}` })
+      written.push(`${name} ${n}`)
+    }
+  }
+  const elsewhere = { ...owner, ...other.client.as(owner.token) }
+  await Promise.all([write(owner, 'A'), write(elsewhere, 'B')])
+  await eventually('the end of the import', async () => (await readImport()).state === 'done')
+  expect((await readImport()).counts).toMatchObject({ read: tasks, created: tasks, rejected: 0 })
+  expect(written.length).toBeGreaterThan(2)
+  const pages = await allPages(owner, `/projects/${projectId}/history?limit=200`)
+  const events = pages.flat().toReversed() as unknown as { seq: number; after: { title?: string } | null }[]
+  expect(events.map(({ seq }) => seq)).toEqual(events.map((_, n) => n + 1))
+  const titles = events.flatMap(({ after }) => after?.title ?? [])
+  expect(titles).toHaveLength(tasks + written.length)
+  expect(titles).toEqual(expect.arrayContaining(written))
 })
