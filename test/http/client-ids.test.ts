@@ -1,5 +1,5 @@
-import { expectError, faultsOf, invite, make, newId, openPair, purgeProject, purgeTask } from '../kit.ts'
-import { register, statuses, unknownId, upTo } from '../kit.ts'
+import { expectError, faultsOf, holdTransaction, invite, make, newId, openPair } from '../kit.ts'
+import { purgeProject, purgeTask, register, statuses, unknownId, untilBlocked, upTo } from '../kit.ts'
 import type { Body, Client } from '../kit.ts'
 
 const taken = 'This id is already used; send a new UUIDv7'
@@ -110,6 +110,22 @@ test('an id stays taken after its resource, or the parent of the resource, is de
     for (const entity of creates)
       for (const client of [ada, atB]) expectError(await client.post(...createOf(entity, id)), 409, taken)
 })
+
+test.each(creates)(
+  'a %s gets 409 if a concurrent commit of another project uses its id first',
+  async (entity) => {
+    const id = newId()
+    const commit = await holdTransaction(
+      sql,
+      (tx) => tx`
+      insert into idempotency_keys (scope, key, fingerprint, status, body) values ('ids', ${id}, '', 0, '')`,
+    )
+    const waiting = ada.post(...createOf(entity, id))
+    await untilBlocked(sql)
+    await commit()
+    expectError(await waiting, 409, taken)
+  },
+)
 
 test('two entities never get the same id, from one batch or from concurrent requests', async () => {
   const id = newId()
