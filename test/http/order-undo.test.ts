@@ -44,7 +44,7 @@ test('a move can be undone by everybody, and the undo too, after the tasks aroun
   expect(await faultsOf(sql)).toEqual([])
 })
 
-test('an undo restores the first, a middle and the last place, also if only the tasks around that place got new keys', async () => {
+test('an undo restores the first, a middle and the last place, and deleted neighbours, also if only the tasks around that place got new keys', async () => {
   for (const [title, place] of [
     ['a', 'last'],
     ['b', 'last'],
@@ -57,6 +57,11 @@ test('an undo restores the first, a middle and the last place, also if only the 
     await undone(moved)
     expect([title, await letters()]).toEqual([title, 'abcdef'])
   }
+  const { remove, respace, letters, undone } = await openFilled('abcdef')
+  const seqs = [(await remove('c')).seq, (await remove('d')).seq]
+  for (const title of 'ae') await respace(title)
+  await undone({ seqs })
+  expect(await letters()).toBe('abcdef')
 })
 
 test('an undo restores the place of a task, even if another task now has the key of this place', async () => {
