@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { SignalName } from '../../clients/cli/src/cli.ts'
-import { newFolder } from '../kit.ts'
+import { eventually, newFolder } from '../kit.ts'
 import { openCliScene, type Surroundings } from './scene.ts'
 
 const { run, docket, ada, newProject } = await openCliScene()
@@ -32,11 +32,14 @@ test('--exec runs a command with the task in its environment, then the task is D
 test('a signal ends all processes of the command, and docket releases the task', async () => {
   const { read, claimNext } = await openQueue()
   const signals = new Set<(name: SignalName) => void>()
-  const file = join(folder, 'started')
-  const running = claimNext(['--exec', `touch '${file}'; sleep 60 | sleep 60; echo`], { signals })
+  const [file, ended] = [join(folder, 'started'), join(folder, 'ended')]
+  // The shell of the command does not forward signals to the inner shell.
+  const inner = `trap "touch '${ended}'; exit" TERM; touch '${file}'; for n in $(seq 400); do sleep 0.05; done`
+  const running = claimNext(['--exec', `(${inner}) | cat; echo`], { signals })
   while (!(await Bun.file(file).exists())) await Bun.sleep(10)
   for (const listener of signals) listener('SIGTERM')
   expect((await running).code).toBe(143)
+  await eventually('the end of the inner shell', () => Bun.file(ended).exists())
   expect(await read()).toMatchObject({ status: 'TODO', claim: null, attempts: 0 })
   expect(signals.size).toBe(0)
 })

@@ -212,6 +212,17 @@ test('an undo of all later events leaves out events that changed no row which an
   expect([undone.map(({ seq }) => seq), left.length]).toEqual([[4, 9, 10, 12], 8])
 })
 
+test('no step leads over the undo of a deletion before the snapshot, because tasks show the label again', () => {
+  const restored = event(6, 'label.created', { entityId: 'bug', before: null, undoes: 4 })
+  const deleted = event(6, 'label.deleted', { entityId: 'bug', after: null })
+  const again = event(7, 'label.created', { entityId: 'bug', before: null, undoes: 6 })
+  const walk = (events: Event[]) => {
+    const state = rules.emptyState({} as never, 5)
+    return rules.walk(state, 5 + events.length, (seq) => events[seq - 6])
+  }
+  expect([walk([restored]), walk([deleted, again])]).toEqual([false, true])
+})
+
 test.each([
   ['task.updated', { after: { status: 'DONE', position: 'b' } }, 'Ada changed #7 Draw to Done'],
   ['task.updated', { after: { position: 'b', updatedAt: '' } }, 'Ada moved #7 Draw'],
