@@ -1,6 +1,6 @@
 import { expectError, faultsOf, holdTransaction, invite, make, newId, openPair } from '../kit.ts'
 import { purgeProject, purgeTask, register, statuses, unknownId, untilBlocked, upTo } from '../kit.ts'
-import type { Body, Client } from '../kit.ts'
+import type { Body, Client, Sql } from '../kit.ts'
 
 const taken = 'This id is already used; send a new UUIDv7'
 let project: Body
@@ -99,6 +99,7 @@ test('an id stays taken after its resource, or the parent of the resource, is de
   const [subtask, comment] = await addChildren(task.id)
   const paths = [`/tasks/subtasks/${subtask!.id}`, `/tasks/comments/${comment!.id}`, `/tasks/${task.id}`]
   for (const path of paths) expect((await ada.delete(path)).status).toBe(200)
+  expectError(await ada.post(...createOf('task', task.id)), 409, taken)
   await purgeTask(sql, { taskId: task.id }, throttle)
   const other = await make(ada, '/projects', { name: 'Q' })
   await ada.delete(`/projects/${other.id}`)
@@ -110,22 +111,6 @@ test('an id stays taken after its resource, or the parent of the resource, is de
     for (const entity of creates)
       for (const client of [ada, atB]) expectError(await client.post(...createOf(entity, id)), 409, taken)
 })
-
-test.each(creates)(
-  'a %s gets 409 if a concurrent commit of another project uses its id first',
-  async (entity) => {
-    const id = newId()
-    const commit = await holdTransaction(
-      sql,
-      (tx) => tx`
-      insert into idempotency_keys (scope, key, fingerprint, status, body) values ('ids', ${id}, '', 0, '')`,
-    )
-    const waiting = ada.post(...createOf(entity, id))
-    await untilBlocked(sql)
-    await commit()
-    expectError(await waiting, 409, taken)
-  },
-)
 
 test('two entities never get the same id, from one batch or from concurrent requests', async () => {
   const id = newId()
@@ -157,4 +142,37 @@ test('if old data contains two rows with one id, each can be found and written',
   expect((await ada.get(`/projects/${project.id}/members`)).text).toBe('[]')
   expect((await grace.get(`/projects/${project.id}`)).status).toBe(404)
   expect((await ada.get(`/tasks/${id}`)).body.title).toBe('Written')
+})
+
+const uses: [how: string, entities: (typeof creates)[number][], use: (tx: Sql, id: string) => unknown][] = [
+  [
+    'claims its id',
+    [...creates],
+    (tx, id) =>
+      tx`insert into idempotency_keys (scope, key, fingerprint, status, body) values ('ids', ${id}, '', 0, '')`,
+  ],
+  ['writes a task', ['task'], (tx, id) => tx`update tasks set id = ${id} where id = ${task.id}`],
+  [
+    'writes a subtask',
+    ['subtask'],
+    (tx, id) => tx`update subtasks set id = ${id} where task_id = ${task.id}`,
+  ],
+  [
+    'writes a comment',
+    ['comment'],
+    (tx, id) => tx`update comments set id = ${id} where task_id = ${task.id}`,
+  ],
+]
+
+test.each(uses)('a create gets 409 if a commit of another project %s first', async (_, entities, use) => {
+  for (const entity of entities) {
+    const id = newId()
+    await addChildren(task.id)
+    const commit = await holdTransaction(sql, async (tx) => use(tx as never, id))
+    await open('Q')
+    const waiting = ada.post(...createOf(entity, id))
+    await untilBlocked(sql)
+    await commit()
+    expectError(await waiting, 409, taken)
+  }
 })
