@@ -129,6 +129,9 @@ test('a task and a comment from the future are not after later ones, and are rep
   await first.owner.post(`/tasks/${String(first.tasks[0]!.id)}/comments`, { text: 'Now' })
   const { tasks, counts } = await importFile('csv', file, { into: first })
   expect(counts).toMatchObject({ unchanged: 1 })
+  await make(first.owner, '/tasks', { projectId: first.projectId, title: 'Now' })
+  const { body } = await first.owner.get(`/tasks?projectId=${first.projectId}&sort=createdAt`)
+  expect(body.map(({ title }) => title)).toEqual(['Draw', 'Now'])
   const [task] = tasks as [Row & { comments: { text: string; createdAt: string }[] }]
   const [later, now] = task.comments
   expect([later!.text, now!.text]).toEqual(['Later', 'Now'])

@@ -1,5 +1,4 @@
 import { firstIdAt } from '../../../src/ids.ts'
-import { importsOf } from '../../../modules/imports/rows.ts'
 import {
   allPages,
   eventually,
@@ -125,8 +124,6 @@ test('lists the imports of a project newest first, in pages of a limit and of ab
   const statuses = Object.fromEntries(upTo(1_000).map((n) => [`${n} `.padEnd(490, 'x'), null]))
   const mapping = JSON.stringify({ statuses })
   await sql`update imports set mapping = ${mapping}::text::jsonb where project_id = ${projectId}`
-  const rows = await importsOf(sql, projectId, { limit: 200, cursor: null })
-  expect(rows.map(({ id }) => id)).toEqual(ids.slice(0, 5))
   expect(await pagesOf()).toEqual([0, 2, 4, 6].map((n) => ids.slice(n, n + 2)))
 })
 
