@@ -25,6 +25,15 @@ const add = async (sql: Sql, n: number) => {
   return (await sql.unsafe<{ sum: number }[]>(text, [1], { prepare: true }))[0]!.sum
 }
 
+/** Returns how many statements have failed in Postgres. */
+async function failuresOn(sql: Sql): Promise<number> {
+  await sql`select pg_stat_force_next_flush()`
+  const [row] = await unprepared(
+    sql`select xact_rollback::int from pg_stat_database where datname = current_database()`,
+  )
+  return row!.xactRollback
+}
+
 test('deallocates the least recently used statements of a connection, and prepares them again', async () => {
   const sql = await openOne(10)
   await add(sql, 0)
@@ -37,12 +46,7 @@ test('deallocates the least recently used statements of a connection, and prepar
   expect(left.length).toBeLessThanOrEqual(11)
   expect(left).toContainEqual(first!)
   expect(await Promise.all(upTo(50).map((n) => add(sql, n)))).toEqual(upTo(50).map((n) => n + 1))
-  // No statement fails in Postgres.
-  await sql`select pg_stat_force_next_flush()`
-  const [row] = await unprepared(
-    sql`select xact_rollback::int from pg_stat_database where datname = current_database()`,
-  )
-  expect(row).toEqual({ xactRollback: 0 })
+  expect(await failuresOn(sql)).toBe(0)
 })
 
 test('bounds the statements of a new connection after the server has closed the previous connection', async () => {
@@ -51,8 +55,10 @@ test('bounds the statements of a new connection after the server has closed the 
   await sql`select pg_terminate_backend(pid) from pg_stat_activity where pid = pg_backend_pid()`.catch(
     () => {},
   )
+  const failures = await failuresOn(sql)
   for (const n of upTo(20)) for (const one of [n % 10, 0]) await add(sql, one)
   expect((await preparedOn(sql)).length).toBeLessThanOrEqual(6)
+  expect(await failuresOn(sql)).toBe(failures)
 })
 
 const { service, sql } = await openScene([], {})
