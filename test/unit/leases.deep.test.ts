@@ -124,6 +124,23 @@ test('a lease in use is renewed before it expires; the next holder keeps a lease
   expect(await holder()).toBe('next holder')
 })
 
+const hasLease = (leases: Awaited<ReturnType<typeof open>>) =>
+  eventually('a lease', async () => {
+    await leases.acquire()
+    leases.markIdle()
+    return (await holder()) !== null
+  })
+
+test('without Redis every process continues, and leases work again when Redis is back', async () => {
+  const [first, second] = [await open({ leaseTtlMs: 400 }), await open()]
+  await server.stop()
+  await Promise.all([first.acquire(), second.acquire()])
+  await eventually('the expiry of the lease', () => !first.holds())
+  for (const one of [first, second]) one.markIdle()
+  await server.restart()
+  await hasLease(first)
+})
+
 test('a process whose Redis connections went silent reconnects and hands leases over again', async () => {
   const line = await openSilentLine(server.url)
   const first = await open({ leaseTtlMs: 8_000, url: line.url })
@@ -135,11 +152,7 @@ test('a process whose Redis connections went silent reconnects and hands leases 
     return ((await redis.pubsub('NUMSUB', ...channels)) as number[]).filter((n) => n === 2)
   }
   await eventually('another subscription', async () => (await subscribedTwice()).length === 1)
-  await eventually('a lease', async () => {
-    await first.acquire()
-    first.markIdle()
-    return (await holder()) !== null
-  })
+  await hasLease(first)
   const before = await holder()
   await second.acquire()
   expect(await holder()).not.toBe(before)
