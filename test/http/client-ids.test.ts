@@ -99,7 +99,6 @@ test('an id stays taken after its resource, or the parent of the resource, is de
   const [subtask, comment] = await addChildren(task.id)
   const paths = [`/tasks/subtasks/${subtask!.id}`, `/tasks/comments/${comment!.id}`, `/tasks/${task.id}`]
   for (const path of paths) expect((await ada.delete(path)).status).toBe(200)
-  expectError(await ada.post(...createOf('task', task.id)), 409, taken)
   await purgeTask(sql, { taskId: task.id }, throttle)
   const other = await make(ada, '/projects', { name: 'Q' })
   await ada.delete(`/projects/${other.id}`)
@@ -142,6 +141,14 @@ test('if old data contains two rows with one id, each can be found and written',
   expect((await ada.get(`/projects/${project.id}/members`)).text).toBe('[]')
   expect((await grace.get(`/projects/${project.id}`)).status).toBe(404)
   expect((await ada.get(`/tasks/${id}`)).body.title).toBe('Written')
+})
+
+test('the id of a deleted task stays taken until its purge, also after its events have expired', async () => {
+  const { id } = task
+  await ada.delete(`/tasks/${id}`)
+  await sql`delete from events where task_id = ${id}`
+  await open('Q')
+  for (const client of [ada, atB]) expectError(await client.post(...createOf('task', id)), 409, taken)
 })
 
 const uses: [how: string, entities: (typeof creates)[number][], use: (tx: Sql, id: string) => unknown][] = [
