@@ -120,6 +120,12 @@ test('an answer besides 2xx is a failure, which waits for Retry-After, and 410 d
     if (wait) expect(Date.parse(nextAttemptAt!)).toBeWithin(before + wait * 950, Date.now() + wait * 1_100)
     else if (!reason) expect(nextAttemptAt).toBeNull()
   }
+  // The searches that find a webhook whose wait is over leave the other webhooks.
+  for (const failures of [2, 3]) {
+    await scene.sql`update webhooks set next_at = now() where id = ${ids.at(-1)!}`
+    await scene.until(ids.at(-1)!, 'failures', failures)
+  }
+  expect(await scene.attempts(ids[1]!)).toHaveLength(1)
 })
 
 test('retries a failed delivery with the same id and events, before later events, and lists every attempt', async () => {
