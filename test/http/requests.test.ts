@@ -7,35 +7,16 @@ const { id: projectId } = await make(ada, '/projects', { name: 'P' })
 const { id: taskId } = await make(ada, '/tasks', { title: 'T', projectId })
 const account = { name: 'A', email: 'a@example.com', password: 'secret-1' }
 
-/** Operations whose bodies are read by different parts of the service, with their limits. */
-const writes = [
-  { method: 'POST', path: '/auth/register', valid: account, maxBytes: 16_384, status: 201, ignored: 'id' },
-  {
-    method: 'POST',
-    path: '/projects',
-    valid: { name: 'P' },
-    maxBytes: 1_048_576,
-    status: 201,
-    ignored: 'createdAt',
-  },
-  {
-    method: 'PATCH',
-    path: `/tasks/${taskId}`,
-    valid: { title: 'U' },
-    maxBytes: 1_048_576,
-    status: 200,
-    ignored: 'createdAt',
-  },
+type Write = [method: string, path: string, valid: object, maxBytes: number, status: number, ignored: string]
+/** Operations whose bodies are read by different parts of the service; each ignores a field. */
+const writes: Write[] = [
+  ['POST', '/auth/register', account, 16_384, 201, 'id'],
+  ['POST', '/projects', { name: 'P' }, 1_048_576, 201, 'createdAt'],
+  ['PATCH', `/tasks/${taskId}`, { title: 'U' }, 1_048_576, 200, 'createdAt'],
 ]
-type Write = (typeof writes)[number]
 
-async function expectErrors(
-  body: unknown,
-  status: number,
-  message: string | RegExp,
-  headers = {},
-): Promise<void> {
-  for (const { method, path } of writes)
+async function expectErrors(body: unknown, status: number, message: string | RegExp, headers = {}) {
+  for (const [method, path] of writes)
     expectError(await ada.call(method, path, body, headers), status, message)
 }
 
@@ -50,7 +31,7 @@ const unsupported: [header: string, values: string[], message: string][] = [
   ['content-encoding', otherEncodings, 'The body must be sent without a Content-Encoding'],
 ]
 
-test.each(unsupported)('rejects an unsupported %s with 415: %p', async (header, values, message) => {
+test.each(unsupported)('rejects an unsupported %s with 415', async (header, values, message) => {
   for (const value of values) await expectErrors({}, 415, message, { [header]: value })
 })
 
@@ -84,22 +65,19 @@ test.each(invalid)('rejects bodies with %p', async (message, bodies, status = 40
 })
 
 test('a body may have up to 1 MiB, or up to 16 KiB for registering and signing in, counted in bytes', async () => {
-  const padded = ({ ignored, valid }: Write, bytes: number, filler: string) => {
+  const padded = (valid: object, ignored: string, bytes: number, filler: string) => {
     const free = bytes - Buffer.byteLength(JSON.stringify({ ...valid, [ignored]: '' }))
     const width = Buffer.byteLength(filler)
     const text = filler.repeat(Math.floor(free / width)) + 'x'.repeat(free % width)
     return JSON.stringify({ ...valid, [ignored]: text })
   }
-  for (const write of writes) {
-    const { method, path, maxBytes, status } = write
+  for (const [method, path, valid, maxBytes, status, ignored] of writes) {
     for (const filler of ['x', '😀']) {
-      const answer = await ada.call(method, path, padded(write, maxBytes + 1, filler))
+      const answer = await ada.call(method, path, padded(valid, ignored, maxBytes + 1, filler))
       expectError(answer, 413, `The body must be at most ${maxBytes} bytes`)
     }
-    expect([path, (await ada.call(method, path, padded(write, maxBytes, '漢'))).status]).toEqual([
-      path,
-      status,
-    ])
+    const answer = await ada.call(method, path, padded(valid, ignored, maxBytes, '漢'))
+    expect([path, answer.status]).toEqual([path, status])
   }
   const signIn = { email: account.email, password: 'x'.repeat(16_384) }
   expectError(await client.post('/auth/login', signIn), 413, 'The body must be at most 16384 bytes')
