@@ -85,19 +85,23 @@ test('an undo of several events has the same result before and after workers pur
   expect(statusCounts).not.toContainValue(0)
 })
 
-test('an undo of a deletion together with its undo, and an undo of two deletions with it, restore all children', async () => {
-  await forgetAll(scene.sql)
-  await scene.setUp()
-  await scene.addChildren(scene.task.id)
-  const before = withoutTimes(await childrenNow())
-  await scene.ada.delete(`/tasks/${scene.task.id}`)
-  const first = await scene.version()
-  const seqsSince = async () =>
-    Array.from({ length: (await scene.version()) - first + 1 }, (_, n) => first + n)
-  expect((await scene.undo({ seq: first })).status).toBe(200)
-  expect((await scene.undo({ seqs: await seqsSince() })).status).toBe(200)
-  expect(withoutTimes(await childrenNow())).toEqual(before)
-  await scene.ada.delete(`/tasks/${scene.task.id}`)
-  expect((await scene.undo({ seq: await scene.version() })).status).toBe(200)
-  expect(withoutTimes(await childrenNow())).toEqual(before)
-})
+test.each([false, true])(
+  'one undo of two deletions and the restore between them restores all children, if rows are purged: %p',
+  async (isPurged) => {
+    await forgetAll(scene.sql)
+    await scene.setUp()
+    await scene.addChildren(scene.task.id)
+    const before = withoutTimes(await childrenNow())
+    const deletion = async () => {
+      await scene.ada.delete(`/tasks/${scene.task.id}`)
+      return scene.version()
+    }
+    const first = await deletion()
+    expect((await scene.undo({ seq: first })).status).toBe(200)
+    const last = await deletion()
+    if (isPurged) await purgeRows()
+    expect((await scene.undo({ seqs: [first, first + 1, last] })).status).toBe(200)
+    await purgeRows()
+    expect(withoutTimes(await childrenNow())).toEqual(before)
+  },
+)
