@@ -202,3 +202,12 @@ test('revoke=true revokes all tokens that a member created, also thousands of to
   expect((await owner.delete(`${member}?revoke=true`)).status).toBe(200)
   for (const token of lent) await untilRejected(token)
 })
+
+test('the removal of a member lists no token that has expired', async () => {
+  const { projectId, memberId, member, webhook, account, token } = await openCreations()
+  const operations = [{ op: 'member.remove', memberId }]
+  expect((await owner.post(`/projects/${projectId}/batch?dryRun=true`, { operations })).status).toBe(200)
+  await sql`update api_tokens set expires_at = now() - interval '1 hour' where id = ${token.id}`
+  const { stillWorking } = (await owner.delete(member)).body as RemovalResponse
+  expect(idsIn(stillWorking)).toEqual([[webhook.id], [account.id], []])
+})
