@@ -1,7 +1,6 @@
-import { type Client, openClient } from '../test/support/client.ts'
-import { fresh, type PlannedRequest, runLoad, send, singleKind, storePlan } from './load.ts'
+import { fresh, get, type PlannedRequest, post, runLoad, send, singleKind, storePlan } from './load.ts'
 import { eachOf, numbers, type Probe, tenths, whole } from './probe.ts'
-import { createOf, getTask, make, newProject, newUser, renameOf, type ResourceRef } from './seed.ts'
+import { createOf, getTask, newProject, newTask, newUser, renameOf, type ResourceRef } from './seed.ts'
 import { type Closers, type Servers, startServers } from './servers.ts'
 import { repeatUntil } from './usage.ts'
 
@@ -16,10 +15,8 @@ interface Neighbours {
   polite: ResourceRef
 }
 
-const of500 = { operations: numbers(500).map((n) => ({ op: 'task.create', title: `Task ${n}` })) }
-const get = (path: string, token: string): PlannedRequest => ({ method: 'GET', path, token })
-const post = (path: string, token: string, body: Record<string, unknown>): PlannedRequest => ({
-  ...{ method: 'POST', path, token, body },
+const creates = (count: number) => ({
+  operations: numbers(count).map((n) => ({ op: 'task.create', title: `Task ${n}` })),
 })
 
 /** Each connection repeats these requests. */
@@ -49,18 +46,14 @@ const floods: Record<string, (of: Neighbours) => PlannedRequest[]> = {
   ],
   creates: ({ projects }) => projects.slice(0, 20).map(createOf),
   'batches of 500 creates': ({ projects }) =>
-    projects.slice(0, 20).map(({ id, token }) => post(`/projects/${id}/batch`, token, of500)),
+    projects.slice(0, 20).map(({ id, token }) => post(`/projects/${id}/batch`, token, creates(500))),
 }
 
 const connections = 300
 const everyMs = 20
 const head = [
-  'flood',
-  'read, p95 ms: alone → during',
-  'elsewhere',
-  'patch: alone → during',
-  'elsewhere',
-  'req/s',
+  ...['flood', 'read, p95 ms: alone → during', 'elsewhere'],
+  ...['patch: alone → during', 'elsewhere', 'req/s'],
 ]
 
 /**
@@ -95,21 +88,10 @@ export const fair: Probe = {
 }
 
 async function measureClient({ url, polite }: Neighbours, load: Promise<unknown>) {
-  const request = (of: (n: number) => PlannedRequest) => async (n: number) => {
-    const { status } = await send(url, of(n))
-    if (status !== 200) throw new Error(`The normal client was answered ${status}`)
-  }
+  const patch = (n: number) => ({ ...renameOf(polite), body: { title: `Patched ${n}` } })
   const [reads, patches] = await Promise.all([
-    repeatUntil(
-      load,
-      everyMs,
-      request(() => getTask(polite)),
-    ),
-    repeatUntil(
-      load,
-      everyMs,
-      request((n) => ({ ...renameOf(polite), body: { title: `Patched ${n}` } })),
-    ),
+    repeatUntil(load, everyMs, () => send(url, getTask(polite))),
+    repeatUntil(load, everyMs, (n) => send(url, patch(n))),
   ])
   return { readP95Ms: reads.ms(95), patchP95Ms: patches.ms(95) }
 }
@@ -118,22 +100,16 @@ async function open(servers: Servers): Promise<Neighbours> {
   const { url } = await servers.beside(1, { RATE_LIMIT: 'on' })
   const [flooder, other] = [await newUser(url), await newUser(url)]
   const projects = await eachOf(numbers(1_000), () => newProject(url, flooder))
-  const own = await newProject(url, other)
-  const { id } = await make(url, own.token, '/tasks', { title: 'Task', projectId: own.id })
-  const large = await makeLarge(openClient(url, flooder.token), projects[999]!.id)
-  return { url, token: flooder.token, projects, large, polite: { ...own, id } }
+  const polite = await newTask(url, await newProject(url, other))
+  return { url, token: flooder.token, projects, large: await makeLarge(url, projects[999]!), polite }
 }
 
-async function makeLarge(owner: Client, id: string): Promise<Neighbours['large']> {
-  const batch = async (operations: object[]) => {
-    const { status, text } = await owner.post(`/projects/${id}/batch`, { operations })
-    if (status > 201) throw new Error(`A batch was answered ${status} ${text}`)
-    return (JSON.parse(text) as { results: { id: string }[] }).results
-  }
+async function makeLarge(url: string, { id, token }: ResourceRef): Promise<Neighbours['large']> {
+  const run = (body: object) => send(url, post(`/projects/${id}/batch`, token, body))
   for (let n = 0; n < 10; n++) {
-    const tasks = await batch(of500.operations.slice(0, 250))
-    await batch(tasks.map((task) => ({ op: 'task.update', id: task.id, title: 'Renamed' })))
+    const { results } = (await run(creates(250))).body as unknown as { results: { id: string }[] }
+    await run({ operations: results.map((task) => ({ op: 'task.update', id: task.id, title: 'Renamed' })) })
   }
-  const { headers } = await owner.get(`/projects/${id}`)
+  const { headers } = await send(url, get(`/projects/${id}`, token))
   return { id, version: Number(headers.get('docket-version')) }
 }

@@ -1,12 +1,8 @@
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import type { Received } from './listener.ts'
-import { fresh, type PlannedRequest, runLoad, singleKind, storePlan } from './load.ts'
+import { openStreams } from './listener.ts'
+import { fresh, type LoadRun, type PlannedRequest, post, runLoad, singleKind, storePlan } from './load.ts'
 import { type Bench, numbers, percent, type Probe, tenths, whole } from './probe.ts'
 import { createOf, newProject, type ResourceRef } from './seed.ts'
-import { measureRun, type MeasuredRun } from './throughput.ts'
-import { startScript } from './tools.ts'
-import { median, residentMiB, sum } from './usage.ts'
+import { median, residentMiB } from './usage.ts'
 
 const perSecond = 1_000
 const [idleStreams, listeners] = [10_000, 500]
@@ -24,18 +20,11 @@ export const feed: Probe = {
     await servers.web(0)
     await servers.web(1) // a new process, whose memory has not grown yet
     const quiet = await newProject(servers.url, projects[0]!)
-    const idle = await measureBeside(
-      bench,
-      numbers(idleStreams).map(() => quiet),
-    )
-    const busy = await listen(
-      servers.folder,
-      servers.url,
-      numbers(listeners).map(() => projects[0]!),
-    )
+    const idle = await measureBeside(bench, new Array<ResourceRef>(idleStreams).fill(quiet))
+    const busy = await openStreams(servers.url, new Array<ResourceRef>(listeners).fill(projects[0]!))
     await loadOf(bench, [createOf(projects[0]!)], 64)(seconds)
-    const { events } = await busy.received()
-    await busy.stop()
+    const { events } = await busy.take()
+    busy.stop()
     const batch = await loadOf(bench, projects.map(batchOf100), 64, 200)(seconds)
     const single = await loadOf(bench, projects.map(createOf), 64)(seconds)
     const times = (batch.perSecond * 100) / single.perSecond
@@ -55,29 +44,18 @@ export const feed: Probe = {
   },
 }
 
-async function listen(folder: string, url: string, projects: ResourceRef[]) {
-  const file = join(folder, `streams-${projects.length}.json`)
-  await writeFile(
-    file,
-    JSON.stringify(projects.map(({ id, token }) => ({ path: `/projects/${id}/events`, token }))),
-  )
-  const { ask, stop } = await startScript('listener.ts', [url, file])
-  return { stop, received: async () => JSON.parse(await ask('received')) as Received }
-}
-
 /** Measures the time from a write at one process until its event at another. */
-async function measureLatency({ servers, world, seconds }: Bench) {
+async function measureLatency(bench: Bench) {
+  const { servers, world, seconds } = bench
   const other = await servers.beside(1, { DATABASE_URL: servers.databaseUrl, REDIS_PREFIX: 'docket' })
-  const streams = await listen(servers.folder, other.url, world.projects)
-  const plan = await storePlan(servers.folder, 'latency', singleKind(201, world.projects.map(createOf)))
-  const load = (seconds: number) => runLoad({ url: servers.url, plan, connections: 64, seconds, perSecond })
+  const streams = await openStreams(other.url, world.projects)
+  const load = loadOf(bench, world.projects.map(createOf), 64, 201, perSecond)
   await load(1)
   await Bun.sleep(settleMs)
-  await streams.received()
+  await streams.take()
   const { requests } = await load(seconds)
-  await Bun.sleep(settleMs)
-  const late = await streams.received()
-  await streams.stop()
+  const late = await streams.take(requests)
+  streams.stop()
   await other.end()
   if (late.events < requests)
     throw new Error(`${requests - late.events} events of ${requests} did not arrive`)
@@ -88,38 +66,39 @@ async function measureLatency({ servers, world, seconds }: Bench) {
 async function measureBeside(bench: Bench, streams: ResourceRef[]) {
   const { servers, world, rounds, seconds } = bench
   const load = loadOf(bench, world.projects.map(createOf), 256)
+  const memory = () => residentMiB(servers.pids.web()[0]!)
   await load(2)
   let growthMiB = 0
-  const runs: [MeasuredRun, MeasuredRun][] = []
+  const runs: [LoadRun, LoadRun][] = []
   for (let round = 0; round < rounds; round++) {
-    const alone = await measureRun(servers, () => load(seconds))
-    const before = residentMiB(servers.pids.web()[0]!)
-    const listening = await listen(servers.folder, servers.url, streams)
-    growthMiB ||= residentMiB(servers.pids.web()[0]!) - before
+    const alone = await load(seconds)
+    const before = memory()
+    const listening = await openStreams(servers.url, streams)
+    growthMiB ||= memory() - before
     await load(1)
-    runs.push([alone, await measureRun(servers, () => load(seconds))])
-    await listening.stop()
+    runs.push([alone, await load(seconds)])
+    listening.stop()
   }
   const rate = median(runs.map(([alone, beside]) => beside.perSecond / alone.perSecond))
-  const cpu = median(runs.map(([alone, beside]) => sum(beside.cpu) / sum(alone.cpu)))
-  return { rate, cpu, growthMiB, errors: runs.flat().flatMap(({ errors }) => errors) }
+  return { rate, growthMiB, errors: runs.flat().flatMap(({ errors }) => errors) }
 }
 
 const loadOf =
-  ({ servers: { folder, url } }: Bench, requests: PlannedRequest[], connections: number, status = 201) =>
-  async (seconds: number) =>
-    runLoad({
-      url,
-      plan: await storePlan(folder, 'feed', singleKind(status, requests)),
-      connections,
-      seconds,
-    })
+  (
+    { servers: { folder, url } }: Bench,
+    requests: PlannedRequest[],
+    connections: number,
+    status = 201,
+    rate = 0,
+  ) =>
+  async (seconds: number) => {
+    const plan = await storePlan(folder, 'feed', singleKind(status, requests))
+    return runLoad({ url, plan, connections, seconds, perSecond: rate })
+  }
 
-const batchOf100 = ({ id, token }: ResourceRef): PlannedRequest => ({
-  ...{ method: 'POST', path: `/projects/${id}/batch`, token },
-  body: {
+const batchOf100 = ({ id, token }: ResourceRef) =>
+  post(`/projects/${id}/batch`, token, {
     operations: numbers(100).map((n) => ({
       ...{ op: 'task.create', title: n ? `Task ${n}` : `Task ${fresh}`, description: 'To be measured' },
     })),
-  },
-})
+  })

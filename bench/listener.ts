@@ -1,81 +1,74 @@
-import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
-import { createInterface } from 'node:readline'
 import { build } from 'hdr-histogram-js'
+import { eachOf } from './probe.ts'
+import type { ResourceRef } from './seed.ts'
 
-// Receives events in a process of its own, and records the time since each event's `at`; all processes share one clock.
-// Without arguments as a receiver of webhooks, else from streams: the service's URL, and a file with paths and tokens.
-// For each line of input, it prints what it received since the last line.
-
-export interface Received {
-  events: number
-  /** Deliveries of webhooks. */
-  posts: number
-  p50Ms: number
-  p99Ms: number
+/** Counts events, with the time from each event's `at` to its arrival; all processes share one clock. */
+function openArrivals() {
+  let late = build()
+  return {
+    receive(text: string): void {
+      for (const [, at] of text.matchAll(/"at":"([^"]+)"/g))
+        late.recordValue(Math.max(Date.now() - Date.parse(at!), 0))
+    },
+    /** Waits up to 20 s for a number of arrivals, and returns the arrivals since the last call. */
+    async take(expected = 0) {
+      const end = Date.now() + 20_000
+      while (late.totalCount < expected && Date.now() < end) await Bun.sleep(50)
+      const { totalCount: events } = late
+      const [p50Ms, p99Ms] = [late.getValueAtPercentile(50), late.getValueAtPercentile(99)]
+      late = build()
+      return { events, p50Ms, p99Ms }
+    },
+  }
 }
 
-const [url = '', file] = process.argv.slice(2)
-const time = /"at":"([^"]+)"/g
-let late = build()
-let [events, posts] = [0, 0]
-console.log(file ? await openStreams(JSON.parse(readFileSync(file, 'utf8'))) : openReceiver())
-createInterface({ input: process.stdin }).on('line', () => {
-  const [p50Ms, p99Ms] = [late.getValueAtPercentile(50), late.getValueAtPercentile(99)]
-  console.log(JSON.stringify({ events, posts, p50Ms, p99Ms } satisfies Received))
-  late = build()
-  ;[events, posts] = [0, 0]
-})
+export type Arrivals = Awaited<ReturnType<ReturnType<typeof openArrivals>['take']>>
 
-function receive(at: string): void {
-  late.recordValue(Math.max(Date.now() - Date.parse(at), 0))
-  events++
-}
-
-function openReceiver(): string {
+export function openReceiver() {
+  const { receive, take } = openArrivals()
   const server = Bun.serve({
-    port: 0,
-    hostname: '127.0.0.1',
+    ...{ port: 0, hostname: '127.0.0.1' },
     async fetch(request) {
-      const { data } = (await request.json()) as { data: { events: { at: string }[] } }
-      for (const { at } of data.events) receive(at)
-      posts++
+      receive(await request.text())
       return new Response(null, { status: 204 })
     },
   })
-  return server.url.href
+  return { url: server.url.href, take, stop: () => server.stop(true) }
 }
 
-type Stream = { path: string; token: string }
-
-async function openStreams(streams: Stream[]): Promise<string> {
-  const [atOnce, pauseMs] = [100, 200]
-  for (let n = 0; n < streams.length; n += atOnce)
-    await Promise.all(
-      streams.slice(n, n + atOnce).map(async (stream) => {
-        // An overloaded service rejects a stream.
-        while (!(await begin(stream))) await Bun.sleep(pauseMs)
-      }),
-    )
-  return 'listening'
+/** Opens an event stream of each project. */
+export async function openStreams(url: string, projects: ResourceRef[]) {
+  const { receive, take } = openArrivals()
+  const sockets = await eachOf(projects, async (project) => {
+    for (;;) {
+      const socket = await openStream(url, project, receive)
+      if (socket) return socket
+      // An overloaded service rejects a stream.
+      await Bun.sleep(200)
+    }
+  })
+  return {
+    take,
+    stop() {
+      if (sockets.some((socket) => socket.destroyed)) throw new Error('The service ended a stream')
+      for (const socket of sockets) socket.destroy()
+    },
+  }
 }
 
-function begin({ path, token }: Stream): Promise<boolean> {
-  return new Promise((resolve, reject) => {
+function openStream(url: string, { id, token }: ResourceRef, receive: (text: string) => void) {
+  return new Promise<ReturnType<typeof connect> | undefined>((resolve, reject) => {
     const { hostname, port } = new URL(url)
     const socket = connect(Number(port), hostname)
     socket.on('error', reject)
     socket.once('data', (head: Buffer) => {
-      const isOpen = head.includes('HTTP/1.1 200')
-      if (isOpen) socket.on('close', () => process.exit(1))
-      else socket.destroy()
-      resolve(isOpen)
+      if (head.includes('HTTP/1.1 200')) return resolve(socket)
+      socket.destroy()
+      resolve(undefined)
     })
-    socket.on('data', (chunk: Buffer) => {
-      for (const [, at] of chunk.toString('latin1').matchAll(time)) receive(at!)
-    })
-    socket.write(
-      `GET /api/v1${path} HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer ${token}\r\nAccept: text/event-stream\r\n\r\n`,
-    )
+    socket.on('data', (chunk: Buffer) => receive(chunk.toString('latin1')))
+    const headers = [`Authorization: Bearer ${token}`, 'Host: bench', 'Accept: text/event-stream']
+    socket.write(`${[`GET /api/v1/projects/${id}/events HTTP/1.1`, ...headers].join('\r\n')}\r\n\r\n`)
   })
 }

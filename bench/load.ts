@@ -1,27 +1,26 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { type Answer, openClient } from '../test/support/client.ts'
 import { runTool } from './tools.ts'
 
 /** The requests of a load: kinds, each with its share and its expected status. */
-export type Plan = Kind[]
-
-interface Kind {
-  share: number
-  status: number
-  requests: PlannedRequest[]
-}
+export type Plan = { share: number; status: number; requests: PlannedRequest[] }[]
 
 export interface PlannedRequest {
   method: string
   path: string
   token: string
-  body?: Record<string, unknown>
+  body?: object
   headers?: Record<string, string>
 }
 
 export const singleKind = (status: number, requests: PlannedRequest[]): Plan => [
   { share: 1, status, requests },
 ]
+export const get = (path: string, token: string): PlannedRequest => ({ method: 'GET', path, token })
+export const post = (path: string, token: string, body: object): PlannedRequest => ({
+  ...{ method: 'POST', path, token, body },
+})
 
 /** A placeholder for a number that differs in each request. A request has at most one. */
 export const fresh = '#########'
@@ -52,15 +51,13 @@ function rawRequest({ method, path, token, body, headers = {} }: PlannedRequest)
   return `${[`${method} /api/v1${path} HTTP/1.1`, ...lines].join('\r\n')}\r\n\r\n${content}`
 }
 
-/** Sends one planned request on a kept-alive connection, and reads the whole response. */
-export async function send(url: string, request: PlannedRequest): Promise<Response> {
-  const { method, path, token, body } = request
-  const headers = {
-    authorization: `Bearer ${token}`,
-    ...(body && { 'content-type': 'application/json' }),
-  }
-  const answer = await fetch(`${url}/api/v1${path}`, { method, headers, body: body && JSON.stringify(body) })
-  await answer.arrayBuffer()
+/** Sends one request, and reads the whole response. @throws Error unless the request succeeds */
+export async function send(
+  url: string,
+  { method, path, token, body, headers }: PlannedRequest,
+): Promise<Answer> {
+  const answer = await openClient(url, token).call(method, path, body, headers)
+  if (answer.status >= 300) throw new Error(`${method} ${path} was answered ${answer.status} ${answer.text}`)
   return answer
 }
 
@@ -70,12 +67,10 @@ export interface LoadRun {
   perSecond: number
   p50Ms: number
   p99Ms: number
-  /** Responses with 503, and with another unexpected status. */
-  shed: number
   errors: string[]
 }
 
-export interface Load {
+interface Load {
   url: string
   plan: string
   connections: number
@@ -92,15 +87,14 @@ export async function runLoad(load: Load): Promise<LoadRun> {
   const pauseMs = perSecond ? [String((connections / perSecond) * 1_000)] : []
   const size = [`-t${Math.min(2, connections)}`, `-c${connections}`, `-d${seconds}s`, '--timeout', '20s']
   const script = join(import.meta.dirname, 'requests.lua')
-  const { output } = await runTool(['wrk', ...size, '-s', script, url, '--', plan, ...pauseMs])
-  const report = JSON.parse(output.trim().split('\n').at(-1) ?? '') as Record<string, number>
-  const { requests = 0, micros = 0, p50 = 0, p99 = 0, unexpected, last, shed = 0, socket, timeout } = report
-  const errors = [
-    ...(unexpected && !mayFail ? [`${unexpected} responses with an unexpected status, such as ${last}`] : []),
-    ...(socket && !mayFail ? [`${socket} socket errors`] : []),
-    ...(timeout && !mayFail ? [`${timeout} timeouts`] : []),
-    ...(requests ? [] : ['no responses']),
+  const { stdout } = await runTool(['wrk', ...size, '-s', script, url, '--', plan, ...pauseMs])
+  const report = JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Record<string, number>
+  const { requests = 0, micros = 0, p50 = 0, p99 = 0, unexpected, last, socket, timeout } = report
+  const failures = [
+    ...(unexpected ? [`${unexpected} responses with an unexpected status, such as ${last}`] : []),
+    ...(socket ? [`${socket} socket errors`] : []),
+    ...(timeout ? [`${timeout} timeouts`] : []),
   ]
-  const perSecondReached = requests / (micros / 1e6)
-  return { requests, perSecond: perSecondReached, p50Ms: p50 / 1_000, p99Ms: p99 / 1_000, shed, errors }
+  const errors = requests === 0 ? ['no responses'] : mayFail ? [] : failures
+  return { requests, perSecond: requests / (micros / 1e6), p50Ms: p50 / 1_000, p99Ms: p99 / 1_000, errors }
 }

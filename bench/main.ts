@@ -1,32 +1,33 @@
 import { availableParallelism, cpus, platform, release, totalmem } from 'node:os'
 import { parseArgs } from 'node:util'
 import { Redis } from 'ioredis'
-import { claims } from './claims.ts'
-import { deletion } from './deletion.ts'
 import { fair } from './fair.ts'
 import { feed } from './feed.ts'
-import { filters } from './filters.ts'
+import { claims, deletion, singleClient } from './latency.ts'
 import type { Bench, Probe } from './probe.ts'
 import { markdown, readResults, type Results, writeResults } from './report.ts'
 import { scaling } from './scaling.ts'
-import { search } from './search.ts'
+import { filters, search } from './search.ts'
 import { seed, seedLimits } from './seed.ts'
 import { type Closers, type Servers, startServers } from './servers.ts'
-import { singleClient } from './single-client.ts'
 import { throughput } from './throughput.ts'
-import { endTools, requireTools, versionOf } from './tools.ts'
+import { requireTools, versionOf } from './tools.ts'
 import { transfer } from './transfer.ts'
 import { webhooks } from './webhooks.ts'
 
 const probes: Probe[] = [
   ...throughput,
-  ...[singleClient, search, transfer, feed, webhooks, deletion, scaling, filters, claims, fair],
+  // Filters are measured before the search, which adds tasks to their data.
+  ...[singleClient, filters, search, transfer, feed, webhooks, deletion, scaling, claims, fair],
 ]
 const names = probes.map(({ name }) => name)
 const usage = `npm run bench -- [--only create,search,…] [--rounds 3] [--seconds 5] [--quick] [--out bench]
 --only runs the probes whose names begin so: ${names.join(', ')}
---quick is for a look: 1 round of 2 s, written to bench/out`
+--quick runs 1 round of 2 s, and writes to bench/out`
 
+const closers: Closers = []
+let isInterrupted = false
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, interrupt)
 process.exit(await main(process.argv.slice(2)))
 
 async function main(args: string[]): Promise<number> {
@@ -35,11 +36,9 @@ async function main(args: string[]): Promise<number> {
     console.error(usage)
     return 2
   }
-  requireTools()
-  const closers: Closers = []
-  const { stop, isInterrupted } = stopOnSignal(closers)
-  const results = await run(options, closers, isInterrupted).finally(stop)
-  if (isInterrupted()) return 130
+  await requireTools()
+  const results = await run(options).finally(stop)
+  if (isInterrupted) return 130
   await writeResults(options.out, results)
   console.log(`\n${markdown(results)}\nWritten to ${options.out}/results.{json,md,svg}`)
   return Object.values(results).some(({ failures }) => failures?.length) ? 1 : 0
@@ -53,45 +52,31 @@ function readOptions(args: string[]) {
       args,
       options: { only: text, rounds: text, seconds: text, out: text, quick: { type: 'boolean' } },
     })
-    const { quick = false, only = '', out = quick ? 'bench/out' : 'bench' } = values
+    const { quick, only = '', out = quick ? 'bench/out' : 'bench' } = values
     const starts = only.split(',')
     const wanted = probes.filter(({ name }) => starts.some((start) => name.startsWith(start)))
-    const [rounds, seconds] = [
-      Number(values.rounds ?? (quick ? 1 : 3)),
-      Number(values.seconds ?? (quick ? 2 : 5)),
-    ]
+    const rounds = Number(values.rounds ?? (quick ? 1 : 3))
+    const seconds = Number(values.seconds ?? (quick ? 2 : 5))
     return wanted.length > 0 && rounds >= 1 && seconds >= 1 ? { wanted, rounds, seconds, out } : undefined
   } catch {
     return undefined
   }
 }
 
-/** Stops everything, also after Ctrl-C. */
-function stopOnSignal(closers: Closers) {
-  let interrupted = false
-  const stop = async () => {
-    endTools()
-    for (const closer of closers.splice(0))
-      await closer().catch((error) => void (interrupted || console.error(error)))
-  }
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
-    process.on(signal, () => {
-      if (interrupted) return
-      interrupted = true
-      // Errors during the shutdown are expected, and must not end the shutdown.
-      process.on('uncaughtException', () => {})
-      void stop().finally(() => process.exit(130))
-    })
-  return { stop, isInterrupted: () => interrupted }
+async function stop(): Promise<void> {
+  for (const closer of closers.splice(0))
+    await closer().catch((error) => void (isInterrupted || console.error(error)))
 }
 
-type Options = NonNullable<ReturnType<typeof readOptions>>
+function interrupt(): void {
+  if (isInterrupted) return
+  isInterrupted = true
+  // Errors during the shutdown are expected, and must not end the shutdown.
+  process.on('uncaughtException', () => {})
+  void stop().finally(() => process.exit(130))
+}
 
-async function run(
-  { wanted, rounds, seconds, out }: Options,
-  closers: Closers,
-  isInterrupted: () => boolean,
-): Promise<Results> {
+async function run({ wanted, rounds, seconds, out }: NonNullable<ReturnType<typeof readOptions>>) {
   log('starting and seeding')
   const servers = await startServers(closers)
   await servers.web(1)
@@ -102,29 +87,27 @@ async function run(
   const machine = await describeMachine(servers)
   const results = await readResults(out, names)
   for (const { name, measure } of wanted) {
-    if (isInterrupted()) break
+    if (isInterrupted) break
     log(name)
     const measuredAt = new Date().toISOString()
-    const findings = await measure(bench).catch((error: Error) => ({
-      figures: {},
-      failures: [error.message],
-    }))
+    const failure = (error: Error) => ({ figures: {}, failures: [error.message] })
+    const findings = await measure(bench).catch(failure)
     results[name] = { measuredAt, rounds, seconds, machine, ...findings }
   }
-  return Object.fromEntries(names.flatMap((name) => (results[name] ? [[name, results[name]]] : [])))
+  const inOrder = names.flatMap((name) => (results[name] ? [[name, results[name]]] : []))
+  return Object.fromEntries(inOrder) as Results
 }
 
 async function describeMachine({ sql, redisUrl }: Servers): Promise<string> {
-  const [row] = await sql<{ version: string; commit: string; fsync: string }[]>`
-    select current_setting('server_version') as version, current_setting('synchronous_commit') as commit,
-      current_setting('fsync') as fsync`
+  const [row] = await sql<{ text: string }[]>`select format('%s (synchronous_commit %s, fsync %s)',
+    current_setting('server_version'), current_setting('synchronous_commit'), current_setting('fsync')) as text`
   const redis = new Redis(redisUrl)
   const info = await redis.info('server').finally(() => redis.disconnect())
-  const tools = [await versionOf('wrk', '-v'), await versionOf('pgbench', '--version')]
+  const size = `${availableParallelism()} cores of ${cpus()[0]?.model.trim()}, ${Math.round(totalmem() / 2 ** 30)} GiB`
   return (
-    `${availableParallelism()} cores of ${cpus()[0]?.model.trim()}, ${Math.round(totalmem() / 2 ** 30)} GiB, ${platform()} ${release()}; ` +
-    `Bun ${Bun.version}, Postgres ${row!.version} (synchronous_commit ${row!.commit}, fsync ${row!.fsync}), ` +
-    `Redis ${/redis_version:(\S+)/.exec(info)?.[1]}; ${tools.join(', ')}; all on this machine`
+    `${size}, ${platform()} ${release()}; Bun ${Bun.version}, Postgres ${row!.text}, ` +
+    `Redis ${/redis_version:(\S+)/.exec(info)?.[1]}; ${versionOf('wrk', '-v')}, ${versionOf('pgbench', '--version')}; ` +
+    'all on this machine'
   )
 }
 

@@ -9,6 +9,7 @@ export interface Bench {
   seconds: number
 }
 
+/** Tables with the same head become one table. */
 export interface Table {
   head: string[]
   rows: string[][]
@@ -19,7 +20,6 @@ export interface Findings {
   /** A sentence for the beginning of the page. */
   headline?: string
   sentences?: string[]
-  /** Probes with the same head share a table. */
   table?: Table
   /** The rate as a multiple of that of Postgres alone. */
   bar?: { title: string; ratio: number }

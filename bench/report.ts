@@ -32,40 +32,30 @@ const rounded = (_: string, value: unknown) =>
 /** The page of results: first the headlines and the chart. */
 export function markdown(results: Results): string {
   const all = Object.values(results)
-  const tables = new Map<string, Table>()
-  for (const { table } of all) {
-    if (!table) continue
-    const key = table.head.join()
-    tables.set(key, { head: table.head, rows: [...(tables.get(key)?.rows ?? []), ...table.rows] })
-  }
-  const failures = Object.entries(results).flatMap(([name, one]) =>
-    (one.failures ?? []).map((failure) => `${name}: ${failure}`),
+  const tables = all.flatMap(({ table }) => table ?? [])
+  const failures = Object.entries(results).flatMap(([name, { failures = [] }]) =>
+    failures.map((failure) => `- Does not count: ${name}: ${failure}`),
   )
-  const runs = new Set(
-    all.map(
-      ({ machine, measuredAt, rounds, seconds }) =>
-        `${measuredAt.slice(0, 10)}: ${machine}; medians of ${rounds} rounds of ${seconds} s.`,
-    ),
+  const runs = all.map(
+    ({ machine, measuredAt, rounds, seconds }) =>
+      `${measuredAt.slice(0, 10)}: ${machine}; medians of ${rounds} rounds of ${seconds} s.`,
   )
-  return `${[
+  const sections = [
     '# Results',
     ...all.flatMap(({ headline }) => headline ?? []),
     '![Throughput compared with Postgres alone](results.svg)',
-    ...[...tables.values()].map(tableText),
-    all
-      .flatMap(({ sentences = [] }) => sentences)
-      .map((one) => `- ${one}`)
-      .join('\n'),
-    failures.map((failure) => `- Does not count: ${failure}`).join('\n'),
-    ...runs,
+    ...Array.from(Map.groupBy(tables, ({ head }) => head.join()).values(), tableText),
+    all.flatMap(({ sentences = [] }) => sentences.map((one) => `- ${one}`)).join('\n'),
+    failures.join('\n'),
+    ...new Set(runs),
   ]
-    .filter(Boolean)
-    .join('\n\n')}\n`
+  return `${sections.filter(Boolean).join('\n\n')}\n`
 }
 
-function tableText({ head, rows }: Table): string {
-  const lines = [head, ...rows]
-  const widths = head.map((_, n) => Math.max(...lines.map((line) => line[n]!.length)))
+/** @param tables tables with the same head */
+function tableText(tables: Table[]): string {
+  const [head = [], ...rows] = [tables[0]!.head, ...tables.flatMap((one) => one.rows)]
+  const widths = head.map((_, n) => Math.max(...[head, ...rows].map((line) => line[n]!.length)))
   const line = (texts: string[]) =>
     `| ${texts.map((text, n) => (n ? text.padStart(widths[n]!) : text.padEnd(widths[n]!))).join(' | ')} |`
   const rule = line(widths.map((width, n) => (n ? `${'-'.repeat(width - 1)}:` : '-'.repeat(width))))

@@ -8,15 +8,13 @@ function setup(thread)
 end
 
 function init(args)
-  unexpected, lastUnexpected, shed = 0, 0, 0
+  unexpected, lastUnexpected = 0, 0
   number = 100000000 + id * 200000000 + os.time() % 1000 * 100000
   slots, expected = {}, {}
   math.randomseed(os.time() + id)
   local file = assert(io.open(args[1], 'rb'))
-  local text = file:read('*a')
-  file:close()
   local requests
-  for record in text:gmatch('[^\30]+') do
+  for record in file:read('*a'):gmatch('[^\30]+') do
     local share, status = record:match('^kind (%d+) (%d+)$')
     if share then
       requests = {}
@@ -27,6 +25,7 @@ function init(args)
       table.insert(requests, tail and { head, tail } or { record })
     end
   end
+  file:close()
   local pause = tonumber(args[2])
   if pause then
     delay = function() return math.random(2 * pause) end
@@ -45,20 +44,17 @@ function response(status)
   if not expected[status] then
     unexpected = unexpected + 1
     lastUnexpected = status
-    if status == 503 then shed = shed + 1 end
   end
 end
 
 function done(summary, latency)
-  local wrong, last, refused = 0, 0, 0
+  local wrong, last, errors = 0, 0, summary.errors
   for _, thread in ipairs(threads) do
     wrong = wrong + thread:get('unexpected')
-    refused = refused + thread:get('shed')
-    if thread:get('lastUnexpected') > 0 then last = thread:get('lastUnexpected') end
+    last = math.max(last, thread:get('lastUnexpected'))
   end
-  local errors = summary.errors
   print(string.format(
-    '{"requests":%d,"micros":%d,"p50":%d,"p99":%d,"unexpected":%d,"last":%d,"shed":%d,"socket":%d,"timeout":%d}',
-    summary.requests, summary.duration, latency:percentile(50), latency:percentile(99), wrong, last, refused,
+    '{"requests":%d,"micros":%d,"p50":%d,"p99":%d,"unexpected":%d,"last":%d,"socket":%d,"timeout":%d}',
+    summary.requests, summary.duration, latency:percentile(50), latency:percentile(99), wrong, last,
     errors.connect + errors.read + errors.write, errors.timeout))
 end

@@ -2,85 +2,81 @@ import { writeFile } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { createLimits, type LimitScript, patchLimits, readLimits as reads } from './limits.ts'
-import { type LoadRun, type Plan, type PlannedRequest, runLoad, singleKind, storePlan } from './load.ts'
+import { type LoadRun, type Plan, type PlannedRequest, runLoad, send, singleKind, storePlan } from './load.ts'
 import { type Bench, eachOf, type Findings, parts, type Probe, tenths, times, whole } from './probe.ts'
 import { createOf, getTask, keyedCreateOf, listTasks, renameOf, trackerMix, type World } from './seed.ts'
 import type { Servers } from './servers.ts'
 import { runTool } from './tools.ts'
-import { median, openMeter, watchMemory } from './usage.ts'
+import { median, medians, openMeter, watchMemory } from './usage.ts'
 
 interface Scenario {
   name: string
   title: string
   connections: number
   plan(world: World): Plan | Promise<Plan>
-  least(world: World): LimitScript[]
-  usual?(world: World): LimitScript[]
+  /** The scripts of pgbench, given the numbers of projects and tasks. */
+  limits(projects: number, tasks: number): { least: LimitScript[]; usual?: LimitScript[] }
   headline?(figures: Figures): string
 }
 
-const alone = (text: string): LimitScript[] => [{ share: 1, text }]
-const creates = (count: (world: World) => number, isKeyed = false) => ({
-  least: (world: World) => alone(createLimits(count(world), isKeyed).least),
-  usual: (world: World) => alone(createLimits(count(world), isKeyed).usual),
+const alone = ({ least, usual }: { least: string; usual?: string }) => ({
+  least: [{ share: 1, text: least }],
+  ...(usual && { usual: [{ share: 1, text: usual }] }),
 })
-const mixed = ({ projects: { length }, tasks }: World, create: string): LimitScript[] => [
-  { share: 65, text: reads.task(tasks.length) },
-  { share: 23, text: reads.tasks(length) },
-  { share: 9, text: reads.projects(length) },
-  { share: 3, text: create },
-]
+const creates = { connections: 256, plan: ({ projects }: World) => singleKind(201, projects.map(createOf)) }
+const lists = { connections: 64, plan: ({ projects }: World) => singleKind(200, projects.map(listTasks)) }
 
 export const scenarios: Scenario[] = [
   {
-    ...{ name: 'create-keyed', title: 'create task with a key, all projects', connections: 256 },
+    ...{ ...creates, name: 'create-keyed', title: 'create task with a key, all projects' },
     plan: ({ projects }) => singleKind(201, projects.map(keyedCreateOf)),
-    ...creates(({ projects }) => projects.length, true),
+    limits: (projects) => alone(createLimits(projects, true)),
     headline: ({ perSecond, ratios: { least, usual } }) =>
       `Docket commits ${whole(perSecond)} tasks a second, each with an Idempotency-Key: ${times(least)} the rate of one ` +
       `statement for each task, ${times(usual)} the rate of a usual transaction.`,
   },
   {
-    ...{ name: 'create', title: 'create task, all projects', connections: 256 },
-    plan: ({ projects }) => singleKind(201, projects.map(createOf)),
-    ...creates(({ projects }) => projects.length),
+    ...{ ...creates, name: 'create', title: 'create task, all projects' },
+    limits: (projects) => alone(createLimits(projects)),
   },
   {
-    ...{ name: 'create-hot', title: 'create task, one project', connections: 256 },
+    ...{ ...creates, name: 'create-hot', title: 'create task, one project' },
     plan: ({ projects }) => singleKind(201, [createOf(projects[0]!)]),
-    ...creates(() => 1),
+    limits: () => alone(createLimits(1)),
   },
   {
     ...{ name: 'patch', title: 'patch task, all projects', connections: 256 },
     plan: ({ tasks }) => singleKind(200, tasks.map(renameOf)),
-    least: ({ tasks }) => alone(patchLimits(tasks.length).least),
-    usual: ({ tasks }) => alone(patchLimits(tasks.length).usual),
+    limits: (_, tasks) => alone(patchLimits(tasks)),
   },
   {
     ...{ name: 'get', title: 'get task', connections: 64 },
     plan: ({ tasks }) => singleKind(200, tasks.map(getTask)),
-    least: ({ tasks }) => alone(reads.task(tasks.length)),
+    limits: (_, tasks) => alone({ least: reads.task(tasks) }),
     headline: ({ perSecond, p99Ms }) =>
       `It answers ${whole(perSecond)} reads of a task a second, with a p99 of ${tenths(p99Ms)} ms.`,
   },
   {
-    ...{ name: 'list', title: 'list 20 tasks', connections: 64 },
-    plan: ({ projects }) => singleKind(200, projects.map(listTasks)),
-    least: ({ projects }) => alone(reads.tasks(projects.length)),
+    ...{ ...lists, name: 'list', title: 'list 20 tasks' },
+    limits: (projects) => alone({ least: reads.tasks(projects) }),
   },
   {
-    ...{ name: 'list-304', title: 'list 20 tasks, If-None-Match', connections: 64 },
+    ...{ ...lists, name: 'list-304', title: 'list 20 tasks, If-None-Match' },
     plan: async ({ url, projects }) =>
-      singleKind(304, await eachOf(projects, (project) => unchanged(url, listTasks(project)))),
-    least: ({ projects }) => alone(reads.version(projects.length)),
+      singleKind(304, await eachOf(projects, (project) => ifChanged(url, listTasks(project)))),
     // Without versions, a service must read the list to know that it is unchanged.
-    usual: ({ projects }) => alone(reads.tasks(projects.length)),
+    limits: (projects) => alone({ least: reads.version(projects), usual: reads.tasks(projects) }),
   },
   {
     ...{ name: 'mix', title: 'mix of a tracker', connections: 64 },
     plan: trackerMix,
-    least: (world) => mixed(world, createLimits(world.projects.length).least),
-    usual: (world) => mixed(world, createLimits(world.projects.length).usual),
+    limits(projects, tasks) {
+      const { least, usual } = createLimits(projects)
+      const shares = [65, 23, 9, 3]
+      const others = [reads.task(tasks), reads.tasks(projects), reads.projects(projects)]
+      const mixed = (create: string) => [...others, create].map((text, n) => ({ share: shares[n]!, text }))
+      return { least: mixed(least), usual: mixed(usual) }
+    },
   },
 ]
 
@@ -89,11 +85,10 @@ export const throughput: Probe[] = scenarios.map((scenario) => ({
   measure: (bench) => measureScenario(bench, scenario),
 }))
 
-async function unchanged(url: string, request: PlannedRequest): Promise<PlannedRequest> {
-  const headers = { authorization: `Bearer ${request.token}` }
-  const answer = await fetch(`${url}/api/v1${request.path}`, { headers })
-  await answer.text()
-  return { ...request, headers: { 'if-none-match': answer.headers.get('etag') ?? '' } }
+/** Adds the version of the response to the request, so that the list is unchanged. */
+async function ifChanged(url: string, request: PlannedRequest): Promise<PlannedRequest> {
+  const { headers } = await send(url, request)
+  return { ...request, headers: { 'if-none-match': headers.get('etag') ?? '' } }
 }
 
 /** Medians of the rounds. `cpu`: microseconds of a request by process. */
@@ -106,6 +101,10 @@ interface Figures extends Pick<LoadRun, 'perSecond' | 'p50Ms' | 'p99Ms'> {
 
 // The warm-up is long, because a new process loads projects and fills its caches.
 const warmUpSeconds = { first: 5, later: 1, choice: 1 }
+const tableHead = [
+  ...['scenario', 'connections', 'req/s', 'to one statement', 'to a transaction'],
+  ...['p50 ms', 'p99 ms', 'CPU µs: web · Postgres · Redis'],
+]
 
 async function measureScenario(
   { servers, world, rounds, seconds }: Bench,
@@ -117,10 +116,9 @@ async function measureScenario(
   await servers.sql`checkpoint`
   const plan = await storePlan(servers.folder, name, await scenario.plan(world))
   const load = (seconds: number) => runLoad({ url: servers.url, plan, connections, seconds })
-  const limits = await Promise.all([
-    openLimit(servers, scenario.least(world), connections),
-    ...(scenario.usual ? [openLimit(servers, scenario.usual(world), connections)] : []),
-  ])
+  const { least, usual } = scenario.limits(world.projects.length, world.tasks.length)
+  const scripts = [least, ...(usual ? [usual] : [])]
+  const limits = await Promise.all(scripts.map((one) => openLimit(servers, one, connections)))
   const runs: { run: MeasuredRun; limits: number[] }[] = []
   for (let round = 0; round < rounds; round++) {
     await load(warmUpSeconds[round ? 'later' : 'first'])
@@ -133,25 +131,11 @@ async function measureScenario(
   const ratios = { least: ratio(0), ...(limits.length > 1 && { usual: ratio(1) }) }
   const figures: Figures = { ...mediansOf(runs.map(({ run }) => run)), ratios }
   const { perSecond, p50Ms, p99Ms, cpu } = figures
-  const columns = [
-    'to one statement',
-    'to a transaction',
-    'p50 ms',
-    'p99 ms',
-    'CPU µs: web · Postgres · Redis',
-  ]
+  const rates = [whole(perSecond), times(ratios.least), times(ratios.usual)]
+  const row = [title, String(connections), ...rates, tenths(p50Ms), tenths(p99Ms), parts(cpu)]
   return {
     headline: scenario.headline?.(figures),
-    table: {
-      head: ['scenario', 'connections', 'req/s', ...columns],
-      rows: [
-        [title, String(connections), whole(perSecond), times(ratios.least), times(ratios.usual)].concat(
-          tenths(p50Ms),
-          tenths(p99Ms),
-          parts(cpu),
-        ),
-      ],
-    },
+    table: { head: tableHead, rows: [row] },
     bar: { title, ratio: ratios.least },
     figures: { ...figures, runs },
     failures: runs.flatMap(({ run }) => run.errors),
@@ -188,11 +172,11 @@ const limitWarmUpSeconds = 2
 /** Generic plans from the start, as after the first executions. */
 const limitSettings = '-c plan_cache_mode=force_generic_plan -c jit=off'
 
-function rateOf({ output, errors: progress }: { output: string; errors: string }): number {
+function rateOf({ stdout, stderr: progress }: Record<'stdout' | 'stderr', string>): number {
   const seconds = [...progress.matchAll(/^progress: ([\d.]+) s, ([\d.]+) tps/gm)]
     .filter(([, at]) => Math.round(Number(at)) > limitWarmUpSeconds)
     .map(([, , tps]) => Number(tps))
-  if (/number of failed transactions: [1-9]/.test(output) || seconds.length === 0)
+  if (/number of failed transactions: [1-9]/.test(stdout) || seconds.length === 0)
     throw new Error('Transactions of pgbench failed')
   return seconds.reduce((sum, tps) => sum + tps, 0) / seconds.length
 }
@@ -217,7 +201,7 @@ export function mediansOf(runs: MeasuredRun[]): Omit<Figures, 'ratios'> {
     perSecond: of((run) => run.perSecond),
     p50Ms: of((run) => run.p50Ms),
     p99Ms: of((run) => run.p99Ms),
-    cpu: Object.fromEntries(Object.keys(runs[0]!.cpu).map((who) => [who, of((run) => run.cpu[who]!)])),
+    cpu: medians(runs.map((run) => run.cpu)),
     memoryMiB: of((run) => run.memoryMiB),
   }
 }

@@ -2,24 +2,20 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { build } from 'hdr-histogram-js'
 
 const microsPerTick = 10_000 // Linux counts in hundredths of a second.
-const watchEveryMs = 200
+const sampleEveryMs = 200
 
-/** Processor time of processes and their children in microseconds, with ended children. */
-export function cpuMicros(pids: number[]): number {
+/** Returns the processor time of processes and their children in microseconds, with ended children. */
+function cpuMicros(pids: number[]): number {
   const all = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
-  const children = all.map((name) => readStat(Number(name))).filter(({ parent }) => pids.includes(parent))
+  const children = all.map(readStat).filter(({ parent }) => pids.includes(parent))
   const own = pids.map(readStat).reduce((sum, { self, endedChildren }) => sum + self + endedChildren, 0)
   return microsPerTick * children.reduce((sum, { self }) => sum + self, own)
 }
 
-function readStat(pid: number) {
-  const text = readText(`/proc/${pid}/stat`)
+function readStat(pid: number | string) {
   // The program's name, in parentheses, may contain anything.
-  const fields = text
-    .slice(text.lastIndexOf(')') + 2)
-    .split(' ')
-    .map(Number)
-  const [parent = 0, user = 0, system = 0, endedChildren = 0] = [1, 11, 12, 13].map((n) => fields[n])
+  const numbers = /.*\) \S (\d+) (?:\S+ ){9}(\d+) (\d+) (\d+)/s.exec(readText(`/proc/${pid}/stat`)) ?? []
+  const [, parent = 0, user = 0, system = 0, endedChildren = 0] = numbers.map(Number)
   return { parent, self: user + system, endedChildren }
 }
 
@@ -38,19 +34,16 @@ export const residentMiB = (pid: number): number =>
 /** Samples the memory of a process. The returned function ends the sampling and returns the largest value in MiB. */
 export function watchMemory(pid: number): () => number {
   let peak = residentMiB(pid)
-  const look = () => void (peak = Math.max(peak, residentMiB(pid)))
-  const timer = setInterval(look, watchEveryMs)
+  const sample = () => (peak = Math.max(peak, residentMiB(pid)))
+  const timer = setInterval(sample, sampleEveryMs)
   return () => {
     clearInterval(timer)
-    look()
-    return peak
+    return sample()
   }
 }
 
-type Pids = Record<string, number[]>
-
 /** Returns a function that returns the processor time since now in microseconds, divided by `count`, by process. */
-export function openMeter(pids: Pids) {
+export function openMeter(pids: Record<string, number[]>) {
   const read = () => Object.entries(pids).map(([name, some]) => [name, cpuMicros(some)] as const)
   const before = read()
   return (count: number): Record<string, number> =>
@@ -65,6 +58,10 @@ export function median(values: number[]): number {
   const middle = sorted.length >> 1
   return sorted.length % 2 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
 }
+
+/** Returns the medians by the names of the values. */
+export const medians = (all: Record<string, number>[]): Record<string, number> =>
+  Object.fromEntries(Object.keys(all[0]!).map((name) => [name, median(all.map((one) => one[name]!))]))
 
 export type Times = ReturnType<typeof openTimes>
 
@@ -81,6 +78,16 @@ export function openTimes() {
     /** Returns a percentile in milliseconds. */
     ms: (percentile: number): number => taken.getValueAtPercentile(percentile) / 1_000,
   }
+}
+
+/** Measures a request `count` times, after `warmUp` requests that do not count. */
+export async function timesOf(
+  { warmUp, measured }: Record<'warmUp' | 'measured', number>,
+  request: () => Promise<unknown>,
+): Promise<Times> {
+  const times = openTimes()
+  for (let n = 0; n < warmUp + measured; n++) await (n < warmUp ? request() : times.of(request))
+  return times
 }
 
 /** Repeats a request until `load` ends, at most once in `everyMs`, and returns its times. */

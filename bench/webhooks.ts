@@ -1,10 +1,8 @@
-import { openClient } from '../test/support/client.ts'
-import type { Received } from './listener.ts'
-import { type LoadRun, runLoad, singleKind, storePlan } from './load.ts'
+import { type Arrivals, openReceiver } from './listener.ts'
+import { get, type LoadRun, post, runLoad, send, singleKind, storePlan } from './load.ts'
 import { eachOf, parts, type Probe, tenths, whole } from './probe.ts'
-import { createOf, make, type ResourceRef } from './seed.ts'
-import { startScript } from './tools.ts'
-import { median, openMeter } from './usage.ts'
+import { createOf, type ResourceRef } from './seed.ts'
+import { median, medians, openMeter } from './usage.ts'
 
 const perSecond = 1_000
 const quietMs = 2_000
@@ -12,7 +10,7 @@ const quietMs = 2_000
 interface Round {
   without: LoadRun
   during: LoadRun
-  delivery: Received
+  delivery: Arrivals
   cpu: Record<string, number>
 }
 
@@ -22,40 +20,33 @@ export const webhooks: Probe = {
   async measure({ servers, world: { projects }, rounds, seconds }) {
     const { url, folder, sql, pids } = servers
     await servers.web(1)
-    const receiver = await startScript('listener.ts')
-    const received = async () => JSON.parse(await receiver.ask('received')) as Received
-    const hooks = await createHooks(url, projects, receiver.first)
+    const receiver = openReceiver()
+    const hooks = await createHooks(url, projects, receiver.url)
     const plan = await storePlan(folder, 'webhooks', singleKind(201, projects.map(createOf)))
     const load = (seconds: number) => runLoad({ url, plan, connections: 64, seconds, perSecond })
-    /** Alternates, so that other load on the machine affects both. */
-    const measureRound = async (): Promise<Round> => {
-      await hooks.enable(false)
-      await sql`checkpoint`
-      const without = await load(seconds)
-      await hooks.skipEvents()
-      await hooks.enable(true)
-      await load(1)
-      await Bun.sleep(quietMs)
-      await received()
-      const spent = openMeter({
-        web: pids.web(),
-        worker: pids.worker(),
-        postgres: pids.postgres,
-        redis: pids.redis,
-      })
-      const during = await load(seconds)
-      await Bun.sleep(quietMs)
-      return { without, during, delivery: await received(), cpu: spent(during.requests) }
-    }
     const all = await servers.withWorker(async () => {
       await load(2)
       const all: Round[] = []
-      while (all.length < rounds) all.push(await measureRound())
+      // The loads alternate, so that other load on the machine affects both.
+      for (let round = 0; round < rounds; round++) {
+        await hooks.enable(false)
+        await sql`checkpoint`
+        const without = await load(seconds)
+        await hooks.skipEvents()
+        await hooks.enable(true)
+        await load(1)
+        await Bun.sleep(quietMs)
+        await receiver.take()
+        const spent = openMeter({ ...pids, web: pids.web(), worker: pids.worker() })
+        const during = await load(seconds)
+        const delivery = await receiver.take(during.requests)
+        all.push({ without, during, delivery, cpu: spent(during.requests) })
+      }
       return all
     })
     await receiver.stop()
     const of = (pick: (round: Round) => number) => median(all.map(pick))
-    const cpu = Object.fromEntries(Object.keys(all[0]!.cpu).map((who) => [who, of((one) => one.cpu[who]!)]))
+    const cpu = medians(all.map((round) => round.cpu))
     return {
       sentences: [
         `With ${whole(projects.length)} webhooks and ${whole(perSecond)} creates a second, an event is delivered ` +
@@ -75,16 +66,17 @@ export const webhooks: Probe = {
 async function createHooks(server: string, projects: ResourceRef[], url: string) {
   const hooks = await eachOf(projects, async ({ id, token }) => {
     const project = `/projects/${id}`
-    const hook = await make(server, token, `${project}/webhooks`, { url })
-    return { client: openClient(server, token), project, path: `${project}/webhooks/${hook.id}` }
+    const { body } = await send(server, post(`${project}/webhooks`, token, { url }))
+    return { token, project, path: `${project}/webhooks/${body.id}` }
   })
   return {
-    enable: (enabled: boolean) => eachOf(hooks, ({ client, path }) => client.patch(path, { enabled })),
+    enable: (enabled: boolean) =>
+      eachOf(hooks, ({ path, token }) => send(server, { method: 'PATCH', path, token, body: { enabled } })),
     /** Moves the cursors to the end, so that earlier events are not counted as late. */
     skipEvents: () =>
-      eachOf(hooks, async ({ client, project, path }) => {
-        const { headers } = await client.get(project)
-        await client.post(`${path}/replay`, { after: Number(headers.get('docket-version')) })
+      eachOf(hooks, async ({ token, project, path }) => {
+        const { headers } = await send(server, get(project, token))
+        await send(server, post(`${path}/replay`, token, { after: Number(headers.get('docket-version')) }))
       }),
   }
 }

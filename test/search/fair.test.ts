@@ -1,7 +1,7 @@
 import { makeProjects, openScene, sampleOf, upTo } from '../kit.ts'
 import { createMany, task } from './scene.ts'
 
-const { busy, calm } = await openScene(['Busy', 'Calm'])
+const { busy, calm } = await openScene(['Busy', 'Calm'], {})
 const [[busyProject = ''], [calmProject = '']] = [await makeProjects(busy, 1), await makeProjects(calm, 1)]
 await createMany(busy, busyProject, 400, 'Draw the plate')
 const calmTask = await task(calm, calmProject, 'Oil the wheels')

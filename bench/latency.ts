@@ -1,0 +1,139 @@
+import { Redis } from 'ioredis'
+import type postgres from 'postgres'
+import { newId } from '../src/ids.ts'
+import { get, post, runLoad, send, storePlan } from './load.ts'
+import { numbers, type Probe, tenths, whole } from './probe.ts'
+import { createOf, newUser, trackerMix } from './seed.ts'
+import { openTimes, type Times } from './usage.ts'
+
+const counts = { warmUp: 200, measured: 2_000 }
+const [claimedTasks, workers] = [100_000, 64]
+const deletedTasks = 200_000
+const pollEveryMs = 100
+const purgeTimeoutMs = 600_000
+const mixSeconds = 30
+
+/** The latency of a create with no other load, compared with a plain insert and a round trip to Redis. */
+export const singleClient: Probe = {
+  name: 'single-client',
+  async measure({ servers: { sql, url, redisUrl, web }, world }) {
+    await web(1)
+    const [, project] = world.projects
+    const nowhere = project!.ownerId
+    const redis = new Redis(redisUrl)
+    const steps: [() => Promise<unknown>, Times][] = [
+      [() => send(url, createOf(project!)), openTimes()],
+      [
+        () => sql`insert into tasks (id, project_id, number, title, status, priority, created_at, updated_at, event_id)
+        values (uuidv7(), ${nowhere}, 1, 'Task', 'TODO', 'MEDIUM', now(), now(), uuidv7())`,
+        openTimes(),
+      ],
+      [() => redis.ping(), openTimes()],
+    ]
+    // The steps alternate, so that other load on the machine affects all of them.
+    for (let n = 0; n < counts.warmUp + counts.measured; n++)
+      for (const [step, times] of steps) await (n < counts.warmUp ? step() : times.of(step))
+    redis.disconnect()
+    await sql`delete from tasks where project_id = ${nowhere}`
+    const [create = 0, insert = 0, ping = 0] = steps.map(([, times]) => times.ms(50))
+    return {
+      sentences: [
+        `A single client waits ${create.toFixed(2)} ms for a create: ${tenths(create / (insert + ping))} times a plain insert ` +
+          `(${insert.toFixed(2)} ms) and a round trip to Redis (${ping.toFixed(2)} ms).`,
+      ],
+      figures: { createMs: create, insertMs: insert, redisMs: ping },
+    }
+  },
+}
+
+/** Workers claim one task after another from one project. */
+export const claims: Probe = {
+  name: 'claims',
+  async measure({ servers: { sql, url, web }, seconds }) {
+    await web(1)
+    const { ownerId, token } = await newUser(url)
+    const id = await insertProject(sql, ownerId, claimedTasks)
+    const claim = post(`/projects/${id}/claim-next`, token, { leaseSeconds: 3_600 })
+    const [taken, times, until] = [new Set<string>(), openTimes(), performance.now() + seconds * 1_000]
+    const work = async () => {
+      while (performance.now() < until) {
+        const { status, body } = await times.of(() => send(url, claim))
+        if (status !== 200 || taken.has(body.id)) throw new Error(`claim-next: ${status}, or claimed twice`)
+        taken.add(body.id)
+      }
+    }
+    await Promise.all(numbers(workers).map(work))
+    const perSecond = taken.size / seconds
+    return {
+      sentences: [
+        `${workers} workers claim ${whole(perSecond)} tasks a second from one project of ${whole(claimedTasks)} ready tasks ` +
+          `(p50 ${tenths(times.ms(50))} ms, p99 ${tenths(times.ms(99))} ms).`,
+      ],
+      figures: { perSecond, p50Ms: times.ms(50), p99Ms: times.ms(99) },
+    }
+  },
+}
+
+/** The deletion of a large project during the mix of a tracker. */
+export const deletion: Probe = {
+  name: 'deletion',
+  async measure({ servers, world }) {
+    const { sql, url, folder } = servers
+    await servers.web(1)
+    const { token, ownerId } = world.projects[0]!
+    const id = await insertProject(sql, ownerId, deletedTasks)
+    const plan = await storePlan(folder, 'deletion', trackerMix(world))
+    const mix = () => runLoad({ url, plan, connections: 64, seconds: mixSeconds })
+    return servers.withWorker(async () => {
+      const before = await mix()
+      const load = mix()
+      await Bun.sleep(1_000)
+      await send(url, get('/auth/me', token)) // opens the connection, and caches the token
+      const taken = openTimes()
+      await taken.of(() => send(url, { method: 'DELETE', path: `/projects/${id}`, token }))
+      const goneAfterSeconds = await secondsUntilPurged(sql, id)
+      const during = await load
+      return {
+        sentences: [
+          `Deleting a project of ${whole(deletedTasks)} tasks during the mix takes ${tenths(taken.ms(50))} ms; its rows are deleted ` +
+            `${tenths(goneAfterSeconds)} s later. The mix around it has ${whole(during.perSecond)} requests a second instead of ` +
+            `${whole(before.perSecond)}, and a p99 of ${tenths(during.p99Ms)} ms instead of ${tenths(before.p99Ms)}.`,
+        ],
+        figures: { answerMs: taken.ms(50), goneAfterSeconds, before, during },
+        failures: [...before.errors, ...during.errors],
+      }
+    })
+  },
+}
+
+/** Inserts a project into the database, so that no process has it in memory. */
+async function insertProject(sql: postgres.Sql, ownerId: string, tasks: number): Promise<string> {
+  const id = newId()
+  await sql`
+    with made as materialized (select n, uuidv7() as id, uuidv7() as event from generate_series(1, ${tasks}::int) n),
+    project as (insert into projects (id, owner_id, name, created_at, event_id) values (${id}, ${ownerId}, 'Large', now(), uuidv7())),
+    task as (insert into tasks (id, project_id, number, title, status, priority, created_at, updated_at, event_id)
+      select id, ${id}, n, 'Task ' || n, 'TODO', (array['LOW', 'MEDIUM', 'HIGH'])[1 + n % 3], now(), now(), event from made),
+    event as (insert into events (project_id, seq, id, type, entity, entity_id, actor_id, at, after)
+      select ${id}, n, event, 'task.created', 'task', id, ${ownerId}, now(),
+        jsonb_build_object('id', id, 'projectId', ${id}::text, 'number', n, 'title', 'Task ' || n) from made)
+    insert into streams (project_id, version, last_number, last_event_id)
+      select ${id}, n, n, event from made where n = ${tasks}`
+  await sql`vacuum analyze tasks, events`
+  await sql`checkpoint`
+  return id
+}
+
+/** The project's row in streams is deleted last, and is cheap to read. */
+async function secondsUntilPurged(sql: postgres.Sql, id: string): Promise<number> {
+  const began = performance.now()
+  while ((await sql`select from streams where project_id = ${id}`).length > 0) {
+    if (performance.now() - began > purgeTimeoutMs)
+      throw new Error('The project is not purged after 10 minutes')
+    await Bun.sleep(pollEveryMs)
+  }
+  const left = await sql`select from tasks where project_id = ${id} union all
+    select from events where project_id = ${id} limit 1`
+  if (left.length > 0) throw new Error('The stream of the project was deleted before its rows')
+  return (performance.now() - began) / 1_000
+}
