@@ -4,7 +4,7 @@ import { checkRun, type Verdict } from './check-run.ts'
 import { openConsumers } from './consumers.ts'
 import { type Deployment, openDeployment } from './deployment.ts'
 import { readEvidence } from './evidence.ts'
-import { type FaultName, faults } from './faults.ts'
+import { failuresOf, type FaultName, inject } from './faults.ts'
 import { type Operation, outcomeOf, proofOf, type Violation, violationsOf } from './history.ts'
 import { type Load, type LoadSize, populate, startLoad } from './load.ts'
 import { Random } from './random.ts'
@@ -53,7 +53,7 @@ export async function run(campaign: Campaign, closers: (() => Promise<unknown>)[
   for (const names of campaign.faults(random)) {
     await Bun.sleep(random.between(...campaign.pauseMs))
     if (performance.now() >= deadline) break
-    violations.push(...(await inject(names, { deployment, probe, load, log })))
+    violations.push(...(await injectAll(names, { deployment, probe, load, log })))
     await consumers.retry()
   }
   await running.stop()
@@ -100,14 +100,14 @@ interface Scene {
 }
 
 /** Injects faults and waits until every web process answers several requests in a row. */
-async function inject(names: FaultName[], { deployment, probe, load, log }: Scene): Promise<Violation[]> {
+async function injectAll(names: FaultName[], { deployment, probe, load, log }: Scene): Promise<Violation[]> {
   const { random, recorder } = load
   const n = random.below(deployment.webs.length)
   const other = (n + 1) % deployment.webs.length
   const web = deployment.webs[n]!
   const context = { ...deployment, random, web, takeOver: () => probe.write(n, other) }
   const began = performance.now()
-  await Promise.all(names.map((name) => faults[name].inject(context)))
+  await Promise.all(names.map((name) => inject(name, context)))
   let row = 0
   const isRecovered = async () => {
     const answers = await Promise.all(deployment.webs.map((_, one) => probe.answers(one)))
@@ -124,7 +124,7 @@ async function inject(names: FaultName[], { deployment, probe, load, log }: Scen
         start <= ended && end >= began && status !== 429 && reason !== 'TimeoutError',
     )
   log(`${fault}: recovered after ${Math.round(ended - began)} ms, ${failed.length} failed attempts`)
-  const kinds = names.map((name) => faults[name].fails)
+  const kinds = names.map(failuresOf)
   const mayFail = ({ web, status }: (typeof failed)[number]) =>
     kinds.includes('any') || (kinds.includes('port') && status === 0 && web === n)
   const wrong = failed.filter((failure) => !mayFail(failure)).map((failure) => JSON.stringify(failure))

@@ -192,6 +192,7 @@ test('reports responses that break the documented contract', () => {
   const error = { statusCode: 503, message: 'Later', error: 'Service Unavailable' }
   expect(check(503, error, { 'retry-after': '1' })).toBeUndefined()
   expect(check(201, {})).toBeUndefined()
+  expect(problemOf({ status: 201, text: '', headers: new Headers() })).toBe('201 ""')
   expect(check(503, error)).toBe('503 without Retry-After')
   expect(check(404, error)).toStartWith('404')
   expect(check(500, { ...error, statusCode: 500 })).toStartWith('500')
@@ -242,5 +243,14 @@ test('a run with a response for fewer than a quarter of its operations proves no
     false,
     false,
     true,
+  ])
+})
+
+test('the campaign starts outside the test runner, and rejects an unknown fault', () => {
+  const words = ['--no-env-file', `${import.meta.dirname}/main.ts`, '--only', 'none']
+  const { exitCode, stderr } = Bun.spawnSync([process.execPath, ...words])
+  expect([exitCode, String(stderr)]).toEqual([
+    2,
+    expect.stringContaining('--only must be one of: web killed'),
   ])
 })

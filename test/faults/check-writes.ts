@@ -3,7 +3,8 @@ import { workerActor } from '../../workers/cascade.ts'
 import type { Evidence, LogEvent, StoredResponse } from './evidence.ts'
 import { eventIdIn, idsIn, label, type Operation, outcomeOf } from './history.ts'
 
-const ofWorker = /^task\.(unassigned|released|reminded|due|ready|claim_expired)$/
+/** Also new sort keys of tasks, which a placement next to them causes. */
+const ofWorker = /^task\.(unassigned|released|reminded|due|ready|claim_expired|updated)$/
 
 export interface Attribution {
   errors: string[]
@@ -25,7 +26,9 @@ export function attribute(writes: Operation[], { events, responses }: Written): 
   const byId = new Map(events.map((event) => [event.id, event]))
   const groupOf = groupsOf(events)
   const namedBy = namesIn(events)
-  for (const operation of writes.toSorted((a, b) => a.start - b.start)) {
+  // A change that writes no event may name the event of a later request, so such changes come last.
+  const rank = (one: Operation) => Number(!isNeverEmpty(one))
+  for (const operation of writes.toSorted((a, b) => rank(a) - rank(b) || a.start - b.start)) {
     const stored = responses.get(operation.key)
     const applied = resolve(operation, stored, attribution)
     if (!applied || !stored) continue
@@ -46,8 +49,8 @@ export function attribute(writes: Operation[], { events, responses }: Written): 
   const isExpected = ({ entity, type, actorId }: LogEvent) =>
     model.entities[entity].unlogged !== undefined || (actorId === workerActor && ofWorker.test(type))
   const unrequested = events.filter((event) => !causes.has(event.id) && !isExpected(event))
-  for (const { seq, projectId, type, entityId } of unrequested)
-    errors.push(`event ${seq} of ${projectId} (${type} ${entityId}) has no request`)
+  for (const { seq, projectId, type, entityId, actorId } of unrequested)
+    errors.push(`event ${seq} of ${projectId} (${type} ${entityId} by ${actorId}) has no request`)
   return attribution
 }
 

@@ -49,7 +49,7 @@ export function openRecorder(urls: string[], random: Random) {
       if (problem) invalidResponses.push(`${method} ${path} returned ${problem}`)
       const { status, headers: got, reason } = received
       const end = performance.now()
-      if (!isTemporary(status)) {
+      if (!isTemporary(status) && !problem) {
         const etag = got.get('etag')
         Object.assign(operation, { status, etag, text: recordedText(path, received), end })
         if (status >= 500) operation.end = Infinity
@@ -87,19 +87,21 @@ async function fetchOnce(url: string, init: RequestInit, timeoutMs: number): Pro
 
 /** Returns why a response breaks the documented contract, or undefined. */
 export function problemOf({ status, text, headers }: Omit<Received, 'reason'>): string | undefined {
-  if (status < 400) return undefined
-  const { statusCode, message, error } = parse(text)
+  const body = parse(text)
+  if (status < 400)
+    return status === 0 || status === 204 || body ? undefined : `${status} "${text.slice(0, 99)}"`
+  const { statusCode, message, error } = body ?? {}
   const hasShape = statusCode === status && typeof message === 'string' && typeof error === 'string'
   if (!hasShape || !(status in reasons) || status === 500) return `${status} ${text.slice(0, 200)}`
   const hasRetryAfter = /^\d+$/.test(headers.get('retry-after') ?? '')
   return status === 503 && !hasRetryAfter ? '503 without Retry-After' : undefined
 }
 
-function parse(text: string): Record<string, unknown> {
+function parse(text: string): Record<string, unknown> | undefined {
   try {
     return JSON.parse(text) as Record<string, unknown>
   } catch {
-    return {}
+    return undefined
   }
 }
 

@@ -36,41 +36,34 @@ async function openScene() {
 const adviceIn = (output: string): string =>
   /Run: (.*?)(?:\. Or .*|\. Then .*)?$/m.exec(output)?.[1] ?? output
 
-const exclusions: Record<string, [broken: string, reported: string]> = {
-  'no right in the database': ['revoke create on database NAME from ROLE', 'permission denied for database'],
-  'no right to connect': ['revoke connect on database NAME from public', 'CONNECT privilege'],
-  'no right in the schema': [
-    'revoke create on schema public from ROLE',
-    'permission denied for schema public',
-  ],
-  'no use of the schema': ['revoke all on schema public from public, ROLE', 'no schema has been selected'],
-  'a search_path without a schema': [
-    'alter role ROLE set search_path = nowhere',
-    'no schema has been selected',
-  ],
-  'extensions in another schema': [
-    'create schema more; create extension btree_gin schema more; create extension pg_trgm schema more',
-    'operator class',
-  ],
-  'a role that may not log in': ['alter role ROLE nologin', 'is not permitted to log in'],
-  'a role with a single connection': ['alter role ROLE connection limit 1', 'connection limit of 1'],
-  'a read-only database': ['alter database NAME set default_transaction_read_only = on', 'is read-only'],
-  'a read-only role': ['alter role ROLE set default_transaction_read_only = on', 'is read-only'],
-}
+/** What is wrong, the statements that make it wrong, and what migrate reports. */
+const exclusions = `
+no right in the database | revoke create on database NAME from ROLE | permission denied for database
+no right to connect | revoke connect on database NAME from public | CONNECT privilege
+no right in the schema | revoke create on schema public from ROLE | permission denied for schema public
+no use of the schema | revoke all on schema public from public, ROLE | no schema has been selected
+a search_path without a schema | alter role ROLE set search_path = nowhere | no schema has been selected
+extensions in another schema | create schema more; create extension btree_gin schema more; create extension pg_trgm schema more | operator class
+a role that may not log in | alter role ROLE nologin | is not permitted to log in
+a role with a single connection | alter role ROLE connection limit 1 | connection limit of 1
+a read-only database | alter database NAME set default_transaction_read_only = on | is read-only
+a read-only role | alter role ROLE set default_transaction_read_only = on | is read-only`
 
-test.each(Object.entries(exclusions))(
-  'migrate ends for %s, and its advice helps',
-  async (_, [broken, reported]) => {
-    const { given, execute } = await openScene()
-    await execute(broken)
-    const { code, output } = await run('migrate', given)
-    expect({ code, output }).toEqual({ code: 1, output: expect.stringContaining(reported) })
-    expect(output).toStartWith('DATABASE_URL cannot be used.')
-    // The administrator of the test must still be able to write.
-    await execute(`set default_transaction_read_only = off; ${adviceIn(output)}`)
-    expect(await run('migrate', given)).toEqual({ code: 0, output: '' })
-  },
-)
+test.each(
+  exclusions
+    .trim()
+    .split('\n')
+    .map((row) => row.split(' | ') as [string, string, string]),
+)('migrate ends for %s, and its advice helps', async (_, broken, reported) => {
+  const { given, execute } = await openScene()
+  await execute(broken)
+  const { code, output } = await run('migrate', given)
+  expect({ code, output }).toEqual({ code: 1, output: expect.stringContaining(reported) })
+  expect(output).toStartWith('DATABASE_URL cannot be used.')
+  // The administrator of the test must still be able to write.
+  await execute(`set default_transaction_read_only = off; ${adviceIn(output)}`)
+  expect(await run('migrate', given)).toEqual({ code: 0, output: '' })
+})
 
 test.each(['role ROLE', 'database NAME'])('start waits for a free connection of the %s', async (what) => {
   const { given, execute } = await openScene()
@@ -178,7 +171,7 @@ test.each(urls)('migrate names what is wrong with DATABASE_URL: %s', async (_, c
 })
 
 test('a server that is not a Postgres is named with its host and port', async () => {
-  const silent = await forFile(listen(createServer(() => {})))
+  const silent = await forFile(listen(createServer((socket) => socket.resume())))
   const DATABASE_URL = `postgres://u@127.0.0.1:${silent.port}/d`
   const { output } = await run('admin', { ...env, DATABASE_URL }, 'projects')
   expect(output).toContain(`CONNECT_TIMEOUT 127.0.0.1:${silent.port}`)

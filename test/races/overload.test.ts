@@ -59,7 +59,7 @@ test('a process with too many queued writes rejects more writes with 503 and Ret
   expect(await faultsOf(sql)).toEqual([])
 })
 
-test('a closing service rejects new commands, and executes queued commands before it closes the database', async () => {
+test('a closing service rejects new commands, executes queued commands before it closes the database, and releases its leases', async () => {
   await using closing = await openTestService({ LOCK_TIMEOUT_MS: '30000' })
   const bea = await register(closing.client)
   const { id: projectId } = await make(bea, '/projects', { name: 'Closing' })
@@ -74,12 +74,16 @@ test('a closing service rejects new commands, and executes queued commands befor
   const first = send('Under way')
   await untilBlocked(database.reads, 1, '%update streams%')
   const waiting = upTo(20).map((n) => send(`Waiting ${n}`))
+  const redis = await forFile(new Bun.RedisClient(closing.env.REDIS_URL))
+  const leases = () => redis.send('KEYS', [`${closing.env.REDIS_PREFIX}:lease:*`]) as Promise<string[]>
+  expect(await leases()).toHaveLength(1)
   const closed = closing.services.close()
   await eventually('the service to reject commands', () => actors.isClosing)
   expect(await send('Late').catch((error: { status: number }) => error.status)).toBe(503)
   await Promise.all([release(), closed])
   const replies = await Promise.all([first, ...waiting])
   expect(JSON.parse(replies.at(-1)!.body).title).toBe('Waiting 20')
+  expect(await leases()).toEqual([])
 })
 
 test('with COMMIT_PROJECTS=1 each commit statement writes one project, and a move writes two', async () => {

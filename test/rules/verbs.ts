@@ -1,4 +1,5 @@
-import { type Answer, type Body, type Client, type Person, words } from '../kit.ts'
+import type { Answer, Body, Client, Person } from '../kit.ts'
+import { words } from '../support/words.ts'
 
 const lists = words('projects members tasks subtasks comments labels fields views')
 type List = 'projects' | 'members' | 'tasks' | 'subtasks' | 'comments' | 'labels' | 'fields' | 'views'
