@@ -53,7 +53,7 @@ test(
           })
         else expect([status, text[0]]).toEqual([200, '['])
       }),
-      { numRuns: cases(600) },
+      { numRuns: cases(300) },
     ),
   120_000,
 )
