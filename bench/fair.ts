@@ -1,7 +1,7 @@
 import { fresh, get, type PlannedRequest, post, runLoad, send, singleKind, storePlan } from './load.ts'
 import { eachOf, numbers, type Probe, tenths, whole } from './probe.ts'
 import { createOf, getTask, newProject, newTask, newUser, renameOf, type ResourceRef } from './seed.ts'
-import { type Closers, type Servers, startServers } from './servers.ts'
+import { type Servers, startServers } from './servers.ts'
 import { repeatUntil } from './usage.ts'
 
 /** An account that floods a service, and a normal account. */
@@ -62,8 +62,7 @@ const head = [
  */
 export const fair: Probe = {
   name: 'fair',
-  async measure({ servers, seconds }) {
-    const closers: Closers = []
+  async measure({ servers, closers, seconds }) {
     const [near, far] = [await open(servers), await open(await startServers(closers))]
     const figures: Record<string, unknown>[] = []
     const rows: string[][] = []
@@ -82,7 +81,6 @@ export const fair: Probe = {
       ]
       rows.push([title, ...cells('readP95Ms'), ...cells('patchP95Ms'), whole(beside.perSecond)])
     }
-    for (const closer of closers) await closer()
     return { table: { head, rows }, figures }
   },
 }

@@ -27,6 +27,7 @@ const usage = `npm run bench -- [--only create,search,…] [--rounds 3] [--secon
 
 const closers: Closers = []
 let isInterrupted = false
+let stopping: Promise<void> | undefined
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, interrupt)
 process.exit(await main(process.argv.slice(2)))
 
@@ -63,9 +64,12 @@ function readOptions(args: string[]) {
   }
 }
 
-async function stop(): Promise<void> {
-  for (const closer of closers.splice(0))
-    await closer().catch((error) => void (isInterrupted || console.error(error)))
+function stop(): Promise<void> {
+  return (stopping ??= closeAll())
+}
+
+async function closeAll(): Promise<void> {
+  for (const closer of closers) await closer().catch((error) => void (isInterrupted || console.error(error)))
 }
 
 function interrupt(): void {
@@ -83,7 +87,7 @@ async function run({ wanted, rounds, seconds, out }: NonNullable<ReturnType<type
   const world = await seed(servers.url)
   await seedLimits(servers.sql, world)
   await servers.sql`vacuum analyze`
-  const bench: Bench = { servers, world, rounds, seconds }
+  const bench: Bench = { servers, closers, world, rounds, seconds }
   const machine = await describeMachine(servers)
   const results = await readResults(out, names)
   for (const { name, measure } of wanted) {

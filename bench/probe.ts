@@ -1,8 +1,9 @@
 import type { World } from './seed.ts'
-import type { Servers } from './servers.ts'
+import type { Closers, Servers } from './servers.ts'
 
 export interface Bench {
   servers: Servers
+  closers: Closers
   /** The data of `seed`. */
   world: World
   rounds: number
