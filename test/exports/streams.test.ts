@@ -113,6 +113,7 @@ test('rejects an export with 503 if no temporary file can be created', async () 
       const message = expect.stringMatching(/^The service cannot store a temporary file/)
       expect([status, body.message]).toEqual([503, message])
     }
+    await expectTransactions(sql, 0)
   } finally {
     if (TMPDIR === undefined) delete process.env.TMPDIR
     else process.env.TMPDIR = TMPDIR
