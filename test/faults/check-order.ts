@@ -152,7 +152,7 @@ function readsOf(operation: Operation, index: Index): Read[] {
   const isMember = ({ contents }: State) => roleIn(contents, callerId) !== undefined
   const read = (projectId: string, shows: Read['shows']): Read => ({ operation, projectId, shows })
   if (status === 404) return missingFrom(operation, index).map((id) => read(id, isMissing(operation)))
-  if (status === 403) {
+  if (status === 403 && !path.endsWith('/undo')) {
     const named = idsIn(path).filter((id) => index.histories.has(id))
     return named.map((id) => read(id, ({ contents }) => roleIn(contents, callerId) !== 'OWNER'))
   }

@@ -25,6 +25,7 @@ export function attribute(writes: Operation[], { events, responses }: Written): 
   const { causes, errors } = attribution
   const byId = new Map(events.map((event) => [event.id, event]))
   const groupOf = groupsOf(events)
+  const claimed = new Set<string>()
   const namedBy = namesIn(events)
   // A change that writes no event may name the event of a later request, so such changes come last.
   const rank = (one: Operation) => Number(!isNeverEmpty(one))
@@ -37,12 +38,15 @@ export function attribute(writes: Operation[], { events, responses }: Written): 
     const found = named.flatMap((id) => byId.get(id) ?? [])
     if (found.length < named.length || named.length === 0) report('is not in the log')
     for (const event of found) {
-      const isOwn = event.actorId === operation.callerId && !causes.has(event.id)
+      const isOwn = event.actorId === operation.callerId && !claimed.has(event.id)
       const cause = causes.get(event.id)
       // A change to the values that a row already has writes no event, and returns the row of an earlier event.
       if (!isOwn && cause !== applied && isNeverEmpty(operation))
         report(`has the same event as ${cause ? label(cause) : event.actorId}`)
-      if (isOwn) for (const id of groupOf(event)) causes.set(id, applied)
+      if (!isOwn) continue
+      claimed.add(event.id)
+      // Commands of one caller in one commit may have the same time, so only named events are certain.
+      for (const id of groupOf(event)) if (id === event.id || !claimed.has(id)) causes.set(id, applied)
     }
     for (const error of contentErrors(applied, stored, found)) report(error)
   }
@@ -97,27 +101,16 @@ function namesIn(events: LogEvent[]) {
   }
 }
 
-/** Returns a function that returns the ids of all events of the command that wrote an event. */
+/** Returns a function that returns the ids of all events of the command that wrote an event, in both projects of a move. */
 function groupsOf(events: LogEvent[]) {
-  const batchOf = ({ projectId, batch, id }: LogEvent) => (batch == null ? id : `${projectId} ${batch}`)
-  const byBatch = Map.groupBy(events, batchOf)
-  const moveOf = ({ entityId, at }: LogEvent) => `${entityId} ${at}`
-  const byMove = Map.groupBy(
-    events.filter(({ type }) => type.startsWith('task.moved_')),
-    moveOf,
-  )
-  const placeOf = ({ projectId, actorId, at }: LogEvent) => `${projectId} ${actorId} ${at}`
-  const byPlace = Map.groupBy(
-    events.filter(({ type }) => /^(label|field)\.created$/.test(type)),
-    placeOf,
-  )
-  return (event: LogEvent): string[] => {
-    const own = byBatch.get(batchOf(event))!
-    // A move writes to two projects, and may create labels and fields in the project that it enters.
-    const isMove = event.type === 'task.moved_in'
-    const others = isMove ? [...byMove.get(moveOf(event))!, ...(byPlace.get(placeOf(event)) ?? [])] : []
-    return [...own, ...others].map(({ id }) => id)
-  }
+  const keysOf = ({ projectId, batch, actorId, at, xact }: LogEvent) => [
+    `${actorId} ${at} ${xact}`,
+    ...(batch == null ? [] : [`${projectId} ${batch}`]),
+  ]
+  const groups = new Map<string, string[]>()
+  for (const event of events)
+    for (const key of keysOf(event)) groups.set(key, [...(groups.get(key) ?? []), event.id])
+  return (event: LogEvent): string[] => keysOf(event).flatMap((key) => groups.get(key)!)
 }
 
 type Fields = Record<string, unknown>
