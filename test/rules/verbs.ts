@@ -103,7 +103,7 @@ const newTask: BodyOf = ({ other, value }, { id: projectId }, world) => ({
 export const verbs = {
   async openProject({ projects }, client, { value }) {
     const answer = await client.post('/projects', { name: `P${value}` })
-    projects.push(answer.body)
+    if (answer.status === 201) projects.push(answer.body)
     return answer
   },
   changeProject: patch('projects', '/projects/:id', ({ value }) => ({
