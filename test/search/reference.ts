@@ -83,10 +83,14 @@ const has = (doc: Doc, term: Term) => isInTitle(doc, term) || contains(doc.text,
 
 function contains(text: string, { words, isPrefix }: Term): boolean {
   const own = wordsOf(text)
+  // Inside a phrase, no character is between a word and its neighbour.
+  const isPart = (one: string, word: string, i: number) =>
+    one.includes(word) && (i === 0 || one.startsWith(word)) && (i === words.length - 1 || one.endsWith(word))
   const isAt = (start: number) =>
     words.every((word, i) => {
       const one = own[start + i] ?? ''
-      return isUnspaced.test(word) ? one.includes(word) : isPrefix ? one.startsWith(word) : one === word
+      if (isUnspaced.test(word)) return isPart(one, word, i)
+      return isPrefix ? one.startsWith(word) : one === word
     })
   return own.some((_, start) => isAt(start))
 }
