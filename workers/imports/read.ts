@@ -131,6 +131,12 @@ async function fillPage(
   return false
 }
 
-/** Deletes the items of an interrupted step. */
-const deleteItems = ({ sql, running: { id }, throttle }: Run): Promise<void> =>
-  deleteRows(sql, 'import_items', id, { ...throttle, isOver: undefined })
+/** Deletes the items of an interrupted step, but none of another worker that reads the file since. */
+const deleteItems = ({ sql, running: { id, cursor }, throttle }: Run): Promise<void> =>
+  deleteRows(
+    sql,
+    'import_items',
+    id,
+    { ...throttle, isOver: undefined },
+    sql`exists (select from imports where id = ${id} and cursor = ${JSON.stringify(cursor)}::text::jsonb)`,
+  )

@@ -59,11 +59,12 @@ export const deleteRows = (
   table: ImportTable,
   importId: string,
   throttle: Throttle,
+  condition = sql`true`,
 ): Promise<void> =>
   whilePagesAreFull({ ...throttle, batchRows: pageRows[table] }, async () => {
     const { count } = await sql`
       delete from ${sql(table)} where ctid = any(array(
-        select ctid from ${sql(table)} where import_id = ${importId} limit ${pageRows[table]}))`
+        select ctid from ${sql(table)} where import_id = ${importId} and ${condition} limit ${pageRows[table]}))`
     return count
   })
 

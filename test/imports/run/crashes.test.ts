@@ -163,6 +163,21 @@ const disturbances: Record<string, (begun: Begun) => Promise<unknown>> = {
   },
   // Two workers can run the same job if Redis has lost the job, or if the lock of a paused worker has expired.
   'runs in two workers': ({ id }) => Promise.all([work(id), work(id)]),
+  async 'is read by a second worker while the first pauses between deletions'({ id }) {
+    // More items of an interrupted step than one statement deletes.
+    await sql`insert into import_items (import_id, kind, n, row, key, id, item)
+      select ${id}, 'task', n, n, 'old ' || n, gen_random_uuid(), '{}' from generate_series(1, 2001) n`
+    const isOver = Promise.withResolvers<void>()
+    const { run } = workerWith(() => isOver.promise)
+    let second: Promise<number> | undefined
+    const pauses = () => {
+      second ??= work(id, fast, run)
+      return 0
+    }
+    await execute({ importId: id }, { ...fast, pauseMs: 1_000, pauses }).catch(() => {})
+    isOver.resolve()
+    expect(await second).toBeGreaterThan(0)
+  },
   async 'has a step of the previous release'({ id }) {
     const cursor = JSON.stringify({ step: 'subtasks', n: 7 })
     await sql`update imports set state = 'running', created = 5, cursor = ${cursor}::text::jsonb where id = ${id}`
