@@ -98,7 +98,9 @@ test('follow and mirror equal the rows after kills of Redis, Postgres and the pr
     await eventually(`version ${version}`, hasAll)
     const rows = await writer.tasks.list({ projectId: id }).all()
     expect([...mirror.values()]).toEqual(rows)
-    for (const events of logs) {
+    for (const log of logs) {
+      // A worker may record ready tasks later.
+      const events = log.slice(0, version)
       // No event has expired, so no item is a snapshot.
       expect(events.map(({ type, seq }) => [type === 'snapshot', seq])).toEqual(
         upTo(version).map((n) => [false, n]),
