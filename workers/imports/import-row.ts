@@ -66,6 +66,10 @@ export async function isActive(sql: Sql, id: string): Promise<boolean> {
   return active !== undefined
 }
 
+/** SQL for a condition on `imports`: the row of this import, and no other worker has moved its cursor. */
+export const isUnmoved = (sql: Sql, { id, cursor }: Pick<RunningImport, 'id' | 'cursor'>) =>
+  sql`id = ${id} and cursor = ${JSON.stringify(cursor)}::text::jsonb`
+
 /** @param error why the import failed; undefined if it is done */
 export async function finishImport(sql: Sql, id: string, error?: string): Promise<void> {
   await sql`
@@ -107,8 +111,7 @@ export async function moveCursor(
     const [moved] = await Promise.all([
       tx<{ state: string }[]>`
         update imports set cursor = ${JSON.stringify(cursor)}::text::jsonb, progress = ${progressAt(cursor.step, part)}
-        where id = ${running.id} and cursor = ${JSON.stringify(running.cursor)}::text::jsonb
-        returning state`,
+        where ${isUnmoved(sql, running)} returning state`,
       work?.(tx as unknown as Sql),
     ])
     if (moved.length === 0) throw new ImportTaken()

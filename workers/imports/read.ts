@@ -10,7 +10,15 @@ import { isTransient } from '../../src/postgres/errors.ts'
 import { reasonOf } from '../reason.ts'
 import { forEachPage, SliceEnded } from '../throttle.ts'
 import { type Reading, readChunks, unpack } from './file.ts'
-import { endStep, ImportTaken, isActive, moveCursor, type Run, showProgress } from './import-row.ts'
+import {
+  endStep,
+  ImportTaken,
+  isActive,
+  isUnmoved,
+  moveCursor,
+  type Run,
+  showProgress,
+} from './import-row.ts'
 import { deleteRows } from './remove.ts'
 import { countRead, insertLines } from './report.ts'
 import { readPeople } from './names.ts'
@@ -131,12 +139,8 @@ async function fillPage(
   return false
 }
 
-/** Deletes the items of an interrupted step, but none of another worker that reads the file since. */
-const deleteItems = ({ sql, running: { id, cursor }, throttle }: Run): Promise<void> =>
-  deleteRows(
-    sql,
-    'import_items',
-    id,
-    { ...throttle, isOver: undefined },
-    sql`exists (select from imports where id = ${id} and cursor = ${JSON.stringify(cursor)}::text::jsonb)`,
-  )
+/** Deletes the items of an interrupted step, but none of a worker that has begun to read the file since. */
+function deleteItems({ sql, running, throttle }: Run): Promise<void> {
+  const condition = sql`exists (select from imports where ${isUnmoved(sql, running)})`
+  return deleteRows(sql, 'import_items', running.id, { ...throttle, isOver: undefined }, condition)
+}

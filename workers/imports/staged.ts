@@ -7,7 +7,7 @@ import { nilId } from '../../src/id-format.ts'
 import { newId } from '../../src/ids.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { jsonBytes, untilPageFull } from '../../src/reads/pages.ts'
-import { ImportTaken, type RunningImport } from './import-row.ts'
+import { ImportTaken, isUnmoved, type RunningImport } from './import-row.ts'
 import type { Outcome } from './report.ts'
 
 interface StagedItem {
@@ -94,23 +94,23 @@ export class Staging {
 /** @throws ImportTaken if the import is no longer running, or another worker reads its file */
 export async function insertItems(
   sql: Sql,
-  { id, cursor }: Pick<RunningImport, 'id' | 'cursor'>,
+  running: Pick<RunningImport, 'id' | 'cursor'>,
   rows: StagedItem[],
 ): Promise<void> {
   const column = <K extends keyof StagedItem>(name: K) => rows.map((row) => row[name])
   // Sends one text with a line for each item: postgres.js would escape the characters of an array one by one. JSON has
   // no line breaks.
   const items = column('json').join('\n')
-  const running = await sql`
+  const found = await sql`
     with running as materialized (select id, set_config('synchronous_commit', 'off', true) from imports
-      where id = ${id} and state = 'running' and cursor = ${JSON.stringify(cursor)}::text::jsonb for share),
+      where state = 'running' and ${isUnmoved(sql, running)} for share),
     stored as (insert into import_items (import_id, kind, n, row, key, parent, id, item)
     select running.id, kind, n, row, key, nullif(parent, ''), t.id, item::jsonb
     from running, unnest(${column('kind')}::text[], ${column('n')}::bigint[], ${column('row')}::bigint[], ${column('key')}::text[],
       ${column('parent')}::text[], ${column('id')}::uuid[], string_to_array(${items}, e'\n'))
       t(kind, n, row, key, parent, id, item))
     select from running`
-  if (running.length === 0) throw new ImportTaken()
+  if (found.length === 0) throw new ImportTaken()
 }
 
 interface Staged {
@@ -256,14 +256,15 @@ type Position = Pick<RunningImport, 'id' | 'cursor'>
  * Marks sub-items that become subtasks: they have no sub-items, comments and description of their own. Marks nothing if
  * another worker reads the file again.
  */
-export async function markLeaves(sql: Sql, { id: importId, cursor }: Position): Promise<void> {
+export async function markLeaves(sql: Sql, running: Position): Promise<void> {
+  const importId = running.id
   // Numbers of exported tasks may be large, but exported tasks have no parents.
   const last = (await hasSubItems(sql, importId)) ? await lastOf(sql, importId, 'task') : 0
   for (let after = 0; after < last; after += pageItems)
     await sql`
       update import_items i set kind = 'leaf'
       where i.import_id = ${importId} and i.kind = 'task' and i.n > ${after} and i.n <= ${after + pageItems} and i.parent is not null
-        and exists (select from imports where id = ${importId} and cursor = ${JSON.stringify(cursor)}::text::jsonb)
+        and exists (select from imports where ${isUnmoved(sql, running)})
         and coalesce(i.item ->> 'description', '') !~ '\\S' and i.item -> 'problem' is null
         and exists (select from import_items p where p.import_id = ${importId} and p.kind = 'task' and p.key = i.parent)
         and not exists (select from import_items c where c.import_id = ${importId} and c.parent = i.key)
