@@ -78,7 +78,10 @@ export function restoredPosition(row: Placed, seq: number, places: PlacesOfUndo)
   return position
 }
 
-/** Tasks that were at different places may have one place now. They keep their order. */
+/**
+ * Returns the place, or one beside a task that this undo has returned to the same place: the two had different keys, and
+ * keep their order.
+ */
 function besideRestored({ key, spot }: { key: string; spot: Spot }, { restored }: PlacesOfUndo): Spot {
   const here = [...restored.values()]
     .filter((one) => one.spot.key === spot.key && one.spot.isBefore === spot.isBefore && one.from !== key)
@@ -127,7 +130,10 @@ function spotAfter({ key, isBefore }: Spot, commit: Respacing[]): Spot {
   return { key, isBefore }
 }
 
-/** Returns a key between the new keys of two tasks. Keys that were between these tasks keep their order. */
+/**
+ * Returns a key between the new keys of two tasks. Keys that were between these tasks keep their order, unless they differ
+ * only beyond the maximum length.
+ */
 function keyBetween(low: Respacing, high: Respacing, key: string): string {
   let middle = keyIn({ low: low.to, high: high.to }, 0)
   // A key that begins like the upper key could sort after it.
@@ -135,7 +141,7 @@ function keyBetween(low: Respacing, high: Respacing, key: string): string {
   let same = 0
   while (low.from[same] === high.from[same]) same++
   const exact = (middle + key.slice(same)).slice(0, Math.max(middle.length, maxKeyLength - 2))
-  // A key must not end with 0, but one that is made from a number does.
+  // A key must not end with 0. A key made from a number, or a shortened key, may.
   return exact.endsWith('0') ? `${exact}01` : exact
 }
 

@@ -57,9 +57,10 @@ export function grouped<K, V>(limits: GroupOptions<K>, work: (keys: K[]) => Prom
     while (waiting.length > 0 && running < limits.slots) {
       const count = countThatFit(waiting, limits)
       const mayGrow = count === waiting.length && count < limits.keys
-      const waitMs = running > runningHeavy ? lingerMs : count < few && lastCount >= several ? gatherMs : 0
+      const smallGroupMs = count < few && lastCount >= several ? gatherMs : 0
+      const waitMs = running > runningHeavy ? lingerMs : smallGroupMs
       const leftMs = waiting[0]!.since + waitMs - performance.now()
-      if (mayGrow && waitMs > 0 && leftMs > 0) return pumpIn(leftMs)
+      if (mayGrow && leftMs > 0) return pumpIn(leftMs)
       running++
       lastCount = count
       limits.waits?.addSince(waiting[0]!.since)

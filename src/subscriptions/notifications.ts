@@ -3,14 +3,13 @@ import { newId } from '../ids.ts'
 import type { NextCommit } from '../reads/versions.ts'
 import type { RedisClient } from '../redis/connections.ts'
 
-/**
- * A project's current version; in a notification also the users to whom the commits made the project visible, and the
- * commits as one, if cached results may stay valid after them.
- */
+/** A project's current version. A notification also describes the commits that led to it. */
 export interface ProjectVersion {
   projectId: string
   version: number
+  /** The users who can see the project since these commits. */
   newMembers?: string[]
+  /** The commits as one. Missing if they may have changed any cached result. */
   next?: NextCommit | undefined
 }
 
@@ -96,7 +95,7 @@ const asOne = (first: NextCommit, second: NextCommit): NextCommit | undefined =>
     ? { ...second, after: first.after, rows: [...first.rows, ...second.rows] }
     : undefined
 
-/** Begins the part that the release before does not know. It takes the words as ids of new members without streams. */
+/** Separates `next`. The release before takes the words after it as ids of new members, who have no streams. */
 const nextMark = '>'
 
 function formatted({ projectId, version, newMembers = [], next }: ProjectVersion): string {
