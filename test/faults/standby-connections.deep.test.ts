@@ -1,4 +1,5 @@
 import { eventually, forFile, freePort, make, runBatch, spawnService, upTo } from '../kit.ts'
+import { scrape } from '../metrics/scrape.ts'
 import { openTlsProxy } from '../support/tls-proxy.ts'
 import { openStandbyScene } from './standby-scene.ts'
 
@@ -12,10 +13,9 @@ const web = await forFile(spawnService('web', env))
 const reader = ada.at(web.url)
 const { id: projectId } = await make(ada, '/projects', { name: 'Engine' })
 
-async function servedByStandby(): Promise<number> {
-  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
-  return Number(/^docket_standby_reads_total\{.*outcome="standby"\} (\d+)$/m.exec(text)?.[1] ?? 0)
-}
+const { host } = new URL(DATABASE_STANDBY_URLS)
+const servedByStandby = async (): Promise<number> =>
+  (await scrape(port)).of(`docket_standby_reads_total{standby="${host}",outcome="standby"}`) ?? 0
 
 test('a standby is read over TLS', async () => {
   await make(ada, '/tasks', { projectId, title: 'Oil' })

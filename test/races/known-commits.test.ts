@@ -1,23 +1,17 @@
-import { type Body, freePort, make, openWebs, upTo } from '../kit.ts'
+import { type Body, freePort, make, openPair, upTo, versionOf } from '../kit.ts'
+import { scrape } from '../metrics/scrape.ts'
 
-const ports = [await freePort(), await freePort()] as const
-const {
-  people: [atA, atB],
-} = await openWebs(ports.map((port) => ({ METRICS_PORT: String(port) })))
-const a = atA!
-const b = atB!
+const port = await freePort()
+const { atA: a, atB: b } = await openPair({}, { METRICS_PORT: String(port) })
 const { id: projectId } = await make(a, '/projects', { name: 'Engine' })
 const list = `/tasks?projectId=${projectId}`
 
-async function missesAtB(): Promise<number> {
-  const text = await (await fetch(`http://127.0.0.1:${ports[1]}/metrics`)).text()
-  return Number(/^docket_cache_requests_total\{cache="roles",result="miss"\} (\d+)$/m.exec(text)![1])
-}
+const missesAtB = async (): Promise<number> =>
+  (await scrape(port)).of('docket_cache_requests_total{cache="roles",result="miss"}')!
 
 /** Returns when B has the event of the write, and thus nearly always the notification of A. */
 async function writeAtA(write: () => Promise<unknown>): Promise<void> {
-  const { headers } = await b.get(`/projects/${projectId}`)
-  const version = headers.get('docket-version')!
+  const version = await versionOf(b, projectId)
   const news = b.get(`/projects/${projectId}/events?after=${version}&wait=25`)
   const [{ body }] = await Promise.all([news, write()])
   expect(body).not.toBeEmpty()

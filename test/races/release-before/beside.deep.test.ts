@@ -15,9 +15,11 @@ import {
   type Person,
   Random,
   readConfig,
+  readFeed,
   register,
   spawnService,
   upTo,
+  versionOf,
 } from '../../kit.ts'
 import { buildReleaseBefore } from './release.ts'
 
@@ -36,17 +38,9 @@ const after = await forFile(spawnService('start', env))
 const both = [at(ada, before), at(ada, after)] as const
 const random = new Random(11)
 
-const eventsOf = async (reader: Person): Promise<Body[]> => {
-  const all: Body[] = []
-  for (;;) {
-    const seq = (all.at(-1) as { seq?: number } | undefined)?.seq ?? 0
-    const { body } = await reader.get(`/projects/${projectId}/events?after=${seq}&limit=100`)
-    if ((body as never as Body[]).length === 0) return all
-    all.push(...(body as never as Body[]))
-  }
-}
+const eventsOf = (reader: Person) => readFeed(reader, `/projects/${projectId}/events?after=0`)
 
-/** What both releases show of a task. */
+/** Returns the fields of listed tasks that both releases show. */
 const shown = ({ body }: { body: unknown }) =>
   (body as Record<string, unknown>[]).map(({ id, title, status, priority, labelIds, dueDate }) => {
     return { id, title, status, priority, labelIds, dueDate }
@@ -75,8 +69,8 @@ test('the release before shows writes of this release at once, and this release 
       await writer.patch(`/tasks/${id}`, { title: `Shaft ${n}` })
       expect((await reader.get(`/tasks/${id}`)).body).toMatchObject({ title: `Shaft ${n}` })
     }
-    const [{ headers }] = await Promise.all([reader.get(`/projects/${projectId}`)])
-    const poll = reader.get(`/projects/${projectId}/events?after=${headers.get('docket-version')}&wait=25`)
+    const version = await versionOf(reader, projectId)
+    const poll = reader.get(`/projects/${projectId}/events?after=${version}&wait=25`)
     await writer.delete(`/tasks/${id}`)
     expect((await poll).body).toMatchObject([{ type: 'task.deleted', entityId: id }])
   }
