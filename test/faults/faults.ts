@@ -24,7 +24,7 @@ const onEveryLease =
     }
   }
 
-/** What fails, and what ends the fault within a time. Afterwards every check of `check-run.ts` must hold. */
+/** The requests that may fail, the start and the end of each fault. Every check of `check-run.ts` must hold afterwards. */
 const catalogue = {
   'web killed': ['any', ({ web }) => web.kill(), ({ web }) => web.start(), 400],
   'web stopped and started': ['port', ({ web }) => web.stop(), ({ web }) => web.start()],

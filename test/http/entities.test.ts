@@ -20,7 +20,7 @@ interface Kind {
   path: (id: string, at: Place) => string
   /** The least that POST accepts; `n` makes the row differ from others. */
   body: (at: Place, n: number) => object
-  /** What a new row shows beside its id and its times. */
+  /** The fields of a new row, without its id and its times. */
   shown: (at: Place) => object
   change: object
   types?: string

@@ -36,7 +36,7 @@ async function openScene() {
 const adviceIn = (output: string): string =>
   /Run: (.*?)(?:\. Or .*|\. Then .*)?$/m.exec(output)?.[1] ?? output
 
-/** What is wrong, the statements that make it wrong, and what migrate reports. */
+/** A fault, the statements that cause it, and the error of migrate. */
 const exclusions = `
 no right in the database | revoke create on database NAME from ROLE | permission denied for database
 no right to connect | revoke connect on database NAME from public | CONNECT privilege

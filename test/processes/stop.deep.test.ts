@@ -46,7 +46,7 @@ async function stopBusy(web: ServiceProcess): Promise<number | null> {
   return code
 }
 
-/** What happens to Redis before the start or before the stop. */
+/** Changes of Redis before the process starts, or after its start. */
 const redisStates: Record<string, { before?: () => void; after?: (process: ServiceProcess) => unknown }> = {
   available: {},
   'never reached': { before: () => redis.kill() },

@@ -3,7 +3,7 @@ import { words } from '../support/words.ts'
 
 const lists = words('projects members tasks subtasks comments labels fields views')
 type List = 'projects' | 'members' | 'tasks' | 'subtasks' | 'comments' | 'labels' | 'fields' | 'views'
-/** What the clients know: the rows that their requests created. */
+/** The rows that the clients know: those that their requests created. */
 export type World = Record<List, (Body & { key?: string; type?: string })[]> & { people: Person[] }
 export const emptyWorld = (people: Person[]) =>
   ({ people, ...Object.fromEntries(lists.map((list) => [list, []])) }) as unknown as World

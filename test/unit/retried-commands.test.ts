@@ -191,7 +191,7 @@ test('a retry that would be rejected or change nothing gets 503 while the first 
   const { command, routed } = sent
   expect(await errorOf(again())).toMatchObject({ status: 503 })
   await make(ada, `/projects/${projectId}/members/invite`, { email: bea.email, role: 'EDITOR' })
-  // The first copy waited in the mailbox of a frozen process. The retry of the rejected command is decided anew.
+  // The first copy waited in the mailbox of a frozen process. The rejected command is decided again when it is retried.
   const first = await here(command, routed)
   expect(first.status).toBe(201)
   expect(await again()).toEqual(first)

@@ -7,7 +7,7 @@ import { Scheduler, writesIn } from '../../src/admission/scheduler.ts'
 
 const limits = { what: 'sign-ins', whose: 'from this address', slots: 1, slotsOfKey: 1, waitingOfKey: 4 }
 
-/** What the queue does, the maximum of waiting entries, the added entries, the order of the work, and the rejections. */
+/** A rule of the queue, the maximum of waiting entries, the added entries, the entries in the order of their work, and the rejections. */
 const queues = rowsOf(`
   alternates between addresses | 6 | a1 a2 a3 b1 b2 | a1 b1 a2 b2 a3
   limits the entries of an address | 99 | a1 a2 a3 a4 a5 | a1 a2 a3 a4 | a5 429 Too many sign-ins from this address wait

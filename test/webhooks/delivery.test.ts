@@ -88,7 +88,7 @@ test('receivers that never answer do not delay other receivers', async () => {
   await silent.close()
 })
 
-/** What happens after an answer of a receiver: the wait in seconds, or the reason why the webhook is disabled. */
+/** An answer of a receiver, then the wait before the next try in seconds, or the reason why the webhook is disabled. */
 const answers: [status: number, wait: number | null, reason: string | null][] = [
   [204, null, null],
   [302, 120, null],

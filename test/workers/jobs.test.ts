@@ -50,7 +50,7 @@ async function open() {
 }
 type Scene = Awaited<ReturnType<typeof open>>
 
-/** What happens to Redis and the workers around the deletion of a project. */
+/** Faults of Redis and of workers before, during and after the deletion of a project. */
 const losses: Record<string, (scene: Scene) => Promise<unknown>> = {
   'while Redis is unavailable': async ({ service, remove, sql }) => {
     service.startWorkers()
