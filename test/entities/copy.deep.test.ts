@@ -1,9 +1,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { forFile, freshEnv, newFolder, read } from '../kit.ts'
-import { copyTree, fieldAndCommand } from './edits.ts'
-import { tag } from './tag.ts'
-import { workLog } from './work-log.ts'
+import { copyProject, fieldsAndCommand, tag, workLog } from './edits.ts'
 
 const run = promisify(execFile)
 const { env } = await forFile(freshEnv())
@@ -13,11 +11,7 @@ const guide = read('CONTRIBUTING.md').text
 test('a copy of the project with a new field, a new command and two new entities type-checks, migrates and passes its tests', async () => {
   const inCopy = (...args: string[]) =>
     run(process.execPath, args, { cwd: folder, env: { ...process.env, ...env } })
-  await copyTree(folder, { ...tag.files, ...workLog.files }, [
-    ...fieldAndCommand,
-    ...tag.edits,
-    ...workLog.edits,
-  ])
+  await copyProject(folder, fieldsAndCommand, tag, workLog)
   const [generate] = /drizzle-kit generate .+/.exec(guide)!
   await inCopy('node_modules/drizzle-kit/bin.cjs', ...generate.split(' ').slice(1))
   await inCopy('clients/typescript/scripts/generate-types.ts')

@@ -1,27 +1,18 @@
 // Runs in a copy of the project that has the field `reviewerId` and the child `work_log`: see copy.deep.test.ts.
 import { connect } from '../mcp/mcp-client.ts'
 import { Docket } from '../../clients/typescript/src/docket.ts'
-import { fillStart } from '../../modules/search/documents.ts'
 import { importInto } from '../exports/everything.ts'
 import { runDocket } from '../cli/scene.ts'
-import { invite, register } from '../support/client.ts'
-import { ada, created, rowsAt, service, sql, undo } from './scene.ts'
+import { ada, bea, carl, created, newProject, origin, refillIndex, rowsAt } from './scene.ts'
+import { send, service, titles, undo } from './scene.ts'
 
 const { id: projectId } = await created('/projects', { name: 'P' })
-const [bea, carl] = [await register(service.client, 'Bea'), await register(service.client, 'Carl')]
 const log = { remark: 'Plan', hours: 1, kind: 'ONSITE' }
-const titles = (tasks: { title?: unknown }[]) => tasks.map(({ title }) => title).join('')
 const file = async (id: string, format: string) =>
   (await ada.get(`/projects/${id}/export?format=${format}`)).text
 const logs = (taskId: string) => rowsAt(`/tasks/${taskId}/work_logs`)
 const remarks = async (taskId: string) =>
   ((await logs(taskId)) as unknown as (typeof log)[]).map(({ remark }) => remark)
-
-async function newProject() {
-  const { id } = await created('/projects', { name: 'P' })
-  await invite(ada, id, bea, 'EDITOR')
-  return id
-}
 
 test('files contain all values of a child with an author, and an import creates the same children once', async () => {
   const id = await newProject()
@@ -91,15 +82,11 @@ test('a search finds the text of a new child, also after a move, an undo and a f
   expect(await found('wombat', to.id)).toBe('')
   await undo(to.id, 3)
   expect(await found('wombat', to.id)).toBe('k')
-  await sql`update search_cursors set fill = ${sql.json({ ...fillStart })} where project_id = ${to.id}`
-  await sql`update search_documents set doc = '' where project_id = ${to.id}`
+  await refillIndex(to.id)
   expect(await found('wombat', to.id)).toBe('k')
   const { call } = await connect(service, ada.token)
   expect((await call('get', { id: task.id })).body).toMatchObject({ work_logs: [{ remark: 'Wombat' }] })
 })
-
-const origin = 'http://localhost'
-const send = (url: string, init?: RequestInit) => service.fetch(url.slice(origin.length), init)
 
 test('the client has the methods of a new child, and does not mirror it', async () => {
   const docket = new Docket({ url: origin, token: ada.token!, fetch: send })
@@ -120,7 +107,7 @@ test('the client has the methods of a new child, and does not mirror it', async 
 })
 
 test('a field with a user must name a member, is filtered by me for each caller, and is shown by name', async () => {
-  const id = await newProject()
+  const id = await newProject([bea])
   const message = 'reviewerId must be the owner or a member of the project'
   const refused = await ada.post('/tasks', { projectId: id, title: 'x', reviewerId: carl.id })
   expect([refused.status, refused.body.message]).toEqual([400, message])

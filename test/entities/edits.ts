@@ -1,93 +1,83 @@
 import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { root } from '../kit.ts'
-import { newFields } from './kind-table.ts'
+import { read, root } from '../kit.ts'
 
-/** Replaces `find`, which must occur once in the file, by `put`. */
-export interface Edit {
-  path: string
-  find: string
-  put: string
+/** A change of the project, as CONTRIBUTING explains it: new files, and edits of other files. */
+interface Change {
+  files?: Record<string, string>
+  /** Each edit replaces `find`, which must occur once in the file, by `put`. */
+  edits: { path: string; find: string; put: string }[]
 }
 
-/** A new entity, as CONTRIBUTING explains it: the files of its module and of its table, and edits of other files. */
-export interface NewEntity {
-  files: Record<string, string>
-  edits: Edit[]
+type Value = string | number | boolean
+
+interface NewField {
+  name: string
+  kind: string
+  column: string
+  declaration: string
+  index?: string
+  values: [Value, Value, Value]
+  none?: Value | null
+  wrong: unknown[]
+  header?: string
+  bounds?: [from: string, to: string]
 }
 
-const below = (path: string, find: string, put: string): Edit => ({ path, find, put: `${find}\n${put}` })
-const before = (path: string, find: string, put: string): Edit => ({ path, find, put: `${put}${find}` })
+const parse = (name: string) => Bun.YAML.parse(read(`test/entities/${name}.yaml`).text)
 
-const indexText = (name: string, key: string) =>
-  `    index('tasks_${name}').on(t.projectId, t.status, t.priority, sql\`${key}\`, t.id, t.createdAt),`
+export const newFields = parse('fields') as NewField[]
+export const [command, tag, workLog] = ['command', 'tag', 'work-log'].map(parse) as [Change, Change, Change]
 
-/** The fields of `kind-table.ts` and the command `task.finish`, as CONTRIBUTING explains them. */
-export const fieldAndCommand: Edit[] = [
-  before(
-    'drizzle/schema/tasks.ts',
-    "assigneeId: uuid('assignee_id')",
-    newFields.map(({ name, column }) => `${name}: ${column},\n    `).join(''),
-  ),
-  before('drizzle/schema/tasks.ts', 'doublePrecision, index,', 'boolean, '),
-  below(
-    'drizzle/schema/tasks.ts',
-    "  'importedAuthor',",
-    newFields
-      .flatMap(({ name, declaration }) => (/defaultValue: undefined/.test(declaration) ? `  '${name}',` : []))
-      .join('\n'),
-  ),
-  below(
-    'drizzle/schema/tasks.ts',
-    '  (t) => [',
-    newFields.flatMap(({ name, index }) => (index ? indexText(name, index) : [])).join('\n'),
-  ),
-  below(
-    'modules/tasks/schema.ts',
-    'export const fields = {',
-    newFields.map(({ name, declaration }) => `  ${name}: taskField({ ${declaration} }),`).join('\n'),
-  ),
-  before(
-    'modules/tasks/schema.ts',
-    'export const UnassignTasks = Input({',
-    "export const FinishTask = Input({ id: IdOf('task') })\n",
-  ),
-  before('modules/tasks/commands.ts', 'import { move, ', "import { FinishTask } from './schema.ts'\n"),
-  before(
-    'modules/tasks/commands.ts',
-    'export const deleteTask =',
-    `export const finishTask = command('task.finish', {
-  input: FinishTask,
-  target: ofTask(),
-  role: 'EDITOR',
-  decide(state, context, { id }) {
-    const fields = { status: 'DONE', updatedAt: context.now } as const
-    const change = updated(state, context, 'task.updated', state.requireRow('task', id), fields)
-    return { changes: [change], answer: change.after }
-  },
-  view: taskView,
-})
+const linesOf = (lineOf: (field: NewField) => string | false | undefined) =>
+  newFields.flatMap((field) => lineOf(field) || []).join('\n')
+const below = (path: string, find: string, lines: string) => ({ path, find, put: `${find}\n${lines}` })
+const columns = 'drizzle/schema/tasks.ts'
+const firstColumn = "    assigneeId: uuid('assignee_id')"
 
-`,
-  ),
-  before('modules/tasks/routes.ts', 'createTask, deleteTask', 'finishTask, '),
-  below(
-    'modules/tasks/routes.ts',
-    '  writes: [',
-    "    ['post', '/tasks/:id/finish', finishTask, 'Finish a task'],",
-  ),
-]
+/** The fields of `fields.yaml` and the command of `command.yaml`. */
+export const fieldsAndCommand: Change = {
+  edits: [
+    {
+      path: columns,
+      find: firstColumn,
+      put: `${linesOf(({ name, column }) => `    ${name}: ${column},`)}\n${firstColumn}`,
+    },
+    { path: columns, find: 'doublePrecision, index,', put: 'boolean, doublePrecision, index,' },
+    below(
+      columns,
+      "  'importedAuthor',",
+      linesOf(({ name, declaration }) => /defaultValue: undefined/.test(declaration) && `  '${name}',`),
+    ),
+    below(
+      columns,
+      '  (t) => [',
+      linesOf(
+        ({ name, index }) =>
+          index &&
+          `    index('tasks_${name}').on(t.projectId, t.status, t.priority, sql\`${index}\`, t.id, t.createdAt),`,
+      ),
+    ),
+    below(
+      'modules/tasks/schema.ts',
+      'export const fields = {',
+      linesOf(({ name, declaration }) => `  ${name}: taskField({ ${declaration} }),`),
+    ),
+    ...command.edits,
+  ],
+}
 
 const parts = 'src modules workers drizzle clients docs test package.json tsconfig.json'.split(' ')
 
-export async function copyTree(folder: string, files: Record<string, string>, edits: Edit[]): Promise<void> {
+/** Copies the project into a folder, with these changes. */
+export async function copyProject(folder: string, ...changes: Change[]): Promise<void> {
   for (const part of parts) await cp(join(root, part), join(folder, part), { recursive: true })
   await symlink(join(root, 'node_modules'), join(folder, 'node_modules'))
-  for (const [path, text] of Object.entries(files)) {
+  for (const [path, text] of changes.flatMap(({ files = {} }) => Object.entries(files))) {
     await mkdir(dirname(join(folder, path)), { recursive: true })
     await writeFile(join(folder, path), text)
   }
-  for (const { path, find, put } of edits) {
+  for (const { path, find, put } of changes.flatMap(({ edits }) => edits)) {
     const [start, end, ...more] = (await readFile(join(folder, path), 'utf8')).split(find)
     if (end === undefined || more.length > 0) throw new Error(`${path} must contain "${find}" once`)
     await writeFile(join(folder, path), [start, end].join(put))

@@ -1,29 +1,29 @@
-// Runs in a copy of the project that has the fields of kind-table.ts: see copy.deep.test.ts.
-import { allPages } from '../http/list-pages.ts'
-import { readFeed } from '../http/feed.ts'
+// Runs in a copy of the project that has the fields of fields.yaml: see copy.deep.test.ts.
 import { connect } from '../mcp/mcp-client.ts'
 import { Docket } from '../../clients/typescript/src/docket.ts'
 import { newTask } from '../../clients/typescript/src/tanstack.ts'
 import { runDocket } from '../cli/scene.ts'
 import { importInto } from '../exports/everything.ts'
-import { eventually } from '../races/pair.ts'
-import { invite, register, versionOf } from '../support/client.ts'
-import { newFields } from './kind-table.ts'
-import { fillStart } from '../../modules/search/documents.ts'
-import { ada, batch, created, readTask, service, sql, undo } from './scene.ts'
+import { allPages, eventually, readFeed, versionOf } from '../kit.ts'
+import { newFields } from './edits.ts'
+import {
+  ada,
+  batch,
+  bea,
+  carl,
+  created,
+  newProject,
+  origin,
+  readTask,
+  refillIndex,
+  send,
+  service,
+  titles,
+  undo,
+} from './scene.ts'
 
-const [bea, carl] = [await register(service.client, 'Bea'), await register(service.client, 'Carl')]
 const people = new Map<unknown, string>(Object.entries({ Ada: ada.id, Bea: bea.id, Carl: carl.id }))
 
-async function newProject(): Promise<string> {
-  const { id } = await created('/projects', { name: 'Engine' })
-  for (const person of [bea, carl]) await invite(ada, id, person, 'EDITOR')
-  return id
-}
-
-const origin = 'http://localhost'
-const send = (url: string, init?: RequestInit) => service.fetch(url.slice(origin.length), init)
-const titles = (tasks: { title?: unknown }[]) => tasks.map(({ title }) => title).join('')
 const kebab = (name: string) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
 const dataOf = async (id: string) => (await readTask(id)) as unknown as Record<string, unknown>
 
@@ -175,8 +175,7 @@ test('searches find the words of a field that declares it, after each write and 
   expect(body).toMatchObject([{ snippet: { text: 'wombat\nquokka', matches: [[7, 13]] } }] as never)
   await ada.patch(`/tasks/${id}`, { rationale: 'numbat' })
   expect([await found('quokka'), await found('numbat')]).toEqual(['', 't'])
-  await sql`update search_cursors set fill = ${sql.json({ ...fillStart })} where project_id = ${projectId}`
-  await sql`update search_documents set doc = '' where project_id = ${projectId}`
+  await refillIndex(projectId)
   expect(await found('numbat wombat')).toBe('t')
 })
 

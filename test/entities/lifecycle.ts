@@ -1,12 +1,8 @@
 // Runs in a copy of the project that has the new entities: see copy.deep.test.ts.
-import { newId } from '../../src/ids.ts'
-import { readFeed } from '../http/feed.ts'
-import { eventually } from '../races/pair.ts'
-import { faultsOf } from '../support/history.ts'
+import { eventually, faultsOf, newId, readFeed, versionOf } from '../kit.ts'
 import { openReceiver } from '../webhooks/receiver.ts'
 import { rowsWith, untilOutboxEmpty } from '../workers/remains.ts'
 import { ada, batch, createPlace, created, type Place, rowsAt, sql, undo } from './scene.ts'
-import { versionOf } from '../support/client.ts'
 
 interface Kind {
   entity: string

@@ -1,10 +1,8 @@
 // Runs in a copy of the project that has the new entities: see copy.deep.test.ts.
-import { readFeed } from '../http/feed.ts'
-import { faultsOf } from '../support/history.ts'
+import { faultsOf, readFeed, versionOf } from '../kit.ts'
 import { rowsBesideSearch, untilOutboxEmpty } from '../workers/remains.ts'
 import { ada, batch, createPlace, created, errorOf, type Place, readTask } from './scene.ts'
 import { type Row, rowsAt, sql, undo } from './scene.ts'
-import { versionOf } from '../support/client.ts'
 
 const tagIn = async ({ projectId }: Place, name: string) =>
   (await created(`/projects/${projectId}/tags`, { name })).id
