@@ -7,7 +7,7 @@ import { median, sum } from './usage.ts'
 const counts = [1, 2, 4]
 /** Shards are placed again when membership has not changed for this time. */
 const calmMs = 14_000
-// The warm-up is long, because each process looks up the project of each task once.
+// The first warm-up is for each process, because each process reads each task once.
 const warmUpSeconds = { first: 8, later: 1 }
 
 /** A load with its scenario, and its connections with one web process and for each further one. */
@@ -69,7 +69,7 @@ async function measureLoad(
     for (const [n, { url, count, pids }] of sides.entries()) {
       const connections = first + further * (count - 1)
       const load = (seconds: number) => runLoad({ url, plan: plans[n]!, connections, seconds })
-      await load(warmUpSeconds[round ? 'later' : 'first'])
+      await load(round ? warmUpSeconds.later : warmUpSeconds.first * count)
       measured[n]!.push(await measureRun(servers, () => load(seconds), pids))
     }
   const [alone = [], ...others] = measured

@@ -5,7 +5,7 @@ import { type Caller, isWithinToken } from '../../src/identity/rights.ts'
 import { nowMs } from '../../src/ids.ts'
 import { hasNoReferences, visibleColumns, visibleEventId } from '../../src/log/rows-at.ts'
 import { type JoinedRows, openShownRows } from '../../src/log/shown-rows.ts'
-import { grouped } from '../../src/postgres/grouped.ts'
+import { grouped, groupOfCheapReads } from '../../src/postgres/grouped.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { byOrdinal, readInTwoSteps } from '../../src/postgres/row-order.ts'
 import { type LookUp, openLookUp, requireVisible } from '../../src/reads/lookups.ts'
@@ -109,7 +109,7 @@ function openFindTask(sql: Sql, place: Place) {
       select q.n::int4 as n, ${columns} ${from(pairs, sql`true`)}`
     return byOrdinal(pairs.length, rows).map((row) => row && { row })
   }
-  const find = grouped({ keys: 500, slots: 2 }, (pairs: SeenPair[]) =>
+  const find = grouped(groupOfCheapReads, (pairs: SeenPair[]) =>
     readInTwoSteps<SeenPair, FoundTask>(pairs, readShown, readRows),
   )
   return async (caller: Caller, id: string, seen: SeenTask) => {

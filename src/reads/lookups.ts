@@ -3,7 +3,7 @@ import { isId } from '../id-format.ts'
 import { type Caller, isWithinToken, type Role } from '../identity/rights.ts'
 import { type Hits, newHits } from '../metrics/counts.ts'
 import type { Distribution } from '../metrics/family.ts'
-import { grouped } from '../postgres/grouped.ts'
+import { grouped, groupOfCheapReads } from '../postgres/grouped.ts'
 import type { Sql, SqlPart } from '../postgres/database.ts'
 import { readInTwoSteps, readRows } from '../postgres/row-order.ts'
 import { notFound } from '../responses/errors.ts'
@@ -56,7 +56,7 @@ export function openLookUp<S extends Versioned>(
   counts = newHits(),
   waits?: Distribution,
 ): LookUp<S> {
-  const readMany = grouped({ keys: 500, slots: 2, waits }, openReadMany(sql, spec))
+  const readMany = grouped({ ...groupOfCheapReads, waits }, openReadMany(sql, spec))
   const cache = new LRUCache<string, S>({ max: spec.max ?? cachedLookups })
   return async (caller, id, noun) => {
     const { userId } = caller
