@@ -5,21 +5,13 @@ import { readIdempotencyKey } from '../../src/http/idempotency.ts'
 import { type Caller, tokenOrUserId } from '../../src/identity/rights.ts'
 import { newId } from '../../src/ids.ts'
 import { insertJob, type OutboxJob } from '../../src/jobs/queue.ts'
-import type { Sql } from '../../src/postgres/database.ts'
+import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { errorCode, retryOnce, writeExactlyOnce } from '../../src/postgres/errors.ts'
 import { conflict, type HttpError, notFound, tooManyRequests } from '../../src/responses/errors.ts'
 import { type Reply, respondToWrite } from '../../src/responses/reply.ts'
 import type { Services } from '../../src/services.ts'
 import { insertRecord } from '../accounts/queries.ts'
-import {
-  type FindImport,
-  type ImportRow,
-  isActive,
-  isFinal,
-  isUndoActive,
-  requireEditableImport,
-  type RequireImport,
-} from './rows.ts'
+import { type ImportRow, type Imports, isActive, isFinal, isUndoActive } from './rows.ts'
 import { importView } from './schema.ts'
 
 const maxActiveOfAccount = 4
@@ -36,7 +28,7 @@ export const importActive = (row: ActiveImport) =>
     `The ${isUndoActive(row) ? 'undo of the ' : ''}import ${row.id} has not ended: a project runs one import or undo of an import at a time`,
   )
 
-export const importJob = (
+const importJob = (
   name: 'run-import' | 'undo-import',
   { id: importId, projectId }: Pick<ImportRow, 'id' | 'projectId'>,
   more: Record<string, string> = {},
@@ -62,57 +54,55 @@ export async function reasonToWait(
   return isFew ? undefined : tooManyImports()
 }
 
-/** Inserts an import whose file is stored. Returns false if `reasonToWait` has a reason. */
-export const insertImport = (sql: Sql, row: ImportRow, job: OutboxJob, record?: IdempotencyRecord) =>
-  writeExactlyOnce(
-    () => sql`
-      with done as (
-        insert into imports (id, project_id, caller, source, dry_run, mapping, state, created_at)
-        select ${row.id}::uuid, ${row.projectId}::uuid, ${JSON.stringify(row.caller)}::text::jsonb, ${row.source},
-          ${row.dryRun}::boolean, ${JSON.stringify(row.mapping)}::text::jsonb, 'queued', ${row.createdAt}::timestamptz
-        where ${mayBegin(sql, (row.caller as Caller).userId)} and exists (select from projects where id = ${row.projectId})
-        on conflict do nothing returning id),
-      queued as (${insertJob(sql, job)}),
-      recorded as (${insertRecord(sql, record)})
-      select id from done`,
-    () => sql`select from imports where id = ${row.id}`,
-  )
+interface Change {
+  /** SQL that returns the id of the changed import, or no row. */
+  change: SqlPart
+  /** SQL that returns a row if the change is committed. */
+  written: SqlPart
+  job?: OutboxJob
+  record?: IdempotencyRecord
+}
 
-/** Returns false if the import has ended. A worker that runs the import stops after its current batch. */
-const cancelImport = (sql: Sql, id: string, record?: IdempotencyRecord) =>
-  writeExactlyOnce(
-    () => sql`
-      with done as (update imports set state = 'cancelled', finished_at = now()
-        where id = ${id} and state in ('queued', 'running') returning id),
-      recorded as (${insertRecord(sql, record)})
-      select id from done`,
-    () => sql`select from imports where id = ${id} and state = 'cancelled'`,
-  )
-
-/** Returns false if the import cannot be undone, or `reasonToWait` has a reason. */
-function queueUndo(sql: Sql, id: string, caller: Caller, job: OutboxJob, record?: IdempotencyRecord) {
-  const queue = () =>
+/** Changes an import, and inserts its job and the reply. Returns false if nothing was changed. */
+function changeOnce(sql: Sql, { change, written, job, record }: Change): Promise<boolean> {
+  const write = () =>
     sql`
-      with done as (update imports i set undo_state = 'queued', caller = ${JSON.stringify(caller)}::text::jsonb
-        where id = ${id} and state in ('done', 'failed', 'cancelled') and not dry_run
-          and (coalesce(undo_state, 'failed') = 'failed' or (undo_state = 'done'
-            and exists (select from import_lines where import_id = i.id and outcome = 'kept')))
-          and not exists (select from imports where project_id = i.project_id and ${isActive(sql)})
-          and ${mayBegin(sql, caller.userId)} returning id),
-      queued as (${insertJob(sql, job)}),
-      recorded as (${insertRecord(sql, record)})
+      with done as (${change}), queued as (${insertJob(sql, job)}), recorded as (${insertRecord(sql, record)})
       select id from done`.catch((error: unknown) => {
       // Another import of the project became active at the same time.
       if (errorCode(error) === '23505') return []
       throw error
     })
-  return writeExactlyOnce(queue, () => sql`select from outbox where id = ${job.id}`)
+  return writeExactlyOnce(write, () => sql`${written}`)
+}
+
+const jsonb = (sql: Sql, value: object) => sql`${JSON.stringify(value)}::text::jsonb`
+
+/** Inserts an import whose file is stored, and its job. Returns undefined if `reasonToWait` has a reason. */
+export async function queueImport(
+  { database: { background: sql }, jobs }: Services,
+  row: ImportRow,
+  toRecord: ToRecord,
+): Promise<Reply | undefined> {
+  const { id, projectId, caller, source, dryRun, mapping, createdAt } = row
+  const reply = replyWith(importView.of(row), 202)
+  const job = importJob('run-import', row)
+  const change = sql`
+    insert into imports (id, project_id, caller, source, dry_run, mapping, state, created_at)
+    select ${id}::uuid, ${projectId}::uuid, ${jsonb(sql, caller)}, ${source}, ${dryRun}::boolean, ${jsonb(sql, mapping)}, 'queued',
+      ${createdAt}::timestamptz
+    where ${mayBegin(sql, (caller as Caller).userId)} and exists (select from projects where id = ${projectId})
+    on conflict do nothing returning id`
+  const written = sql`select from imports where id = ${id}`
+  if (!(await changeOnce(sql, { change, written, job, record: toRecord(reply) }))) return undefined
+  void jobs.enqueue([job])
+  return reply
 }
 
 /** Returns the idempotency record to write in the same statement; undefined without an Idempotency-Key. */
 export type ToRecord = (reply: Reply) => IdempotencyRecord | undefined
 
-export const replyWith = (body: { id?: string }, status = 200): Reply => ({
+const replyWith = (body: { id?: string }, status = 200): Reply => ({
   status,
   body: JSON.stringify(body),
   etag: null,
@@ -134,48 +124,66 @@ export async function writeOnce(
 
 export const cancelled: { message: string; id?: string } = { message: 'Import cancelled successfully' }
 export const importEnded = () => conflict('The import has already ended')
-
-export const notEnded = () => conflict('The import has not ended: cancel it first')
-export const wasDryRun = () => conflict('The import was a dry run: it changed nothing')
-export const alreadyUndone = () => conflict('The import is already undone')
+export const undoErrors = {
+  notEnded: () => conflict('The import has not ended: cancel it first'),
+  wasDryRun: () => conflict('The import was a dry run: it changed nothing'),
+  alreadyUndone: () => conflict('The import is already undone'),
+}
 
 const maxWaitMs = 10_000
 const pollMs = 200
 
 /** Returns the handlers that cancel and undo imports. The response to an undo waits up to 10 s for its end. */
-export function openChanges(services: Services, requireImport: RequireImport, findImport: FindImport) {
+export function openChanges(services: Services, imports: Imports) {
   const { database, jobs, subscriptions } = services
   const sql = database.background
 
+  /** A worker that runs the import stops after its current batch. */
   async function cancel(context: ReadRequest): Promise<Response> {
-    const { id } = await requireEditableImport(requireImport, context)
+    const { id } = await imports.requireEditable(context)
     return writeOnce(services, context, async (toRecord) => {
       const reply = replyWith(cancelled)
-      if (!(await cancelImport(sql, id, toRecord(reply)))) throw importEnded()
+      const change = sql`
+        update imports set state = 'cancelled', finished_at = now() where id = ${id} and state in ('queued', 'running') returning id`
+      const written = sql`select from imports where id = ${id} and state = 'cancelled'`
+      if (!(await changeOnce(sql, { change, written, record: toRecord(reply) }))) throw importEnded()
       return reply
     })
   }
 
   async function undo(context: ReadRequest): Promise<Response> {
-    const row = await requireEditableImport(requireImport, context)
-    const { caller, request, permit } = context
+    const row = await imports.requireEditable(context)
+    const { caller, permit } = context
     return writeOnce(services, context, async (toRecord) => {
-      if (!isFinal(row)) throw notEnded()
-      if (row.dryRun) throw wasDryRun()
+      if (!isFinal(row)) throw undoErrors.notEnded()
+      if (row.dryRun) throw undoErrors.wasDryRun()
       const job = importJob('undo-import', row, { caller: JSON.stringify(caller) })
       const reply = replyWith(importView.of({ ...row, undoState: 'queued' }), 202)
-      if (!(await queueUndo(sql, row.id, caller, job, toRecord(reply))))
-        throw (await reasonToWait(sql, row.projectId, caller.userId)) ?? alreadyUndone()
+      const change = sql`
+        update imports i set undo_state = 'queued', caller = ${jsonb(sql, caller)}
+        where id = ${row.id} and state in ('done', 'failed', 'cancelled') and not dry_run
+          and (coalesce(undo_state, 'failed') = 'failed' or (undo_state = 'done'
+            and exists (select from import_lines where import_id = i.id and outcome = 'kept')))
+          and not exists (select from imports where project_id = i.project_id and ${isActive(sql)})
+          and ${mayBegin(sql, caller.userId)} returning id`
+      const written = sql`select from outbox where id = ${job.id}`
+      if (!(await changeOnce(sql, { change, written, job, record: toRecord(reply) })))
+        throw (await reasonToWait(sql, row.projectId, caller.userId)) ?? undoErrors.alreadyUndone()
       void jobs.enqueue([job])
       permit.release()
-      const endsAt = performance.now() + maxWaitMs
-      while (!request.signal.aborted && !subscriptions.hasEnded() && performance.now() < endsAt) {
-        const now = await findImport(row.id)
-        if (!now || !isUndoActive(now)) return now ? replyWith(importView.of(now)) : reply
-        await sleep(pollMs)
-      }
-      return reply
+      return (await untilUndone(row.id, context.request)) ?? reply
     })
+  }
+
+  /** Returns undefined if the undo does not end in time. */
+  async function untilUndone(id: string, { signal }: Request): Promise<Reply | undefined> {
+    const endsAt = performance.now() + maxWaitMs
+    while (!signal.aborted && !subscriptions.hasEnded() && performance.now() < endsAt) {
+      const now = await imports.find(id)
+      if (!now || !isUndoActive(now)) return now && replyWith(importView.of(now))
+      await sleep(pollMs)
+    }
+    return undefined
   }
 
   return { cancel, undo }

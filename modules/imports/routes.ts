@@ -19,33 +19,17 @@ import {
   readIdPage,
   readLimit,
 } from '../../src/reads/pages.ts'
-import { type HttpError, invalidIdempotencyKey, notFound } from '../../src/responses/errors.ts'
+import { invalidIdempotencyKey, notFound } from '../../src/responses/errors.ts'
 import { respondByDigest } from '../../src/responses/reply.ts'
 import { Input } from '../../src/schema/input.ts'
 import { named, Message, sampleId } from '../../src/schema/response.ts'
 import { isCount } from '../../src/schema/text.ts'
 import type { Services } from '../../src/services.ts'
-import {
-  alreadyUndone,
-  cancelled,
-  importActive,
-  importEnded,
-  notEnded,
-  openChanges,
-  tooManyImports,
-  wasDryRun,
-} from './changes.ts'
-import { noImport, openFindImport, openRequireImport, importsOf, type RequireImport } from './rows.ts'
-import {
-  formBytes,
-  formParameters,
-  ImportParameters,
-  importView,
-  type ReportLine,
-  reportLineView,
-} from './schema.ts'
-import { emptyFile, endedEarly, uploadStalled, uploadTooLate, zipArchive } from './upload/file.ts'
-import { fileMissing, mappingNotJson, mappingTooLong, notForm, sourceMissing } from './upload/form.ts'
+import { cancelled, importActive, importEnded, openChanges, tooManyImports, undoErrors } from './changes.ts'
+import { type Imports, noImport, openImports } from './rows.ts'
+import { formParameters, ImportParameters, importView, type ReportLine, reportLineView } from './schema.ts'
+import { fileErrors } from './upload/file.ts'
+import { formErrors, parameterErrors } from './upload/form.ts'
 import { codingNotSupported, openStartImport, uploadLimit } from './upload/start.ts'
 
 const importReply = (description: string, values: object, headers = {}) => ({
@@ -88,34 +72,22 @@ const aboutStart = (bytes: number) =>
   `Stores a file of at most ${bytes} bytes, and queues its import. The body is the file, with any Content-Type, or a form with the part \`file\`; \`source\`, \`dryRun\` and \`mapping\` are query parameters or parts of the form. A long mapping needs a form. The file may be compressed with gzip. \`GET /imports/{id}\` shows the progress, and the mapping that the import uses. With \`dryRun=true\` the import changes nothing, and has the same report. A retry with the same Idempotency-Key gets the import of the first request; the service does not compare the files. Requires the role EDITOR.`
 
 function startHooks({ importBytes, bodyTimeoutMs }: Config) {
-  const errors: HttpError[] = [
-    ...[
-      sourceMissing(),
-      mappingNotJson(),
-      mappingTooLong(formBytes),
-      emptyFile(),
-      zipArchive(),
-      notForm(),
-      fileMissing(),
-      endedEarly(),
-    ],
-    ...[invalidIdempotencyKey(), tooLarge(importBytes), uploadStalled(bodyTimeoutMs), uploadTooLate()],
-    ...[
-      codingNotSupported(),
-      importActive(active),
-      tooManyImports(),
-      ...concurrencyErrors(uploadLimit.what),
-      roleNeeded('EDITOR'),
-      notFound('Project'),
-    ],
-  ]
   const { detail, ...hooks } = operation({
     ...{ ...written, id: 'createImport', summary: 'Import a file', description: aboutStart(importBytes) },
     query: ImportParameters,
     responses: {
       202: importReply('The file is stored, and the import waits for a worker', queued, location),
     },
-    errors,
+    errors: [
+      ...[...parameterErrors(), ...formErrors(), ...fileErrors(bodyTimeoutMs), tooLarge(importBytes)],
+      ...[
+        codingNotSupported(),
+        importActive(active),
+        tooManyImports(),
+        ...concurrencyErrors(uploadLimit.what),
+      ],
+      ...[invalidIdempotencyKey(), roleNeeded('EDITOR'), notFound('Project')],
+    ],
   })
   return { ...hooks, detail: { ...detail, requestBody } }
 }
@@ -143,30 +115,31 @@ const undoHooks = operation({
     202: importReply('The undo continues: see `undo` of the import', undoing, location),
   },
   errors: [
-    ...[invalidIdempotencyKey(), notEnded(), wasDryRun(), alreadyUndone(), importActive(active)],
-    ...[tooManyImports(), roleNeeded('EDITOR'), noImport()],
+    ...[invalidIdempotencyKey(), ...Object.values(undoErrors).map((error) => error())],
+    ...[importActive(active), tooManyImports(), roleNeeded('EDITOR'), noImport()],
   ],
 })
 
 export function importRoutes({ callerGuard, uploadGuard, queryRoute }: RouteBuilders, services: Services) {
-  const findImport = openFindImport(services.database.reads)
-  const requireImport = openRequireImport(services.findRole, findImport)
+  const imports = openImports(services)
   const start = guarded(openStartImport(services), { hasQuery: true })
-  const { cancel, undo } = openChanges(services, requireImport, findImport)
+  const { cancel, undo } = openChanges(services, imports)
   const uploads = new Elysia()
     .use(uploadGuard)
     .post('/projects/:id/imports', start as never, { ...startHooks(services.config), transform: admitFirst })
   return new Elysia().use(uploads).use(
     new Elysia()
       .use(callerGuard)
-      .get(...queryRoute('/projects/:id/imports', listImports(services), 'List the imports of a project'))
-      .get(...queryRoute('/imports/:id', getImport(requireImport), 'Get an import'))
       .get(
         ...queryRoute(
-          '/imports/:id/report',
-          listReport(services, requireImport),
-          'Read the report of an import',
+          '/projects/:id/imports',
+          listImports(services, imports),
+          'List the imports of a project',
         ),
+      )
+      .get(...queryRoute('/imports/:id', getImport(imports), 'Get an import'))
+      .get(
+        ...queryRoute('/imports/:id/report', listReport(services, imports), 'Read the report of an import'),
       )
       .delete('/imports/:id', guarded(cancel) as never, cancelHooks)
       .post('/imports/:id/undo', guarded(undo) as never, undoHooks),
@@ -175,7 +148,7 @@ export function importRoutes({ callerGuard, uploadGuard, queryRoute }: RouteBuil
 
 const paged = { input: Input({ limit: Limit(50, 200), cursor: Cursor() }), isList: true }
 
-const listImports = ({ database: { reads: sql }, findRole }: Services): Query => ({
+const listImports = ({ findRole }: Services, imports: Imports): Query => ({
   about: 'Returns the imports of the project, newest first. They are kept for 30 days after their end.',
   ...paged,
   view: importView,
@@ -183,33 +156,38 @@ const listImports = ({ database: { reads: sql }, findRole }: Services): Query =>
   async read({ request, caller, params, query }) {
     const asked = readIdPage(query, 50, 200)
     const { projectId, version } = await requireVisible(findRole, caller, params.id)
-    const rows = await importsOf(sql, projectId, asked)
+    const rows = await imports.list(projectId, asked)
     const page = pageOf(request, cutToLimit(rows, asked.limit), importView.of, ({ id }) => [id])
     return respondByDigest(request, page, version)
   },
 })
 
-const getImport = (requireImport: RequireImport): Query => ({
+const getImport = (imports: Imports): Query => ({
   about: 'Returns the import with its progress and counts.',
   view: importView,
   errors: [noImport()],
-  async read({ request, caller, params }) {
-    const { row, project } = await requireImport(caller, params.id)
-    return respondByDigest(request, { body: JSON.stringify(importView.of(row)), link: null }, project.version)
+  async read(context) {
+    const { row, project } = await imports.requireImport(context)
+    return respondByDigest(
+      context.request,
+      { body: JSON.stringify(importView.of(row)), link: null },
+      project.version,
+    )
   },
 })
 
-const listReport = ({ database: { reads: sql } }: Services, requireImport: RequireImport): Query => ({
+const listReport = ({ database: { reads: sql } }: Services, imports: Imports): Query => ({
   about:
     'Returns a line for each row that was not imported exactly, in the order in which the import found them. The report of a dry run is the report that the import would have. A report has at most 10,000 lines, and as many of an undo; a last line then counts the lines that are left out. If the reports of an account have more than 50,000 lines, one line replaces each of the oldest reports.',
   ...paged,
   view: reportLineView,
   operation: { id: 'listImportReport', tag: 'Imports' },
   errors: [noImport()],
-  async read({ request, caller, params, query }) {
+  async read(context) {
+    const { request, query } = context
     const limit = readLimit(query.limit, 50, 200)
     const [after] = query.cursor === undefined ? ['-1'] : readCursor(query.cursor, [isCount])
-    const { row, project } = await requireImport(caller, params.id)
+    const { row, project } = await imports.requireImport(context)
     const lines = await sql<ReportLine[]>`
       select n, "row", external_id, outcome, message from import_lines
       where import_id = ${row.id} and n > ${after!}::int8 order by n limit ${limit + 1}`

@@ -5,29 +5,25 @@ import type { Sql } from '../../src/postgres/database.ts'
 import { HttpError } from '../../src/responses/errors.ts'
 import { forEachPage } from '../throttle.ts'
 import { endStep, moveCursor, type Run } from './import-row.ts'
-import { type FinishedRow, insertBatches, insertLines, type PreparedRow } from './report.ts'
+import { type FinishedRow, type PreparedRow, storeFinished } from './report.ts'
 
-interface BatchStep<Row extends { n: number }, P extends PreparedRow> {
+interface Batches<Row extends { n: number }> {
   step: ImportStep
+  /** The number of the last row. */
   last: number
   read(after: number): Promise<Row[]>
-  prepare(rows: Row[]): Promise<P[]>
+  prepare(rows: Row[]): Promise<PreparedRow[]>
   /** In a dry run: operations that the project must have executed before those of the rows. */
   before?(operations: ImportOperation[]): ImportOperation[]
-  /** Stores the outcomes, in the transaction that moves the cursor. */
-  store(tx: Sql, finished: FinishedRow<P>[]): Promise<unknown>
 }
 
 /**
  * Runs a step in batches. The next rows are read and prepared while the previous rows are imported. An interrupted batch may
  * run again, and then changes nothing.
  */
-export async function runBatches<Row extends { n: number }, P extends PreparedRow>(
-  run: Run,
-  spec: BatchStep<Row, P>,
-): Promise<void> {
+export async function runBatches<Row extends { n: number }>(run: Run, spec: Batches<Row>): Promise<void> {
   const { running, throttle, services } = run
-  const { step, last, store } = spec
+  const { step, last } = spec
   const readPage = async (after: number) => {
     const rows = await spec.read(after)
     return { prepared: await spec.prepare(rows), n: rows.at(-1)?.n }
@@ -39,63 +35,37 @@ export async function runBatches<Row extends { n: number }, P extends PreparedRo
     next = readPage(n)
     // Prevents an unhandled rejection: the next page throws the same error.
     next.catch(() => {})
-    const { finished, batches } = await runOperations(run, spec, prepared)
-    await moveCursor(run, { step, n }, n / last, (tx) =>
-      Promise.all([
-        insertLines(tx, running.id, linesOf(finished)),
-        insertBatches(tx, running.id, batches),
-        store(tx, finished),
-      ]),
-    )
+    const finished = await runOperations(run, spec, prepared)
+    await moveCursor(run, { step, n }, n / last, (tx) => storeFinished(tx, running.id, finished))
     services.counts.imports.rows += prepared.length
     return true
   })
   await endStep(run, step)
 }
 
-/** The rows that were not imported exactly. */
-const linesOf = (finished: FinishedRow[]) =>
-  finished
-    .filter(({ notes, outcome }) => notes.message || outcome === 'rejected')
-    .map(({ row, externalId, outcome, rowOutcome = outcome, notes }) => ({
-      ...{ row, externalId, outcome: rowOutcome, message: notes.message },
-    }))
-
-interface BatchResult<P extends PreparedRow> {
-  finished: FinishedRow<P>[]
-  /** The batch numbers of the events: see `batch` of an event. */
-  batches: number[]
-}
-
 /** Runs the operations of rows in one command, and returns the rows with their outcomes. */
-async function runOperations<P extends PreparedRow>(
+async function runOperations(
   run: Run,
-  spec: Pick<BatchStep<never, P>, 'step' | 'before'>,
-  prepared: P[],
-): Promise<BatchResult<P>> {
+  spec: Pick<Batches<never>, 'step' | 'before'>,
+  prepared: PreparedRow[],
+): Promise<FinishedRow[]> {
   const operations = prepared.flatMap(({ operation }) => operation ?? [])
-  if (operations.length === 0) return { finished: prepared as FinishedRow<P>[], batches: [] }
+  if (operations.length === 0) return prepared as FinishedRow[]
   try {
     const part = `${spec.step} ${prepared[0]!.n}-${prepared.at(-1)!.n}`
     const before = run.running.dryRun ? (spec.before?.(operations) ?? []) : []
     const { batch, results } = await runCommand(run, part, [...before, ...operations])
     const remaining = results.slice(before.length).values()
-    const finished = prepared.map(
-      (one) => (one.operation ? withResult(one, remaining.next().value!) : one) as FinishedRow<P>,
+    return prepared.map((one) =>
+      one.operation ? { ...withResult(one, remaining.next().value!), batch } : (one as FinishedRow),
     )
-    return { finished, batches: batch === undefined ? [] : [batch] }
   } catch (error) {
     if (!isRejected(error)) throw error
     const { message } = error
-    if (prepared.length === 1)
-      return { finished: [withResult(prepared[0]!, { outcome: 'rejected', message })], batches: [] }
+    if (prepared.length === 1) return [withResult(prepared[0]!, { outcome: 'rejected', message })]
     const middle = prepared.length >> 1
-    const halves = [prepared.slice(0, middle), prepared.slice(middle)]
-    const results = await Array.fromAsync(halves, (half) => runOperations(run, spec, half))
-    return {
-      finished: results.flatMap(({ finished }) => finished),
-      batches: results.flatMap(({ batches }) => batches),
-    }
+    const first = await runOperations(run, spec, prepared.slice(0, middle))
+    return [...first, ...(await runOperations(run, spec, prepared.slice(middle)))]
   }
 }
 
@@ -103,17 +73,14 @@ async function runOperations<P extends PreparedRow>(
 const isRejected = (error: unknown): error is HttpError =>
   error instanceof HttpError && [400, 409, 413, 422].includes(error.status)
 
-function withResult<P extends PreparedRow>(
-  one: P,
-  { outcome, id, message }: Pick<ImportedRows['results'][number], 'outcome' | 'message'> & { id?: string },
-): FinishedRow<P> {
-  if (message) one.notes.report([...(one.subject ? [one.subject] : []), reportMessage(message)].join(': '))
+type Result = Pick<FinishedRow, 'outcome' | 'id'> & { message?: string }
+
+function withResult(one: PreparedRow, { outcome, id, message }: Result): FinishedRow {
+  // Without task numbers, which a dry run cannot know, and without the name of the field.
+  const text = message?.replace(/#\d+ (?=")/g, '').replace(/^(addBlockedByIds|blockedByIds)/, 'they')
+  if (text) one.notes.report(one.subject ? `${one.subject}: ${text}` : text)
   return { ...one, outcome, id }
 }
-
-/** Removes task numbers, which a dry run cannot know, and the name of the field `blockedByIds`. */
-const reportMessage = (message: string): string =>
-  message.replace(/#\d+ (?=")/g, '').replace(/^(addBlockedByIds|blockedByIds)/, 'they')
 
 /**
  * A repeated batch gets the stored reply, even if the caller has lost the role since the first attempt, whose worker
@@ -127,19 +94,13 @@ async function runCommand(
   const { projectId, caller, dryRun } = running
   const request = { name: importRows.name, caller, input: { projectId, dryRun, operations } }
   if (dryRun) return JSON.parse((await services.runHere(request)).body)
-  const guard = batchKey(running.id, part)
+  const guard = { scope, key: `${running.id} ${part}`, fingerprint: '' }
   const { body } = await services.withIdempotency(guard, () => services.runHere({ ...request, guard }))
   return JSON.parse(body)
 }
 
+/** The scope of the keys under which the replies to batches are stored. */
 const scope = 'imports'
-
-/** The key under which the reply to a batch is stored. */
-const batchKey = (importId: string, part: string) => ({
-  scope,
-  key: `${importId} ${part}`,
-  fingerprint: '',
-})
 
 /**
  * Records batches that an ended import has committed, but not recorded, because its worker was killed between the two.

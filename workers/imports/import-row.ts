@@ -6,7 +6,6 @@ import type { Caller } from '../../src/identity/rights.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import type { Services } from '../../src/services.ts'
 import type { Throttle } from '../throttle.ts'
-import type { LargeFiles } from './file.ts'
 
 /** A running import. Each step changes `cursor`, and the step `read` also `mapping`. */
 export interface RunningImport {
@@ -25,7 +24,6 @@ export interface Run {
   sql: Sql
   running: RunningImport
   throttle: Throttle
-  largeFiles: LargeFiles
   /** The maximum number of rows that one command imports. */
   batchRows: number
 }
@@ -38,7 +36,7 @@ const weights: Record<ImportStep, number> = {
   ...{ read: 0.25, names: 0.01, tasks: 0.39, leaves: 0.05, children: 0.25, links: 0.05, end: 0 },
 }
 const stepOrder = Object.keys(weights) as ImportStep[]
-const first: ImportCursor = { step: 'read', n: 0 }
+const stepAfter = (step: ImportStep): ImportStep => stepOrder[stepOrder.indexOf(step) + 1]!
 
 /**
  * Continues or starts the import. Returns undefined if it has ended, and `waits` while an older import of the account
@@ -47,17 +45,16 @@ const first: ImportCursor = { step: 'read', n: 0 }
 export async function beginImport(sql: Sql, id: string): Promise<RunningImport | 'waits' | undefined> {
   // The previous release has other steps after `read`: its imports are read again, and their counts start again.
   await sql`
-    update imports set cursor = ${JSON.stringify(first)}::text::jsonb, created = 0, updated = 0, unchanged = 0, rejected = 0
+    update imports set cursor = null, created = 0, updated = 0, unchanged = 0, rejected = 0
     where id = ${id} and state = 'running' and not cursor ->> 'step' = any(${stepOrder}::text[])`
   const [begun] = await sql<RunningImport[]>`
     update imports set state = 'running', started_at = coalesce(started_at, now()),
-      cursor = coalesce(cursor, ${JSON.stringify(first)}::text::jsonb)
+      cursor = coalesce(cursor, '{"step": "read", "n": 0}')
     where id = ${id} and state in ('queued', 'running') and not exists (
       select from imports o where o.state = 'running' and o.id < imports.id
         and o.caller ->> 'userId' = imports.caller ->> 'userId')
     returning id, project_id, caller, source, dry_run, mapping, cursor`
-  if (begun) return begun
-  return (await isActive(sql, id)) ? 'waits' : undefined
+  return begun ?? ((await isActive(sql, id)) ? 'waits' : undefined)
 }
 
 /** False if the import has ended or was cancelled. */
@@ -70,13 +67,11 @@ export async function isActive(sql: Sql, id: string): Promise<boolean> {
 export const isUnmoved = (sql: Sql, { id, cursor }: Pick<RunningImport, 'id' | 'cursor'>) =>
   sql`id = ${id} and cursor = ${JSON.stringify(cursor)}::text::jsonb`
 
-/** @param error why the import failed; undefined if it is done */
-export async function finishImport(sql: Sql, id: string, error?: string): Promise<void> {
-  await sql`
-    update imports set state = ${error === undefined ? 'done' : 'failed'}, error = ${error ?? null}, finished_at = now(),
-      progress = case when ${error === undefined} then 1 else progress end
-    where id = ${id} and state in ('queued', 'running')`
-}
+/** @param error why the import failed; null if it is done */
+export const finishImport = (sql: Sql, id: string, error: string | null) => sql`
+  update imports set state = ${error === null ? 'done' : 'failed'}, error = ${error}, finished_at = now(),
+    progress = case when ${error === null} then 1 else progress end
+  where id = ${id} and state in ('queued', 'running')`
 
 /** @throws ImportError if the API token that began the work was deleted or has expired */
 export async function requireToken(sql: Sql, { token }: Caller): Promise<void> {
@@ -86,13 +81,10 @@ export async function requireToken(sql: Sql, { token }: Caller): Promise<void> {
 }
 
 /** @param part the part of the step that is done, from 0 to 1 */
-function progressAt(step: ImportStep, part: number): number {
+export function progressAt(step: ImportStep, part: number): number {
   const before = stepOrder.slice(0, stepOrder.indexOf(step)).reduce((sum, one) => sum + weights[one], 0)
   return before + weights[step] * Math.min(part, 1)
 }
-
-export const showProgress = ({ sql, running }: Run, step: ImportStep, part: number) =>
-  sql`update imports set progress = ${progressAt(step, part)} where id = ${running.id}`
 
 /**
  * Moves the cursor, and commits `work` in the same transaction. The commit is durable: after a crash of Postgres, the
@@ -121,6 +113,5 @@ export async function moveCursor(
   if (moved!.state !== 'running') throw new ImportTaken()
 }
 
-/** Moves the cursor to the next step. */
 export const endStep = (run: Run, step: ImportStep, work?: (tx: Sql) => Promise<unknown>): Promise<void> =>
-  moveCursor(run, { step: stepOrder[stepOrder.indexOf(step) + 1]!, n: 0 }, 0, work)
+  moveCursor(run, { step: stepAfter(step), n: 0 }, 0, work)

@@ -1,14 +1,14 @@
 import type { ReferencesOperation } from '../../modules/imports/command/operations.ts'
 import { externalIdOf } from '../../modules/imports/convert/keys.ts'
 import { Notes } from '../../modules/imports/convert/notes.ts'
+import type { TaskItem } from '../../modules/imports/items.ts'
 import { maxIds } from '../../modules/tasks/schema.ts'
 import { isId, nilId } from '../../src/id-format.ts'
-import type { TaskItem } from '../../modules/imports/items.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { runBatches } from './batches.ts'
 import type { Run } from './import-row.ts'
-import { countChangedTasks, type PreparedRow } from './report.ts'
-import { lastOf, readLinks, type StagedLinks } from './staged.ts'
+import type { PreparedRow } from './report.ts'
+import { lastOf, readStaged, type Staged } from './staged.ts'
 
 /** Tasks by the keys of blockers, or the reason why a row cannot be a blocker. */
 export type Blockers = ReadonlyMap<string, Blocker | string>
@@ -29,28 +29,23 @@ export async function readBlockers({ sql, running }: Run, keys: string[]): Promi
   const { id: importId, projectId, source, dryRun } = running
   const wanted = [...new Set(keys)]
   if (wanted.length === 0) return new Map()
+  const externalIds = wanted.map((key) => externalIdOf(isId(key) ? 'docket' : source, { key }))
+  const ids = wanted.map((key) => (isId(key) ? key : nilId))
   const rows = await sql<{ key: string; kind: string; id: string; outcome: string | null }[]>`
-    select distinct on (key) key, kind, id, outcome from import_items
-    where import_id = ${importId} and kind in ('task', 'leaf') and key = any(${wanted}::text[])
-    order by key, kind = 'task' desc, n`
-  const blockers = new Map(
+    select q.key, f.* from unnest(${wanted}::text[], ${externalIds}::text[], ${ids}::uuid[]) q(key, external_id, id)
+    cross join lateral (
+      (select kind, id, outcome from import_items
+        where import_id = ${importId} and kind in ('task', 'leaf') and key = q.key order by kind = 'task' desc, n limit 1)
+      union all select 'found', id, null from tasks where project_id = ${projectId} and id = q.id
+      union all select 'found', id, null from tasks where project_id = ${projectId} and external_id = q.external_id
+      limit 1) f`
+  return new Map(
     rows.map(({ key, kind, id, outcome }): [string, Blocker | string] => {
       if (kind === 'leaf') return [key, isSubtask]
-      return [key, outcome === 'rejected' ? 'was rejected' : { id, exists: !dryRun || outcome !== null }]
+      if (outcome === 'rejected') return [key, 'was rejected']
+      return [key, { id, exists: kind === 'found' || !dryRun || outcome !== null }]
     }),
   )
-  const others = wanted.filter((key) => !blockers.has(key))
-  if (others.length === 0) return blockers
-  const externalIds = others.map((key) => externalIdOf(isId(key) ? 'docket' : source, { key }))
-  const ids = others.map((key) => (isId(key) ? key : nilId))
-  const inProject = await sql<{ key: string; id: string }[]>`
-    select q.key, t.id from unnest(${others}::text[], ${externalIds}::text[], ${ids}::uuid[]) q(key, external_id, id)
-    cross join lateral (
-      select id from tasks where project_id = ${projectId} and id = q.id
-      union all select id from tasks where project_id = ${projectId} and external_id = q.external_id
-      limit 1) t`
-  for (const { key, id } of inProject) blockers.set(key, { id, exists: true })
-  return blockers
 }
 
 /**
@@ -73,7 +68,7 @@ export function divideBlockers({ key: own, blockedBy = [] }: TaskItem, blockers:
 /** Above these limits, only the commit of a batch checks for cycles. */
 const max = { edges: 1_000_000, visits: 20_000_000 }
 
-/** Finds cycles before the links are committed, so that a dry run finds them too. */
+/** The blockers of tasks, to find cycles before the links are committed, so that a dry run finds them too. */
 class Links {
   private readonly blockers = new Map<string, Set<string>>()
   private edges = 0
@@ -81,7 +76,6 @@ class Links {
 
   /** Loads the blockers of tasks in the project, and the blockers of these, and so on. */
   async load(sql: Sql, projectId: string, ids: string[]): Promise<void> {
-    if (ids.length === 0) return
     const rows = await sql<{ id: string; blockedByIds: string[] }[]>`
       with recursive b(id) as (
         select unnest(${ids}::uuid[])
@@ -92,14 +86,7 @@ class Links {
     for (const { id, blockedByIds } of rows) for (const blocker of blockedByIds) this.add(id, blocker)
   }
 
-  /** Returns false if the link would form a cycle. */
-  link(id: string, blocker: string): boolean {
-    if (this.isBlocked(blocker, id)) return false
-    this.add(id, blocker)
-    return true
-  }
-
-  private add(id: string, blocker: string): void {
+  add(id: string, blocker: string): void {
     const known = this.blockers.get(id) ?? new Set()
     if (known.has(blocker) || this.edges === max.edges) return
     this.edges++
@@ -107,7 +94,7 @@ class Links {
   }
 
   /** True if `other` blocks the task, directly or through other tasks. */
-  private isBlocked(id: string, other: string): boolean {
+  isBlocked(id: string, other: string): boolean {
     const seen = new Set([id])
     for (const one of seen) {
       if (one === other) return true
@@ -118,21 +105,20 @@ class Links {
   }
 }
 
-type PreparedLinks = PreparedRow & { taskN: number }
-
 /** Sets the blockers of tasks, and moves the new tasks whose order in the file is not the order of their numbers. */
 export async function importLinks(run: Run): Promise<void> {
   const { sql, running, batchRows } = run
   const links = new Links()
-  const read = (after: number) => readLinks(sql, running.id, after, batchRows)
-  const prepare = async (tasks: StagedLinks[]) => {
-    const keys = tasks.flatMap(({ item: { blockedBy = [], after } }) => [
-      ...blockedBy,
-      ...(after ? [after] : []),
-    ])
-    const blockers = await readBlockers(run, keys)
+  const read = (after: number) => readStaged(sql, running.id, 'link', after, batchRows)
+  const prepare = async (rows: Staged[]) => {
+    // The first of several tasks with the same key has the links. A sub-item that became a subtask has none.
+    const tasks = rows.filter(({ row, task }) => task?.row === row && task.outcome !== 'rejected')
+    const blockers = await readBlockers(
+      run,
+      tasks.flatMap(({ item: { blockedBy = [], after = '' } }) => [...blockedBy, after]),
+    )
     const ids = [...blockers.values()].flatMap((one) => (typeof one === 'object' && one.exists ? one.id : []))
-    await links.load(sql, running.projectId, ids)
+    if (ids.length > 0) await links.load(sql, running.projectId, ids)
     return tasks.map((task) => prepareLinks(task, blockers, links, run))
   }
   // A dry run commits no links, so it repeats those of earlier pages in memory.
@@ -141,50 +127,42 @@ export async function importLinks(run: Run): Promise<void> {
     await prepare(page)
     at = page.at(-1)?.n ?? Number.MAX_SAFE_INTEGER
   }
-  await runBatches(run, {
-    step: 'links',
-    last: await lastOf(sql, running.id, 'link'),
-    read,
-    prepare,
-    store(tx, finished) {
-      const changed = finished.filter(({ outcome }) => outcome === 'updated')
-      const ns = changed.map(({ taskN }) => taskN)
-      return countChangedTasks(tx, running.id, ns)
-    },
-  })
+  await runBatches(run, { step: 'links', last: await lastOf(sql, running.id, 'link'), read, prepare })
 }
 
 function prepareLinks(
-  { n, taskN, row, key, id: taskId, item, outcome }: StagedLinks,
+  { n, row, key, item, task }: Staged,
   blockers: Blockers,
   links: Links,
   { running: { source, dryRun } }: Run,
-): PreparedLinks {
+): PreparedRow {
+  const { id, outcome } = task!
   const notes = new Notes()
-  const prepared: PreparedLinks = {
-    ...{ n, taskN, row, notes, rowOutcome: outcome ?? 'created' },
+  const prepared: PreparedRow = {
+    ...{ kind: 'link', n, taskN: task!.n, row, notes, rowOutcome: outcome ?? ('created' as const) },
     ...{ externalId: externalIdOf(source, { key, externalId: item.externalId }) },
     subject: 'The blockers were left out',
   }
   const blockedByIds = new Set<string>()
-  let isCommitted = !dryRun || outcome !== null
+  let isCommitted = !dryRun || outcome !== undefined
   // The step `tasks` has reported the other blockers.
   for (const blocker of divideBlockers(item, blockers).linked) {
     const found = blockers.get(blocker)!
     if (typeof found === 'string') notes.report(`The blocker ${blocker} ${found}`)
-    else if (found.id === taskId) notes.report('The task cannot block itself')
-    else if (!links.link(taskId, found.id))
+    else if (found.id === id) notes.report('The task cannot block itself')
+    else if (links.isBlocked(found.id, id))
       notes.report(`The blocker ${blocker} was left out, because the blockers would form a cycle`)
     else {
+      links.add(id, found.id)
       blockedByIds.add(found.id)
       isCommitted &&= found.exists
     }
   }
-  const place = dryRun || outcome !== null ? {} : placeOf(item.after, blockers)
+  const place = dryRun || outcome ? {} : placeOf(item.after, blockers)
   if (blockedByIds.size === 0 && Object.keys(place).length === 0) return { ...prepared, outcome: 'unchanged' }
   if (!isCommitted) return { ...prepared, outcome: 'updated' }
   const operation: ReferencesOperation = {
-    ...{ op: 'references', id: taskId, ...place },
+    ...{ op: 'references', id, ...place },
     ...(blockedByIds.size > 0 && { addBlockedByIds: [...blockedByIds] }),
   }
   return { ...prepared, operation }

@@ -8,7 +8,7 @@ import { nowMs } from '../../src/ids.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { runBatches } from './batches.ts'
 import type { Run } from './import-row.ts'
-import { type Outcome, storeItems } from './report.ts'
+import type { Outcome } from './report.ts'
 
 /** A label or field of the file, or the description and settings of its project. */
 interface StagedName {
@@ -32,16 +32,16 @@ export const readPeople = (sql: Sql, projectId: string) => sql<ProjectPerson[]>`
 
 const operationOf = ({ kind, item, id }: StagedName) => ({ ...item, op: kind, id }) as ImportOperation
 
-/** Creates the missing labels, and the missing fields and description if the caller may do so. */
+/**
+ * Creates the missing labels, and the missing fields and description if the caller may do so. One command decides all
+ * names, because a dry run commits nothing.
+ */
 export async function importNames(run: Run): Promise<void> {
-  const { sql, running } = run
-  const names = await readNames(sql, running.id)
-  // A dry run commits nothing, so it decides all names in one command.
-  const pageRows = running.dryRun ? names.length : run.batchRows
+  const names = await readNames(run.sql, run.running.id)
   await runBatches(run, {
     step: 'names',
-    last: names.at(-1)?.n ?? 0,
-    read: async (after) => names.filter(({ n }) => n > after).slice(0, pageRows),
+    last: names.length,
+    read: async (after) => names.filter(({ n }) => n > after),
     prepare: async (page) =>
       page.map((one) => ({
         ...{ n: one.n, kind: one.kind, row: null, externalId: null, notes: new Notes() },
@@ -51,7 +51,6 @@ export async function importNames(run: Run): Promise<void> {
             : `The ${one.kind} "${one.item.name}"`,
         operation: operationOf(one),
       })),
-    store: (tx, finished) => storeItems(tx, running.id, finished),
   })
 }
 
@@ -66,37 +65,32 @@ const reminderMs = 10_000
 /** Reads the data of the project that the conversion of rows needs. */
 export async function readContext({ sql, running }: Run): Promise<LoadContext> {
   const { id, projectId, source, mapping, caller, dryRun } = running
-  const [people, fields, names] = await Promise.all([
+  const [people, fieldRows, names] = await Promise.all([
     readPeople(sql, projectId),
     sql<FieldRow[]>`select key, name, type, options from task_fields where project_id = ${projectId}`,
     readNames(sql, id),
   ])
-  const known = new Map<string, FieldSpec>(
-    fields.map(({ options, ...field }) => [field.key, { ...field, options: options ?? undefined }]),
+  const fields = new Map<string, FieldSpec>(
+    fieldRows.map(({ options, ...field }) => [field.key, { ...field, ...(options && { options }) }]),
   )
   const labels = new Map<string, string>()
   const uncommitted = new Map<string, ImportOperation>()
-  for (const name of names) {
+  for (const name of names.filter(({ outcome }) => outcome !== 'rejected')) {
     const { kind, key, outcome, item, id: nameId } = name
-    if (outcome === 'rejected') continue
     if (kind === 'label') labels.set(key, nameId)
     if (outcome === 'unchanged') continue
-    if (kind === 'field') known.set(key, withOptions(item, known.get(key)))
+    if (kind === 'field') {
+      // The import adds the options of the file to those of the project.
+      const existing = fields.get(key) ?? item
+      const options = item.options && [...new Set([...(existing.options ?? []), ...item.options])]
+      fields.set(key, { ...existing, ...(options && { options }) })
+    }
     if (dryRun) uncommitted.set(kind === 'label' ? nameId : key, operationOf(name))
   }
   return {
-    ...{ source, mapping, labels, fields: known, uncommitted },
+    ...{ source, mapping, labels, fields, uncommitted },
     ...{ people: new People(people, mapping), userId: caller.userId },
     firstReminder: new Date(nowMs() + reminderMs).toISOString(),
     now: new Date(nowMs()).toISOString(),
   }
 }
-
-/**
- * Returns the field with the options of the existing field, and then the further options of the file: an import adds
- * options to an existing field.
- */
-const withOptions = (field: FieldSpec, existing: FieldSpec = field): FieldSpec => ({
-  ...existing,
-  ...(field.options && { options: [...new Set([...(existing.options ?? []), ...field.options])] }),
-})

@@ -1,110 +1,119 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { shortenKeys } from '../../modules/imports/convert/keys.ts'
+import { NamesInFile, People } from '../../modules/imports/convert/names.ts'
+import { storable, storableValue } from '../../modules/imports/convert/texts.ts'
 import { ImportError, type ImportedItem, isSpec } from '../../modules/imports/items.ts'
 import type { Mapping } from '../../modules/imports/mapping.ts'
-import { NamesInFile, People } from '../../modules/imports/convert/names.ts'
-import { shortenKeys } from '../../modules/imports/convert/keys.ts'
-import { storable, storableValue } from '../../modules/imports/convert/texts.ts'
 import type { Reader } from '../../modules/imports/readers/reader.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { isTransient } from '../../src/postgres/errors.ts'
 import { reasonOf } from '../reason.ts'
 import { forEachPage, SliceEnded } from '../throttle.ts'
-import { type Reading, readChunks, unpack } from './file.ts'
-import {
-  endStep,
-  ImportTaken,
-  isActive,
-  isUnmoved,
-  moveCursor,
-  type Run,
-  showProgress,
-} from './import-row.ts'
-import { deleteRows } from './remove.ts'
-import { countRead, insertLines } from './report.ts'
+import { contentOf } from './file.ts'
+import { endStep, ImportTaken, isActive, isUnmoved, moveCursor, progressAt, type Run } from './import-row.ts'
 import { readPeople } from './names.ts'
+import { deleteRows } from './remove.ts'
+import { insertLines } from './report.ts'
 import { insertItems, markLeaves, Staging } from './staged.ts'
 
 /** The maximum time in ms between two runs of the event loop. */
 const turnMs = 5
 /** The time between two checks whether the import was cancelled. */
 const checkEveryMs = 1_000
+const smallBytes = 8_388_608
+/** The time after which an import that waits to read its large file is started again. */
+const waitMs = 10_000
 
-/** Stores the items of the file. After an interruption, the whole file is read again. */
-export async function readFile(run: Run, reader: Reader): Promise<void> {
-  const reading = run.largeFiles.begin(run.running.id)
-  reading.admit()
-  await readItems(run, reader, reading).finally(reading.end)
+/** Throws unless the file may be read further. @param bytes read of the unpacked file */
+type Admit = (bytes: number) => void
+
+/**
+ * Returns a function that stores the items of a file. After an interruption, the whole file is read again. A worker
+ * process reads one large file at a time, because a file may need minutes of processor time and hundreds of megabytes.
+ * Small files do not wait. As an account runs one import at a time, accounts take turns.
+ */
+export function openReadFile() {
+  let current: object | undefined
+  return async (run: Run, reader: Reader): Promise<void> => {
+    let hasEnded = false
+    // A parser may read after the end.
+    const admit: Admit = (bytes) => {
+      if (hasEnded || (bytes > smallBytes && (current ??= run) !== run)) throw new SliceEnded(waitMs)
+    }
+    await readItems(run, reader, admit).finally(() => {
+      hasEnded = true
+      if (current === run) current = undefined
+    })
+  }
 }
 
-async function readItems(run: Run, reader: Reader, reading: Reading): Promise<void> {
+async function readItems(run: Run, reader: Reader, admit: Admit): Promise<void> {
   const { sql, running } = run
+  const { id, mapping } = running
+  const [file] = await sql<{ parts: number; bytes: number }[]>`
+    select count(*)::int4 as parts, coalesce(sum(length(bytes)), 0)::int4 as bytes from import_chunks where import_id = ${id}`
+  admit(file!.bytes)
   // Another worker that still reads this file cannot store items after the cursor has moved.
   await moveCursor(run, { step: 'read', n: running.cursor.n + 1 }, 0)
-  await deleteItems(run)
+  const isMine = sql`exists (select from imports where ${isUnmoved(sql, running)})`
+  await deleteRows(sql, 'import_items', id, { ...run.throttle, isOver: undefined }, isMine)
   const [staging, names] = [new Staging(), new NamesInFile()]
-  const { items, proposed, messages, readPart } = await openItems(run, reader, reading)
-  const throttle = { ...run.throttle, isOver: run.throttle.isStopping }
+  const [proposed, messages]: [Mapping, Set<string>] = [{}, new Set()]
+  let partsRead = 0
+  const items = reader({
+    open: openFile(run, admit, (n) => (partsRead = n)),
+    mapping,
+    propose: (part) => void Object.assign(proposed, part),
+    report: (message) => void messages.add(message),
+  })[Symbol.asyncIterator]()
+  const storePage = async () => {
+    await insertItems(sql, running, staging.takePage())
+    await sql`update imports set progress = ${progressAt('read', partsRead / file!.parts)} where id = ${id}`
+  }
   // A page is stored while the next page is read.
   let stored: Promise<unknown> = Promise.resolve()
-  await forEachPage(throttle, true, async () => {
+  await forEachPage({ ...run.throttle, isOver: run.throttle.isStopping }, true, async () => {
     const isEnd = await fillPage(items, staging, names, running.source)
     await stored
-    stored = insertItems(sql, running, staging.takePage()).then(() => showProgress(run, 'read', readPart()))
+    stored = storePage()
     // Prevents an unhandled rejection: the next page throws the same error.
     stored.catch(() => {})
     return isEnd ? undefined : true
   }).finally(() => stored)
-  const people = new People(await readPeople(sql, running.projectId), running.mapping)
-  running.mapping = storableValue(names.mapping(running.mapping, proposed, people))
+  const people = new People(await readPeople(sql, running.projectId), mapping)
+  running.mapping = storableValue(names.mapping(mapping, proposed, people))
   staging.addSpecs(names, running.mapping)
-  await insertItems(sql, running, staging.takePage())
+  await storePage()
   // Without statistics, Postgres would read all earlier items to find a key.
   await sql`analyze import_items`
   await markLeaves(sql, running)
-  const mapping = JSON.stringify(running.mapping)
-  const store = async (tx: Sql) => {
-    await tx`update imports set mapping = ${mapping}::text::jsonb where id = ${running.id}`
-    await countRead(tx, running.id)
-    const lines = [...messages].map((message) => ({
-      row: null,
-      externalId: null,
-      outcome: 'rejected',
-      message,
-    }))
-    await insertLines(tx, running.id, lines)
-  }
-  await endStep(run, 'read', store)
+  await endStep(run, 'read', (tx) => storeRead(tx, running, messages))
 }
 
-async function openItems(run: Run, reader: Reader, reading: Reading) {
-  const { id, mapping } = run.running
-  const { sql } = run
-  const [row] = await sql<{ count: number }[]>`
-    select coalesce(max(n), 0)::int4 + 1 as count from import_chunks where import_id = ${id}`
-  let chunks = 0
-  const proposed: Mapping = {}
-  const messages = new Set<string>()
-  const items = reader({
-    open: openFile(run, reading, (n) => (chunks = n)),
-    mapping,
-    propose: (part) => void Object.assign(proposed, part),
-    report: (message) => void messages.add(message),
-  })
-  const readPart = () => chunks / row!.count
-  return { items: items[Symbol.asyncIterator](), proposed, messages, readPart }
+/** Stores the mapping, the number of tasks, and the lines about the whole file. */
+async function storeRead(tx: Sql, { id, mapping }: Run['running'], messages: Iterable<string>) {
+  await tx`
+    update imports set mapping = ${JSON.stringify(mapping)}::text::jsonb,
+      read = (select count(*) from import_items where import_id = ${id} and kind = 'task') where id = ${id}`
+  const line = { row: null, externalId: null, outcome: 'rejected' }
+  await insertLines(
+    tx,
+    id,
+    [...messages].map((message) => ({ ...line, message })),
+  )
 }
 
 /**
  * Returns a function that reads the file from its start. A hostile file may have hundreds of megabytes without an item,
  * so the function checks between the parts of the file whether the import is still active.
  */
-function openFile({ sql, running, throttle }: Run, reading: Reading, onChunk: (n: number) => void) {
+function openFile({ sql, running, throttle }: Run, admit: Admit, onChunk: (n: number) => void) {
   let checkAt = performance.now() + checkEveryMs
   return async function* () {
     let bytes = 0
-    for await (const part of unpack(readChunks(sql, running.id, onChunk))) {
+    for await (const part of contentOf(sql, running.id, onChunk)) {
       bytes += part.length
-      reading.admit(bytes)
+      admit(bytes)
       yield part
       if (performance.now() < checkAt) continue
       if (throttle.isStopping?.()) throw new SliceEnded()
@@ -137,10 +146,4 @@ async function fillPage(
     turnAt = performance.now() + turnMs
   }
   return false
-}
-
-/** Deletes the items of an interrupted step, but none of a worker that has begun to read the file since. */
-function deleteItems({ sql, running, throttle }: Run): Promise<void> {
-  const condition = sql`exists (select from imports where ${isUnmoved(sql, running)})`
-  return deleteRows(sql, 'import_items', running.id, { ...throttle, isOver: undefined }, condition)
 }

@@ -9,9 +9,9 @@ import {
   last16Digits,
 } from '../../modules/imports/convert/keys.ts'
 import { maxFoot, Notes, Texts } from '../../modules/imports/convert/notes.ts'
-import { convertChild, convertTask, subtaskOf } from '../../modules/imports/convert/record.ts'
+import { Conversion, subtaskOf } from '../../modules/imports/convert/record.ts'
 import { cut } from '../../modules/imports/convert/texts.ts'
-import type { ChildItem, SubtaskItem } from '../../modules/imports/items.ts'
+import type { ChildItem, TaskItem } from '../../modules/imports/items.ts'
 import type { Source } from '../../modules/imports/sources.ts'
 import { isId } from '../../src/id-format.ts'
 import { personColumns } from '../../src/log/rows-with-person.ts'
@@ -23,42 +23,28 @@ import { runBatches } from './batches.ts'
 import type { Run } from './import-row.ts'
 import { type Blockers, divideBlockers, readBlockers } from './links.ts'
 import { type LoadContext, readContext } from './names.ts'
-import { countChangedTasks, countTasks, type PreparedRow, storeItems } from './report.ts'
-import {
-  hasSubItems,
-  lastOf,
-  readChildren,
-  readSubItems,
-  readTasks,
-  type StagedChild,
-  type StagedTask,
-  type SubItem,
-} from './staged.ts'
+import type { PreparedRow } from './report.ts'
+import { lastOf, lastSubItem, readStaged, readSubItems, type Staged, type SubItem } from './staged.ts'
 
 export async function importTasks(run: Run): Promise<void> {
   const { sql, running, batchRows } = run
   const context = await readContext(run)
-  const isNested = await hasSubItems(sql, running.id)
-  await runBatches(run, {
+  const isNested = (await lastSubItem(sql, running.id)) > 0
+  await runBatches<Staged>(run, {
     step: 'tasks',
     last: await lastOf(sql, running.id, 'task'),
-    read: (after) => readTasks(sql, running.id, after, batchRows),
+    read: (after) => readStaged(sql, running.id, 'task', after, batchRows),
     async prepare(tasks) {
-      const subItems = isNested ? await readSubItems(sql, running.id, tasks.filter(isFirst)) : []
-      const blockers = await readBlockers(
-        run,
-        tasks.flatMap(({ item }) => item.blockedBy ?? []),
-      )
+      const wholes = tasks.filter(({ firstRow }) => firstRow === null)
+      const subItems = isNested ? await readSubItems(sql, running.id, wholes) : []
+      const keys = tasks.flatMap(({ item }) => item.blockedBy ?? [])
+      const blockers = await readBlockers(run, keys)
       const parts = Map.groupBy(subItems, ({ taskN }) => taskN)
       return tasks.map((task) => prepareTask(task, parts.get(task.n) ?? [], context, blockers))
     },
     before: (operations) => uncommittedOf(operations as TaskOperation[], context),
-    store: (tx, finished) =>
-      Promise.all([storeItems(tx, running.id, finished), countTasks(tx, running.id, finished)]),
   })
 }
-
-const isFirst = ({ firstRow }: StagedTask): boolean => firstRow === null
 
 /** In a dry run: the operations of the labels and fields that tasks have and that are not committed. */
 function uncommittedOf(operations: TaskOperation[], { uncommitted }: LoadContext) {
@@ -68,15 +54,15 @@ function uncommittedOf(operations: TaskOperation[], { uncommitted }: LoadContext
 }
 
 function prepareTask(
-  staged: StagedTask,
+  staged: Staged,
   subItems: SubItem[],
   context: LoadContext,
   blockers: Blockers,
-): PreparedRow & { kind: 'task' } {
+): PreparedRow {
   const { n, row, key, id, item, firstRow } = staged
   const externalId = externalIdOf(context.source, { key, externalId: item.externalId })
   const notes = new Notes(item.messages)
-  const prepared = { kind: 'task' as const, n, row, externalId, notes }
+  const prepared = { kind: 'task', n, row, externalId, notes }
   const problem = firstRow === null ? item.problem : `Row ${firstRow} has the same id`
   if (problem) {
     notes.report(problem)
@@ -89,7 +75,7 @@ function prepareTask(
     addParent(staged, notes)
   }
   const operation: TaskOperation = {
-    ...{ op: 'task', id, externalId, ...convertTask(item, context, notes, addLast) },
+    ...{ op: 'task', id, externalId, ...new Conversion(context, notes).task(item, addLast) },
     ...(item.isExported && isId(key) && { ownId: key }),
     ...(item.number && { number: item.number }),
   }
@@ -97,17 +83,16 @@ function prepareTask(
 }
 
 /** Adds notes about the parent to a sub-item that became a task. `subItemLines` adds the sub-item to the parent. */
-function addParent({ parent, parentTitle, parentHasNoId }: StagedTask, notes: Notes): void {
+function addParent({ parent, task }: Staged, notes: Notes): void {
   if (parent === null) return
-  if (parentTitle === null)
-    return notes.addToFoot(`Parent: ${parent}`, `The parent "${parent}" is not in the file`)
-  notes.addReported([`Parent: ${parentHasNoId ? parentTitle : parent}`])
+  if (!task) return notes.addToFoot(`Parent: ${parent}`, `The parent "${parent}" is not in the file`)
+  notes.addReported([`Parent: ${task.hasNoId ? task.title : parent}`])
   notes.report(
-    `The sub-item of "${parentTitle}" became a task, because it has sub-items, comments or a description`,
+    `The sub-item of "${task.title}" became a task, because it has sub-items, comments or a description`,
   )
 }
 
-function subItemLines(task: StagedTask, subItems: SubItem[], context: LoadContext): string[] {
+function subItemLines(task: Staged, subItems: SubItem[], context: LoadContext): string[] {
   const lines = new Texts(maxFoot)
   for (const { kind, item, key } of subItems)
     if (kind === 'leaf') {
@@ -120,35 +105,30 @@ function subItemLines(task: StagedTask, subItems: SubItem[], context: LoadContex
   return lines.texts
 }
 
-type PreparedChild = PreparedRow & { taskN: number | null }
+type StagedChild = Staged<TaskItem | ChildItem>
 
-/** Imports the children of tasks. @param kind `leaf`: sub-items that become subtasks */
-export async function importChildren(run: Run, kind: 'leaf' | 'child'): Promise<void> {
+/** Imports the children of tasks. The step `leaves` imports the sub-items that become subtasks. */
+export async function importChildren(run: Run, step: 'leaves' | 'children'): Promise<void> {
   const { sql, running, batchRows } = run
   const context = await readContext(run)
-  await runBatches<StagedChild, PreparedChild>(run, {
-    step: kind === 'leaf' ? 'leaves' : 'children',
+  const kind = step === 'leaves' ? 'leaf' : 'child'
+  await runBatches<StagedChild>(run, {
+    step,
     last: await lastOf(sql, running.id, kind),
-    read: (after) => readChildren(sql, running.id, kind, after, 2 * batchRows),
-    async prepare(children) {
-      const items = children.map((one) => itemOf(one, context))
-      const existing = await readExistingChildren(sql, children, items)
-      return children.map((one, n) => prepareChild(one, items[n]!, context, running.dryRun, existing))
-    },
-    store(tx, finished) {
-      const changed = finished.filter(({ outcome }) => outcome === 'created' || outcome === 'updated')
-      const tasks = changed.flatMap(({ taskN }) => taskN ?? [])
-      return countChangedTasks(tx, running.id, tasks)
+    read: (after) => readStaged(sql, running.id, kind, after, 2 * batchRows),
+    async prepare(rows) {
+      const items = rows.map(({ item, task }) =>
+        item.kind === 'task' ? subtaskOf(item, context, item.list === task?.list).subtask : item,
+      )
+      const existing = await readExistingChildren(sql, rows, items)
+      return rows.map((row, n) => prepareChild(row, items[n]!, context, running.dryRun, existing))
     },
   })
 }
 
-const itemOf = ({ item, task }: StagedChild, context: LoadContext): ChildItem =>
-  item.kind === 'task' ? subtaskOf(item, context, item.list === task.list).subtask : item
-
-function problemOf({ taskN, taskKey, taskRow, taskOutcome, firstRow }: StagedChild, kind: string) {
-  if (taskN === null) return `The task ${taskKey} of this ${kind} is not in the file`
-  if (taskOutcome === 'rejected') return `The task of this ${kind}, in row ${taskRow}, was rejected`
+function problemOf({ parent, task, firstRow }: StagedChild, kind: string): string | undefined {
+  if (!task) return `The task ${parent} of this ${kind} is not in the file`
+  if (task.outcome === 'rejected') return `The task of this ${kind}, in row ${task.row}, was rejected`
   return firstRow === null ? undefined : `Row ${firstRow} has the same id`
 }
 
@@ -158,20 +138,20 @@ function prepareChild(
   context: LoadContext,
   dryRun: boolean,
   existing: ExistingChildren,
-): PreparedChild {
-  const { n, row, taskN, taskKey, taskId, taskOutcome, task } = staged
+): PreparedRow {
+  const { n, row, task, parent } = staged
   const { kind } = item
-  const externalId = externalIdOf(context.source, { key: taskKey, externalId: task.externalId })
+  const externalId = externalIdOf(context.source, { key: parent!, externalId: task?.externalId })
   const notes = new Notes(item.messages)
-  const prepared: PreparedChild = { n, row, externalId, notes, taskN, subject: `The ${kind}` }
+  const prepared = { kind, n, row, externalId, notes, taskN: task?.n ?? 0, subject: `The ${kind}` }
   const problem = problemOf(staged, kind)
   if (problem) notes.report(problem)
-  const fields = problem ? undefined : convertChild(item, context, notes)
+  const fields = problem ? undefined : new Conversion(context, notes).child(item)
   if (!fields) return { ...prepared, outcome: 'rejected' }
   // A task that a dry run would create accepts every child.
-  if (dryRun && taskOutcome === null) return { ...prepared, outcome: 'created' }
+  if (dryRun && !task!.outcome) return { ...prepared, outcome: 'created' }
   const id = childIdOf(staged, item, context.source, existing, fields.createdAt)
-  return { ...prepared, operation: { op: kind, id, taskId, ...fields } as ChildOperation }
+  return { ...prepared, operation: { op: kind, id, taskId: task!.id, ...fields } as ChildOperation }
 }
 
 /** The ids of the children that tasks already have: by id, by the end of the id, and by the key of a child without an id. */
@@ -180,30 +160,22 @@ type ExistingChildren = ReadonlyMap<string, string>
 /** Reads the children of tasks that existed before the import. */
 async function readExistingChildren(
   sql: Sql,
-  children: StagedChild[],
+  rows: StagedChild[],
   items: ChildItem[],
 ): Promise<ExistingChildren> {
   const tasksByKind = new Map<ChildOfTask, Map<string, string>>()
   for (const [n, { kind }] of items.entries()) {
-    const { taskId, taskKey, taskOutcome } = children[n]!
-    if (taskOutcome === null || taskOutcome === 'rejected') continue
-    tasksByKind.set(kind, (tasksByKind.get(kind) ?? new Map()).set(taskId, taskKey))
+    const { task, parent } = rows[n]!
+    if (!task?.outcome || task.outcome === 'rejected') continue
+    tasksByKind.set(kind, (tasksByKind.get(kind) ?? new Map()).set(task.id, parent!))
   }
   const ids = new Map<string, string>()
   const keys = new DigestKeys()
   for (const [kind, tasks] of tasksByKind)
-    for (const { id, key, createdAt, importedAuthor, personName, ...text } of await childrenOf(
-      sql,
-      kind,
-      tasks,
-    )) {
-      const name = importedAuthor ?? personName
-      const author = name ? { name } : undefined
-      const item = { ...text, kind, task: key, author, createdAt: new Date(createdAt).toISOString() }
-      ids
-        .set(id, id)
-        .set(last16Digits(id), id)
-        .set(keys.ofChild(item as unknown as SubtaskItem), id)
+    for (const { id, key: task, createdAt, author, ...text } of await childrenOf(sql, kind, tasks)) {
+      const by = author ? { name: author } : undefined
+      const item = { ...text, kind, row: 0, task, author: by, createdAt: new Date(createdAt).toISOString() }
+      ids.set(id, id).set(last16Digits(id), id).set(keys.ofChild(item), id)
     }
   return ids
 }
@@ -213,33 +185,32 @@ interface Child {
   /** The key of the task in the file. */
   key: string
   createdAt: string
-  importedAuthor?: string | null
-  personName?: string | null
+  author?: string | null
 }
 
 /** Reads what identifies children: the author and the time of kinds with an author, the text of others. */
 function childrenOf(sql: Sql, kind: ChildOfTask, tasks: ReadonlyMap<string, string>) {
   const definition = definitionOf(kind)
-  const { names, people } = personColumns(sql, definition, 'c')
-  const shown = ['importedAuthor', definition.person ? '' : definition.asChild!.text]
-  const columns = columnsOf(definition.table).flatMap(({ key, name }) =>
-    shown.includes(key) ? `, c.${name}` : [],
-  )
+  const { people } = personColumns(sql, definition, 'c')
+  const columnOf = (key: string) => columnsOf(definition.table).find((one) => one.key === key)?.name
+  const author = columnOf('importedAuthor') ? 'coalesce(c.imported_author, u.name)' : 'u.name'
+  const shown = definition.person ? `${author} as author` : `c.${columnOf(definition.asChild!.text)}`
   // A lateral join, because Postgres would scan the whole table while its statistics do not know the imported tasks.
   return sql<Child[]>`
-    select c.id, q.key, c.created_at ${sql.unsafe(columns.join(''))} ${names}
+    select c.id, q.key, c.created_at, ${sql.unsafe(shown)}
     from unnest(${[...tasks.keys()]}::uuid[], ${[...tasks.values()]}::text[]) q(task_id, key) cross join lateral (
       select * from ${sql(getTableName(definition.table))} where task_id = q.task_id order by id) c ${people}`
 }
 
 /** Returns the id of the child that an earlier import created, or else a new id, which is the same in each import. */
 function childIdOf(
-  { n, key, taskId, task }: StagedChild,
+  { n, key, task }: StagedChild,
   { kind, key: ownKey = '', csvKey = '', orderMs }: ChildItem,
   source: Source,
   existing: ExistingChildren,
   createdAt?: string,
 ): string {
+  const { id: taskId, isExported } = task!
   const tail = childTail(taskId, source, kind, key)
   const own = source === 'docket' && isId(ownKey) ? ownKey : undefined
   // Children without a time get the time of their task. A later child with a time must not come before them.
@@ -249,7 +220,7 @@ function childIdOf(
     existing.get(own ?? '') ??
     existing.get(tail) ??
     existing.get(csvKey && childTail(taskId, 'csv', kind, csvKey)) ??
-    (source === 'csv' && task.isExported ? existing.get(key) : undefined) ??
+    (source === 'csv' && isExported ? existing.get(key) : undefined) ??
     childId(ms + (n >> 12), n, tail)
   )
 }

@@ -6,8 +6,8 @@ export type Outcome = ImportResult['outcome']
 
 /** A row of the file, and the operation that imports it. Without an operation the outcome is already known. */
 export interface PreparedRow {
+  kind: string
   n: number
-  kind?: string
   row: number | null
   externalId: string | null
   notes: Notes
@@ -17,9 +17,11 @@ export interface PreparedRow {
   outcome?: Outcome
   /** The outcome in the report, if the operation imports only a part of the row. */
   rowOutcome?: Outcome
+  /** Of a part of a task: the number of the task. */
+  taskN?: number
 }
 
-export type FinishedRow<P extends PreparedRow = PreparedRow> = P & { outcome: Outcome; id?: string }
+export type FinishedRow = PreparedRow & { outcome: Outcome; id?: string; batch?: number }
 
 interface NewLine {
   row: number | null
@@ -90,56 +92,55 @@ export async function trimReports(sql: Sql, importId: string): Promise<void> {
     select import_id, 0, 'rejected', count(*) || ${reason} from trimmed group by import_id on conflict do nothing`
 }
 
-/** A repeated batch has the same seq, and inserts nothing. */
-export async function insertBatches(tx: Sql, importId: string, batches: number[]): Promise<void> {
-  for (const seq of batches)
-    await tx`insert into import_batches (import_id, seq) values (${importId}, ${seq}) on conflict do nothing`
+/** Stores what a command has done: its batch, the lines of rows that were not imported exactly, outcomes and counts. */
+export function storeFinished(tx: Sql, importId: string, finished: FinishedRow[]): Promise<unknown> {
+  // A repeated batch has the same seq.
+  const batches = new Set(finished.flatMap(({ batch }) => batch ?? []))
+  const lines = finished.filter(({ notes, outcome }) => notes.message || outcome === 'rejected')
+  const wholes = finished.filter(({ taskN, outcome }) => taskN === undefined && outcome !== 'created')
+  const isChanged = ({ outcome }: FinishedRow) => outcome === 'created' || outcome === 'updated'
+  const changed = finished.filter(isChanged).flatMap(({ taskN }) => taskN ?? [])
+  // The statements are sent together, in this order.
+  return Promise.all([
+    ...[...batches].map(
+      (seq) =>
+        tx`insert into import_batches (import_id, seq) values (${importId}, ${seq}) on conflict do nothing`,
+    ),
+    insertLines(tx, importId, lines.map(lineOf)),
+    wholes.length > 0 && storeOutcomes(tx, importId, wholes),
+    countTasks(tx, importId, finished),
+    changed.length > 0 && countChangedTasks(tx, importId, changed),
+  ])
 }
+
+const lineOf = ({ row, externalId, outcome, rowOutcome = outcome, notes: { message } }: FinishedRow) => ({
+  ...{ row, externalId, outcome: rowOutcome, message },
+})
 
 /** Stores the outcomes and ids of tasks, labels and fields. A created row has the id of its item already. */
-export async function storeItems(
-  tx: Sql,
-  importId: string,
-  finished: FinishedRow<PreparedRow & { kind: string }>[],
-): Promise<void> {
-  const changed = finished.filter(({ outcome }) => outcome !== 'created')
-  if (changed.length === 0) return
-  await tx`
+const storeOutcomes = (tx: Sql, importId: string, rows: FinishedRow[]) => tx`
     update import_items i set id = coalesce(nullif(q.id, '')::uuid, i.id), outcome = q.outcome
-    from unnest(${changed.map(({ kind }) => kind)}::text[], ${changed.map(({ n }) => n)}::bigint[],
-      ${changed.map(({ id }) => id ?? '')}::text[], ${changed.map(({ outcome }) => outcome)}::text[]) q(kind, n, id, outcome)
+    from unnest(${rows.map(({ kind }) => kind)}::text[], ${rows.map(({ n }) => n)}::bigint[],
+      ${rows.map(({ id }) => id ?? '')}::text[], ${rows.map(({ outcome }) => outcome)}::text[]) q(kind, n, id, outcome)
     where i.import_id = ${importId} and i.kind = q.kind and i.n = q.n`
-}
 
-/** Counts the items that are tasks. */
-export const countRead = (tx: Sql, importId: string) => tx`
-  update imports set read = (select count(*) from import_items where import_id = ${importId} and kind = 'task')
-  where id = ${importId}`
-
-type Counts = Record<Outcome, number>
-
-export async function countTasks(
-  tx: Sql,
-  importId: string,
-  finished: Pick<FinishedRow, 'outcome'>[],
-): Promise<void> {
-  const counts: Counts = { created: 0, updated: 0, unchanged: 0, rejected: 0 }
-  for (const { outcome } of finished) counts[outcome]++
-  await tx`
-    update imports set created = created + ${counts.created}, updated = updated + ${counts.updated},
-      unchanged = unchanged + ${counts.unchanged}, rejected = rejected + ${counts.rejected} where id = ${importId}`
+async function countTasks(tx: Sql, importId: string, finished: FinishedRow[]): Promise<void> {
+  const counts = { created: 0, updated: 0, unchanged: 0, rejected: 0 }
+  const tasks = finished.filter(({ kind }) => kind === 'task')
+  for (const { outcome } of tasks) counts[outcome]++
+  if (tasks.length > 0)
+    await tx`
+      update imports set created = created + ${counts.created}, updated = updated + ${counts.updated},
+        unchanged = unchanged + ${counts.unchanged}, rejected = rejected + ${counts.rejected} where id = ${importId}`
 }
 
 /** Counts and reports unchanged tasks as updated, because their children or links changed. */
-export async function countChangedTasks(tx: Sql, importId: string, ns: number[]): Promise<void> {
-  if (ns.length === 0) return
-  const changed = await tx<{ row: number }[]>`
-    update import_items set outcome = 'updated'
-    where import_id = ${importId} and kind = 'task' and n = any(${ns}::bigint[]) and outcome = 'unchanged' returning row`
-  if (changed.length === 0) return
-  const rows = changed.map(({ row }) => row)
-  await tx`
-    with reported as (update import_lines set outcome = 'updated'
-      where import_id = ${importId} and outcome = 'unchanged' and row = any(${rows}::bigint[]))
-    update imports set updated = updated + ${rows.length}, unchanged = unchanged - ${rows.length} where id = ${importId}`
-}
+const countChangedTasks = (tx: Sql, importId: string, ns: number[]) => tx`
+    with changed as (
+      update import_items set outcome = 'updated'
+      where import_id = ${importId} and kind = 'task' and n = any(${ns}::bigint[]) and outcome = 'unchanged' returning row),
+    reported as (
+      update import_lines set outcome = 'updated'
+      where import_id = ${importId} and outcome = 'unchanged' and row in (select row from changed))
+    update imports set updated = updated + c.count, unchanged = unchanged - c.count
+    from (select count(*) from changed) c where id = ${importId} and c.count > 0`

@@ -1,27 +1,18 @@
 import type { ImportStep } from '../../drizzle/schema/imports.ts'
 import { ImportError } from '../../modules/imports/items.ts'
-import type { Reader } from '../../modules/imports/readers/reader.ts'
 import { readers as allReaders, type Source } from '../../modules/imports/sources.ts'
+import type { Reader } from '../../modules/imports/readers/reader.ts'
 import type { Services } from '../../src/services.ts'
 import { SliceEnded, type Throttle } from '../throttle.ts'
 import { recordCommitted } from './batches.ts'
-import { openFailures } from './failures.ts'
-import { openLargeFiles } from './file.ts'
+import { failureOf, openRunSlice } from './failures.ts'
 import { beginImport, finishImport, requireToken, type Run } from './import-row.ts'
-import { readFile } from './read.ts'
 import { importLinks } from './links.ts'
 import { importNames } from './names.ts'
+import { openReadFile } from './read.ts'
 import { importChildren, importTasks } from './records.ts'
 import { deleteUpload } from './remove.ts'
 import { trimReports } from './report.ts'
-
-const steps: Record<Exclude<ImportStep, 'read' | 'end'>, (run: Run) => Promise<void>> = {
-  names: importNames,
-  tasks: importTasks,
-  leaves: (run) => importChildren(run, 'leaf'),
-  children: (run) => importChildren(run, 'child'),
-  links: importLinks,
-}
 
 interface Options {
   readers?: Partial<Record<Source, Reader>>
@@ -36,39 +27,44 @@ const pauses = () => 0.1
 /** Runs an import until its end, or until the slice of the job ends. The next slice continues. */
 export function openRunImport(services: Services, { readers = allReaders, batchRows = 200 }: Options = {}) {
   const sql = services.database.background
-  const failures = openFailures(services.log)
-  const largeFiles = openLargeFiles()
-  const runSlice = async (importId: string, throttle: Throttle): Promise<void> => {
-    const running = await beginImport(sql, importId)
+  const runSlice = openRunSlice(services.log)
+  const readFile = openReadFile()
+  const steps: Record<Exclude<ImportStep, 'end'>, (run: Run) => Promise<void>> = {
+    async read(run) {
+      const { source } = run.running
+      const reader = readers[source]
+      if (!reader) throw new ImportError(`This release cannot read files of ${source}`)
+      await readFile(run, reader)
+    },
+    names: importNames,
+    tasks: importTasks,
+    leaves: (run) => importChildren(run, 'leaves'),
+    children: (run) => importChildren(run, 'children'),
+    links: importLinks,
+  }
+
+  async function runSteps(run: Run): Promise<null> {
+    const { running } = run
+    await requireToken(sql, running.caller)
+    for (let { step } = running.cursor; step !== 'end' && step !== 'undo'; { step } = running.cursor)
+      await steps[step](run)
+    return null
+  }
+
+  async function continueImport(id: string, throttle: Throttle): Promise<void> {
+    const running = await beginImport(sql, id)
     if (running === 'waits') throw new SliceEnded(waitMs)
     if (running) {
-      const run: Run = {
-        services,
-        sql,
-        running,
-        throttle: { pauses, ...throttle },
-        largeFiles,
-        batchRows,
-      }
-      const error = await runSteps(run, readers[running.source]).then(
-        () => undefined,
-        (error: unknown) => failures.messageOf(running, error),
-      )
-      await finishImport(sql, running.id, error)
-      if (error !== undefined) services.counts.imports.failed++
+      const run: Run = { services, sql, running, throttle: { pauses, ...throttle }, batchRows }
+      const error = await runSteps(run).catch(failureOf)
+      await finishImport(sql, id, error)
+      if (error !== null) services.counts.imports.failed++
     }
-    await recordCommitted(sql, importId)
-    await deleteUpload(sql, importId, throttle)
-    await trimReports(sql, importId)
+    await recordCommitted(sql, id)
+    await deleteUpload(sql, id, throttle)
+    await trimReports(sql, id)
   }
-  return ({ importId = '' }: Record<string, string>, throttle: Throttle): Promise<void> =>
-    failures.runSlice(importId, () => runSlice(importId, throttle))
-}
 
-async function runSteps(run: Run, reader: Reader | undefined): Promise<void> {
-  const { running } = run
-  if (!reader) throw new ImportError(`This release cannot read files of ${running.source}`)
-  await requireToken(run.sql, running.caller)
-  for (let { step } = running.cursor; step !== 'end' && step !== 'undo'; { step } = running.cursor)
-    await (step === 'read' ? readFile(run, reader) : steps[step](run))
+  return ({ importId = '' }: Record<string, string>, throttle: Throttle): Promise<void> =>
+    runSlice(importId, () => continueImport(importId, throttle))
 }

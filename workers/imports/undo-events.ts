@@ -1,5 +1,4 @@
 import { isRespacingSql } from '../../drizzle/schema/log.ts'
-import { nilId } from '../../src/id-format.ts'
 import type { Caller } from '../../src/identity/rights.ts'
 import { isOfBatch } from '../../src/log/read-undo-input.ts'
 import { observedType } from '../../src/model/events.ts'
@@ -15,7 +14,7 @@ export interface Undo {
   caller: Caller
 }
 
-export interface ImportedEvent {
+interface ReadEvent {
   seq: number
   entity: string
   taskId: string | null
@@ -23,15 +22,8 @@ export interface ImportedEvent {
   /** The first event of the import in its task. Each task is counted once, with this event. */
   isFirst: boolean
   isUndone: boolean
-  /** The whole task is kept, and its line in the report names the reason. */
-  isWhole: boolean
   /** Such as `label "bug"`, or `description and settings of the project`. Null for other rows, and for deleted rows. */
   name: string | null
-  /** The reason why the row is kept; null if it can be undone. */
-  kept: string | null
-}
-
-interface ReadEvent extends Omit<ImportedEvent, 'isWhole' | 'kept'> {
   /** The import created the task. */
   isCreated: boolean
   isMoved: boolean
@@ -40,30 +32,37 @@ interface ReadEvent extends Omit<ImportedEvent, 'isWhole' | 'kept'> {
   usedAs: string | null
 }
 
+export interface ImportedEvent extends ReadEvent {
+  /** The whole task is kept, and its line in the report names the reason. */
+  isWhole: boolean
+  /** The reason why the row is kept; null if it can be undone. */
+  kept: string | null
+}
+
 /**
  * Reads the events of a batch. A task that the import created is kept as a whole if somebody has changed a part of it.
  * The caller may not see the present values of a task that is now in another project.
  */
 export async function readBatch(undo: Undo, batch: number): Promise<ImportedEvent[]> {
   const events = await readEvents(undo, batch)
-  const [changes, used] = await Promise.all([readChanges(undo, events), readUsed(undo, events)])
+  const [changesOf, used] = await Promise.all([readChanges(undo, events), readUsed(undo, events)])
   return events.map((event) => {
-    const { changed, undone } = changes(event.taskId)
-    const isWhole = event.isCreated && (event.isMoved || changed.length > 0)
-    const kept = isWhole ? changeReason(event, changed) : useReason(event, used)
+    const { entity, taskId, isCreated, isMoved, name, usedAs } = event
+    const { seqs, undone } = changesOf(taskId)
+    const isWhole = isCreated && (isMoved || seqs.length > 0)
     const isUndone = event.isUndone || undone.has(event.seq)
+    const isUsed = used.has(usedAs ?? '')
+    const use = isUsed ? `Tasks have ${entity === 'field' ? 'values of ' : ''}the ${name}` : null
+    const kept = isWhole ? changeReason(event, seqs) : use
     return { ...event, isWhole, isUndone, kept: event.isUndone ? null : kept }
   })
 }
 
-function changeReason({ isMoved, title }: ReadEvent, changed: number[]): string {
+function changeReason({ isMoved, title }: ReadEvent, seqs: number[]): string {
   if (isMoved) return 'Somebody has moved the task to another project'
-  const more = changed.length > 5 ? ` and ${changed.length - 5} more` : ''
-  return `Somebody has changed the task "${title}" since: seq ${changed.slice(0, 5).join(', ')}${more}`
+  const more = seqs.length > 5 ? ` and ${seqs.length - 5} more` : ''
+  return `Somebody has changed the task "${title}" since: seq ${seqs.slice(0, 5).join(', ')}${more}`
 }
-
-const useReason = ({ entity, name, usedAs }: ReadEvent, used: ReadonlySet<string>): string | null =>
-  used.has(usedAs ?? '') ? `Tasks have ${entity === 'field' ? 'values of ' : ''}the ${name}` : null
 
 const readEvents = (undo: Undo, batch: number) => {
   const { sql, projectId } = undo
@@ -105,13 +104,6 @@ const isOwn = ({ sql, importId, projectId }: Undo) => sql`(x.project_id is not d
 /** The maximum number of events of others that are read of a task. */
 const maxChanges = 200
 
-interface Changes {
-  /** The seqs of changes by others. A change that was undone, and its undo, do not count. */
-  changed: number[]
-  /** The seqs of undone events. */
-  undone: Set<number>
-}
-
 /** Returns a function that finds the changes of a task since the import. */
 async function readChanges(undo: Undo, events: ReadEvent[]) {
   const { sql, projectId } = undo
@@ -124,35 +116,26 @@ async function readChanges(undo: Undo, events: ReadEvent[]) {
         and not ${isOwn(undo)} and not (${sql.unsafe(isRespacingSql('x'))})
       order by x.id desc limit ${maxChanges}) x
     order by x.seq desc`
-  const byTask = new Map<string, Changes>()
-  for (const { taskId, seq, undoes } of rows) {
-    if (!byTask.has(taskId)) byTask.set(taskId, { changed: [], undone: new Set() })
-    const { changed, undone } = byTask.get(taskId)!
-    if (undone.has(seq)) continue
-    if (undoes === null) changed.unshift(seq)
-    else undone.add(undoes)
+  const byTask = Map.groupBy(rows, (one) => one.taskId)
+  /** Returns the seqs of changes by others, and those of undone events. A change that was undone, and its undo, do not count. */
+  return (taskId: string | null) => {
+    const [seqs, undone]: [number[], Set<number>] = [[], new Set()]
+    for (const { seq, undoes } of byTask.get(taskId ?? '') ?? []) {
+      if (undone.has(seq)) continue
+      if (undoes === null) seqs.unshift(seq)
+      else undone.add(undoes)
+    }
+    return { seqs, undone }
   }
-  return (taskId: string | null): Changes =>
-    byTask.get(taskId ?? '') ?? { changed: [], undone: new Set<number>() }
 }
-
-/** The maximum number of tasks that a statement reads. */
-const pageTasks = 5_000
 
 /** Returns the ids of labels and the keys of fields in `events` that tasks of the project have. */
 async function readUsed({ sql, projectId }: Undo, events: ReadEvent[]): Promise<Set<string>> {
-  const used = new Set<string>()
-  const names = new Set(events.flatMap(({ usedAs }) => usedAs ?? []))
-  for (let after: string | null = nilId; after !== null && used.size < names.size;) {
-    const [page]: { last: string | null; found: string[] }[] = await sql`
-      with page as materialized (
-        select id, label_ids, fields from tasks where project_id = ${projectId} and id > ${after} order by id limit ${pageTasks})
-      select (select id from page order by id desc limit 1) as last,
-        array(select distinct n.name from page cross join lateral (
-            select unnest(label_ids)::text union all select jsonb_object_keys(fields)) n(name)
-          where n.name = any(${[...names]}::text[])) as found`
-    for (const name of page!.found) used.add(name)
-    after = page!.last
-  }
-  return used
+  const names = events.flatMap(({ usedAs }) => usedAs ?? [])
+  if (names.length === 0) return new Set()
+  const used = await sql<{ name: string }[]>`
+    select distinct n.name from tasks t cross join lateral (
+      select unnest(t.label_ids)::text union all select jsonb_object_keys(t.fields)) n(name)
+    where t.project_id = ${projectId} and n.name = any(${names}::text[])`
+  return new Set(used.map(({ name }) => name))
 }

@@ -1,4 +1,3 @@
-import type { ImportCursor } from '../../drizzle/schema/imports.ts'
 import { ImportError } from '../../modules/imports/items.ts'
 import { undoProject } from '../../modules/undo/undo.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
@@ -6,56 +5,51 @@ import { HttpError } from '../../src/responses/errors.ts'
 import type { Services } from '../../src/services.ts'
 import { forEachPage, SliceEnded, type Throttle } from '../throttle.ts'
 import { recordCommitted } from './batches.ts'
-import { openFailures } from './failures.ts'
+import { failureOf, openRunSlice } from './failures.ts'
 import { ImportTaken, requireToken } from './import-row.ts'
 import { insertKept } from './report.ts'
 import { type ImportedEvent, readBatch, type Undo } from './undo-events.ts'
 
-type JobData = Record<string, string>
-
 /** The time between two checks whether the import's own job has ended. */
 const waitMs = 250
 /** The position before the latest batch. */
-const first: ImportCursor = { step: 'undo', n: Number.MAX_SAFE_INTEGER }
+const start = Number.MAX_SAFE_INTEGER
 
 /** Undoes the batches of an import, the latest first. Keeps the tasks that somebody has changed since. */
 export function openUndoImport(services: Services) {
   const sql = services.database.background
-  const failures = openFailures(services.log)
-  const runSlice = async (undo: Omit<Undo, 'projectId'>, throttle: Throttle): Promise<void> => {
-    const { importId } = undo
-    const position = { id: importId, cursor: first }
-    const ended = await undoImport(undo, position, throttle).then(
-      (isDone) => isDone && { state: 'done', error: null },
-      (error: unknown) => ({ state: 'failed', error: failures.messageOf(position, error) }),
-    )
-    if (!ended) return
-    await sql`
-      update imports set undo_state = ${ended.state}, error = ${withUndoError(sql, sql`${ended.error}::text`)}
-      where id = ${importId} and (undo_state = 'running' or (undo_state = 'queued' and ${ended.state}::text = 'failed'))`
-  }
-  return ({ importId = '', caller = '{}' }: JobData, throttle: Throttle): Promise<void> => {
+  const runSlice = openRunSlice(services.log)
+  return ({ importId = '', caller = '{}' }: Record<string, string>, throttle: Throttle): Promise<void> => {
     const undo = { services, sql, importId, caller: JSON.parse(caller) }
-    return failures.runSlice(importId, () => runSlice(undo, throttle))
+    return runSlice(importId, async () => {
+      const error = await undoImport(undo, throttle).catch(failureOf)
+      if (error === undefined) return
+      await sql`
+        update imports set undo_state = ${error === null ? 'done' : 'failed'}, error = ${withUndoError(sql, sql`${error}::text`)}
+        where id = ${importId} and (undo_state = 'running' or (undo_state = 'queued' and ${error}::text is not null))`
+    })
   }
 }
 
-/** Returns false if the undo has ended before. */
-async function undoImport(
-  undo: Omit<Undo, 'projectId'>,
-  position: { cursor: ImportCursor },
-  throttle: Throttle,
-): Promise<boolean> {
+/** Returns undefined if the undo has ended before, and null if this slice has ended it. */
+async function undoImport(undo: Omit<Undo, 'projectId'>, throttle: Throttle): Promise<null | undefined> {
   const { sql, importId, caller } = undo
   if (await isEnding(sql, importId)) throw new SliceEnded(waitMs)
   await recordCommitted(sql, importId)
-  const begun = await begin(sql, importId)
-  if (!begun) return false
-  position.cursor = begun.cursor
+  // Deletes the `kept` lines of an earlier undo: at most 10,001.
+  await sql`
+    with begun as (
+      update imports set undo_state = 'running', cursor = jsonb_build_object('step', 'undo', 'n', ${start}::bigint),
+        undone = 0, kept = 0
+      where id = ${importId} and undo_state = 'queued' returning id)
+    delete from import_lines where import_id = (select id from begun) and outcome = 'kept'`
+  const [begun] = await sql<{ projectId: string; n: number }[]>`
+    select project_id, (cursor ->> 'n')::float8 as n from imports where id = ${importId} and undo_state = 'running'`
+  if (!begun) return undefined
+  const { projectId, n } = begun
   await requireToken(sql, caller)
-  const { projectId } = begun
-  await forEachPage(throttle, true, () => undoNext({ ...undo, projectId }, position))
-  return true
+  await forEachPage(throttle, n, (before) => undoNext({ ...undo, projectId }, before))
+  return null
 }
 
 const undoFailed = '. The undo failed: '
@@ -72,23 +66,9 @@ async function isEnding(sql: Sql, importId: string): Promise<boolean> {
   return job !== undefined
 }
 
-/** Starts a queued undo at the latest batch, or continues an undo. Returns undefined if the undo has ended. */
-async function begin(sql: Sql, importId: string) {
-  // Deletes the `kept` lines of an earlier undo: at most 10,001.
-  await sql`
-    with begun as (
-      update imports set undo_state = 'running', cursor = ${JSON.stringify(first)}::text::jsonb, undone = 0, kept = 0
-      where id = ${importId} and undo_state = 'queued' returning id)
-    delete from import_lines where import_id = (select id from begun) and outcome = 'kept'`
-  const [row] = await sql<{ projectId: string; cursor: ImportCursor }[]>`
-    select project_id, cursor from imports where id = ${importId} and undo_state = 'running'`
-  return row
-}
-
-/** Undoes the batch before the position. Returns undefined after the first batch. */
-async function undoNext(undo: Undo, position: { cursor: ImportCursor }): Promise<true | undefined> {
+/** Undoes the batch before a batch, and returns it. Returns undefined after the first batch. */
+async function undoNext(undo: Undo, before: number): Promise<number | undefined> {
   const { sql, importId, projectId } = undo
-  const { n: before } = position.cursor
   const [batches] = await sql<{ earliest: number | null; latest: number; isExpired: boolean }[]>`
     select b.*, exists (select from projects where id = ${projectId})
       and not exists (select from events where project_id = ${projectId} and seq = b.earliest) as is_expired
@@ -99,20 +79,17 @@ async function undoNext(undo: Undo, position: { cursor: ImportCursor }): Promise
   // The number of a batch is the seq of its first event, and events expire in the order of their seqs.
   if (isExpired)
     throw new ImportError(
-      `The ${before === first.n ? '' : 'rest of the '}import cannot be undone, because its history has expired`,
+      `The ${before === start ? '' : 'rest of the '}import cannot be undone, because its history has expired`,
     )
   await storeUndone(undo, before, latest, await undoBatch(undo, latest))
-  position.cursor = { step: 'undo', n: latest }
-  return true
+  return latest
 }
 
 /** Undoes the events whose rows nobody has changed. Returns all events, with the reasons why rows are kept. */
 async function undoBatch(undo: Undo, batch: number): Promise<ImportedEvent[]> {
   const events = await readBatch(undo, batch)
-  const reasons = await undoSome(
-    undo,
-    events.filter(({ isUndone, kept }) => !isUndone && kept === null),
-  )
+  const free = events.filter(({ isUndone, kept }) => !isUndone && kept === null)
+  const reasons = await undoSome(undo, free)
   if (reasons.size === 0) return events
   // Another worker may have undone the same events meanwhile.
   const undone = new Set((await readBatch(undo, batch)).flatMap((one) => (one.isUndone ? one.seq : [])))

@@ -10,14 +10,10 @@ import { view } from '../../../src/model/view.ts'
 import { HttpError } from '../../../src/responses/errors.ts'
 import { IdOf, Input } from '../../../src/schema/input.ts'
 import { decideOperation } from './decide.ts'
-import {
-  type ImportOperation,
-  type ImportResult,
-  isChild,
-  isValid,
-  maxImported,
-  requireValid,
-} from './operations.ts'
+import { type ImportOperation, type ImportResult, isChild } from './operations.ts'
+
+/** The maximum number of operations of a command. */
+const maxImported = 1_200
 
 const ImportRows = Input({
   projectId: IdOf('project'),
@@ -65,7 +61,6 @@ function decideOne(
   changes: EventDraft[],
 ): ImportResult {
   try {
-    requireValid(operation)
     const { changes: own = [], ...result } = decideOperation(state, context, operation)
     for (const change of own) applyEvent(state, change)
     changes.push(...own)
@@ -81,7 +76,7 @@ function preloadOf(operations: ImportOperation[]): Preload {
     ...{ task: [], facts: [], referencedTasks: [] },
   }
   const { factsFor } = definitionOf('task')
-  for (const operation of operations.filter(isValid)) {
+  for (const operation of operations) {
     if (isChild(operation)) {
       ;(need[operation.op as Entity] ??= []).push(operation.id)
       need.task.push(operation.taskId)

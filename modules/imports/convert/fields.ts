@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto'
+import { Type } from '@sinclair/typebox'
 import { HttpError } from '../../../src/responses/errors.ts'
 import { isNameText, parseInstant } from '../../../src/schema/text.ts'
 import { maxOptionCharacters, maxOptions } from '../../fields/schema.ts'
 import { maxValueCharacters, maxValues, optionNamed, storedForm } from '../../fields/values.ts'
+import { boolean } from '../../tasks/kinds.ts'
 import type { FieldItem } from '../items.ts'
 import { digestKey } from './keys.ts'
 import type { Notes } from './notes.ts'
@@ -92,14 +94,9 @@ function reasonOf(name: string, field: FieldSpec | undefined, value: Value, isAc
   return `The field "${field.name}" (${field.type}) does not accept "${cut(String(value), 100)}"`
 }
 
-const booleans = new Map<string, Value>([
-  ...['true', 'yes', '1'].map((word) => [word, true] as const),
-  ...['false', 'no', '0'].map((word) => [word, false] as const),
-])
-
 /** How texts become values of other types. */
 const readers: Partial<Record<FieldSpec['type'], (text: string) => Value | undefined>> = {
-  boolean: (text) => booleans.get(text.toLowerCase()),
+  boolean: (text) => boolean.fromText!(text, Type.Boolean()) as Value | undefined,
   date: (text) => parseInstant(text)?.slice(0, 10),
   number: (text) => (text === '' ? undefined : Number(text)),
 }

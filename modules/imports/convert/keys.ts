@@ -30,35 +30,24 @@ export const digestKey = (key: string): string =>
   key.length > digestCharacters ? textOf(digestOf(key)) : key
 export const shortKey = (key: string): string => (key.length > maxKey ? digestKey(key) : key)
 
-interface Keyed extends Pick<
-  TaskItem,
-  'externalId' | 'parent' | 'blockedBy' | 'after' | 'notes' | 'messages'
-> {
-  kind?: string
-  key?: string
-  task?: string
-}
+const maxKeptId = 1_000
 
-/** Replaces the long keys of an item by digests, and a long external id as `externalIdOf` does. */
-export function shortenKeys(item: Keyed, source: string): void {
-  if (item.kind === 'task') keepExternalId(item, source)
+/**
+ * Replaces long keys of an item by digests, and an external id that is not valid. The foot of the description and the
+ * report contain the replaced external id.
+ */
+export function shortenKeys(given: TaskItem | ChildItem, source: string): void {
+  const item = given as Partial<Omit<TaskItem, 'kind'>> & { kind: string; task?: string }
+  const { key, externalId = `${source}:${key}`, notes = [], messages = [] } = item
+  if (item.kind === 'task' && !isExternalId(externalId)) {
+    const message = `The external id was replaced, because it has more than ${maxExternalId} characters or is not valid`
+    item.notes = [...notes, `External id: ${cut(externalId, maxKeptId)}`]
+    item.messages = [...messages, message]
+  }
   for (const name of ['key', 'parent', 'task', 'after'] as const)
     if (item[name] !== undefined) item[name] = shortKey(item[name])
   if (item.blockedBy) item.blockedBy = item.blockedBy.map(shortKey)
-  const { key = '', externalId } = item
-  if (externalId !== undefined && externalId.length > maxExternalId)
-    item.externalId = externalIdOf(source, { key, externalId })
-}
-
-const maxKeptId = 1_000
-
-/** Adds an external id that a digest replaces to the foot of the description and to the report. */
-function keepExternalId(item: Keyed, source: string): void {
-  const { key, externalId = `${source}:${key}`, notes = [], messages = [] } = item
-  if (isExternalId(externalId)) return
-  const message = `The external id was replaced, because it has more than ${maxExternalId} characters or is not valid`
-  item.notes = [...notes, `External id: ${cut(externalId, maxKeptId)}`]
-  item.messages = [...messages, message]
+  if (item.externalId !== undefined) item.externalId = externalIdOf(source, { key: '', externalId })
 }
 
 /** Returns digests as keys for items without a key. The key of the second equal item ends with `#2`, and so on. */

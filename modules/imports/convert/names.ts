@@ -131,23 +131,19 @@ export class NamesInFile {
     const statuses = { ...proposed.statuses, ...given.statuses }
     const lists = [...this.lists].filter((list) => list.length <= maxMappedCharacters)
     const persons = [...this.people].flatMap((name): [string, string][] => {
-      const isGiven = valueFor(known.people, name) !== undefined
-      const person = isGiven ? undefined : people.named(name)
+      const person = valueFor(known.people, name) === undefined ? people.named(name) : undefined
       return person ? [[name, person.email]] : []
     })
-    return {
-      ...known,
-      ...((lists.length > 0 || known.statuses) && {
-        statuses: {
-          ...Object.fromEntries(lists.map((list) => [list, statusOf(list, { statuses })])),
-          ...statuses,
-        },
-      }),
-      ...((proposed.columns ?? given.columns) && { columns: { ...proposed.columns, ...given.columns } }),
-      ...((persons.length > 0 || known.people) && {
-        people: { ...Object.fromEntries(persons), ...proposed.people, ...given.people },
-      }),
+    const byName = {
+      statuses: {
+        ...Object.fromEntries(lists.map((list) => [list, statusOf(list, { statuses })])),
+        ...statuses,
+      },
+      columns: { ...proposed.columns, ...given.columns },
+      people: { ...Object.fromEntries(persons), ...proposed.people, ...given.people },
     }
+    const isKept = ([name, values]: [string, object]) => name in known || Object.keys(values).length > 0
+    return { ...known, ...Object.fromEntries(Object.entries(byName).filter(isKept)) }
   }
 
   /** Returns the labels of tasks, and the lists that become labels. */

@@ -20,14 +20,6 @@ export class Texts {
     this.texts.push(text)
     this.characters += text.length + 1
   }
-
-  get isEmpty(): boolean {
-    return this.texts.length === 0
-  }
-
-  joined(separator: string): string {
-    return this.texts.join(separator)
-  }
 }
 
 /** Collects the messages of a row for the report, and the lines at the foot of the task's description. */
@@ -59,19 +51,20 @@ export class Notes {
 
   /** The message of the row's line in the report; empty if the row is imported exactly. */
   get message(): string {
-    return cut(this.messages.joined('. '), maxMessageCharacters)
+    return cut(this.messages.texts.join('. '), maxMessageCharacters)
   }
 
   /** Returns the description with its foot; undefined if both are empty. Call this after all notes of a task. */
   describe(description = ''): string | undefined {
     const described = this.withFoot(description.trim())
-    if (!this.reported.isEmpty) this.report(`At the foot of the description: ${this.reported.joined('; ')}`)
+    const reported = this.reported.texts.join('; ')
+    if (reported) this.report(`At the foot of the description: ${reported}`)
     return described
   }
 
   private withFoot(body: string): string | undefined {
-    if (this.foot.isEmpty && body.length <= maxDescription) return body || undefined
-    const wholeFoot = this.foot.joined('\n')
+    const wholeFoot = this.foot.texts.join('\n')
+    if (!wholeFoot && body.length <= maxDescription) return body || undefined
     const foot = cut(wholeFoot, maxFoot)
     const end = foot && (body ? separator + foot : foot)
     const maxBody = maxDescription - end.length

@@ -41,33 +41,16 @@ const shownName = (name: string): string => shownNames[name] ?? name.charAt(0).t
 
 type Values = Record<string, unknown>
 type Origin = Pick<TaskOperation, 'createdAt' | 'importedAuthor'>
-type ConvertedTask = Omit<TaskOperation, 'op' | 'id' | 'externalId'>
 
-/**
- * Returns the fields of the operation that imports a task. Adds values without a field to `notes`.
- * @param addLast adds the last lines of the description, about the parent and the sub-items of the task
- */
-export const convertTask = (
-  item: TaskItem,
-  context: ConvertContext,
-  notes: Notes,
-  addLast: () => void = () => {},
-): ConvertedTask => new Conversion(context, notes).task(item, addLast)
-
-/** Returns the fields of the operation that imports a child; undefined if the child has no text. */
-export const convertChild = (
-  item: ChildItem,
-  context: ConvertContext,
-  notes: Notes,
-): (Values & Origin) | undefined => new Conversion(context, notes).child(item)
-
-class Conversion {
+/** Converts a row of a file to the fields of its operation. Adds values without a field to `notes`. */
+export class Conversion {
   constructor(
     private readonly context: ConvertContext,
     private readonly notes: Notes,
   ) {}
 
-  task(item: TaskItem, addLast: () => void): ConvertedTask {
+  /** @param addLast adds the last lines of the description, about the parent and the sub-items of the task */
+  task(item: TaskItem, addLast: () => void): Omit<TaskOperation, 'op' | 'id' | 'externalId'> {
     const { notes } = this
     const list = item.list && !isBlank(item.list) ? item.list : undefined
     const listStatus = list === undefined ? undefined : statusOf(list, this.context.mapping)
@@ -87,9 +70,10 @@ class Conversion {
     addLast()
     values.description = notes.describe(item.description)
     const all = item.isExported ? withEmptyValues(values, item, this.context) : values
-    return withoutAbsent({ ...all, createdAt, ...this.author(item) }) as unknown as ConvertedTask
+    return withoutAbsent({ ...all, createdAt, ...this.author(item) }) as never
   }
 
+  /** Returns undefined if the child has no text. */
   child(item: ChildItem): (Values & Origin) | undefined {
     const { asChild, person, references = {} } = definitionOf(item.kind)
     const { input, text } = asChild!

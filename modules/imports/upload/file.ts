@@ -3,15 +3,21 @@ import { copyRows } from '../../../src/postgres/copy.ts'
 import type { Sql } from '../../../src/postgres/database.ts'
 import { errorCode, retryOnce } from '../../../src/postgres/errors.ts'
 import { badRequest, HttpError } from '../../../src/responses/errors.ts'
+import { within } from '../../../src/waits.ts'
 
 /** A file must arrive within this time. */
 const receivingMinutes = 10
 
-export const endedEarly = () => badRequest('The body ended before its last byte arrived')
-export const uploadStalled = (timeoutMs: number) =>
+const endedEarly = () => badRequest('The body ended before its last byte arrived')
+const uploadStalled = (timeoutMs: number) =>
   new HttpError(408, `No part of the body arrived for ${timeoutMs} ms`, { connection: 'close' })
-export const uploadTooLate = () =>
+const uploadTooLate = () =>
   new HttpError(408, `The file must arrive within ${receivingMinutes} minutes`, { connection: 'close' })
+const emptyFile = () => badRequest('The file is empty')
+const zipArchive = () => badRequest('The file is a ZIP archive: unpack it, and send the file in it')
+export const fileErrors = (timeoutMs: number) => [
+  ...[emptyFile(), zipArchive(), endedEarly(), uploadStalled(timeoutMs), uploadTooLate()],
+]
 
 /**
  * Yields the parts of a body as they arrive, with backpressure: a slow consumer makes the client wait. A part is valid until
@@ -25,20 +31,22 @@ export async function* partsOf(
   maxMs = receivingMinutes * 60_000,
 ): AsyncGenerator<Uint8Array> {
   const endsAt = performance.now() + maxMs
-  const reader = body?.getReader()
+  const reader = (body ?? new Blob([]).stream()).getReader()
   let received = 0
   try {
     for (;;) {
       if (performance.now() > endsAt) throw uploadTooLate()
-      const { value, done } = (await nextPart(reader, timeoutMs)) ?? { done: true }
-      if (done) break
-      received += value!.length
-      yield value!
-      free(value!)
+      const next = reader.read().catch(() => Promise.reject(endedEarly()))
+      const part = await within(timeoutMs, next)
+      if (!part) throw uploadStalled(timeoutMs)
+      if (part.done) break
+      received += part.value.length
+      yield part.value
+      free(part.value)
     }
     if (signal.aborted || received < Number(headers.get('content-length'))) throw endedEarly()
   } finally {
-    reader?.cancel().catch(() => {})
+    reader.cancel().catch(() => {})
   }
 }
 
@@ -46,17 +54,7 @@ function free({ buffer, byteLength }: Uint8Array): void {
   if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0)
 }
 
-async function nextPart(reader: ReadableStreamDefaultReader<Uint8Array> | undefined, timeoutMs: number) {
-  const timeout = Promise.withResolvers<never>()
-  const timer = setTimeout(() => timeout.reject(uploadStalled(timeoutMs)), timeoutMs)
-  const part = reader?.read().catch(() => Promise.reject(endedEarly()))
-  return Promise.race([part, timeout.promise]).finally(() => clearTimeout(timer))
-}
-
 const chunkBytes = 262_144
-
-export const emptyFile = () => badRequest('The file is empty')
-export const zipArchive = () => badRequest('The file is a ZIP archive: unpack it, and send the file in it')
 
 const isZip = (bytes: Buffer): boolean => bytes.subarray(0, 4).equals(Buffer.from('PK\x03\x04'))
 

@@ -24,9 +24,9 @@ const parameters = TypeCompiler.Compile(ImportParameters)
 const names = Object.keys(ImportParameters.properties)
 const given = TypeCompiler.Compile(Type.Object({ mapping: ImportMapping }))
 
-export const sourceMissing = () =>
-  badRequest('source is required: the system that wrote the file, such as csv')
-export const mappingNotJson = () => badRequest('mapping must be a JSON object')
+const sourceMissing = () => badRequest('source is required: the system that wrote the file, such as csv')
+const mappingNotJson = () => badRequest('mapping must be a JSON object')
+export const parameterErrors = () => [sourceMissing(), mappingNotJson()]
 
 /** @throws HttpError 400 */
 export function readOptions({ mapping = '{}', ...fields }: Fields): ImportOptions {
@@ -53,10 +53,11 @@ function readMapping(text: string): Mapping {
   return mapping
 }
 
-export const fileMissing = () => badRequest('file is required: the part of the form that contains the file')
-export const notForm = () =>
+const fileMissing = () => badRequest('file is required: the part of the form that contains the file')
+const notForm = () =>
   badRequest('The body must be valid multipart/form-data, with the file and its parameters')
-export const mappingTooLong = (bytes: number) => badRequest(`mapping must have at most ${bytes} bytes`)
+const mappingTooLong = () => badRequest(`mapping must have at most ${formBytes} bytes`)
+export const formErrors = () => [mappingTooLong(), notForm(), fileMissing()]
 
 export const isForm = ({ headers }: Request): boolean =>
   /^multipart\/form-data\s*(;|$)/i.test(headers.get('content-type') ?? '')
@@ -89,7 +90,7 @@ export async function readForm(
   })
   form.on('field', (name, value, _, isCut) => {
     try {
-      if (isCut) throw name === 'mapping' ? mappingTooLong(formBytes) : notForm()
+      if (isCut) throw name === 'mapping' ? mappingTooLong() : notForm()
       addField(fields, name, value)
     } catch (reason) {
       fail(reason)

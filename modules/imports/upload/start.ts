@@ -3,10 +3,11 @@ import type { ReadRequest } from '../../../src/commands/query.ts'
 import { requireSmall } from '../../../src/http/json-body.ts'
 import { newId, nowMs } from '../../../src/ids.ts'
 import { HttpError } from '../../../src/responses/errors.ts'
+import type { Reply } from '../../../src/responses/reply.ts'
 import type { Services } from '../../../src/services.ts'
-import { importJob, insertImport, reasonToWait, replyWith, type ToRecord, writeOnce } from '../changes.ts'
-import { type ImportRow, requireEditableProject } from '../rows.ts'
-import { formBytes, importView } from '../schema.ts'
+import { queueImport, reasonToWait, type ToRecord, writeOnce } from '../changes.ts'
+import { requireEditableProject } from '../rows.ts'
+import { formBytes } from '../schema.ts'
 import { insertChunk, partsOf, storeChunks } from './file.ts'
 import { type Fields, isForm, readForm, readOptions } from './form.ts'
 
@@ -24,17 +25,17 @@ export function openStartImport(services: Services) {
   const { findRole, config } = services
   return async (context: ReadRequest): Promise<Response> => {
     const { request, caller, permit, query } = context
-    const { projectId } = await requireEditableProject(findRole, context)
+    const projectId = await requireEditableProject(findRole, context)
     const isInForm = isForm(request)
-    const fields: Fields = { ...query }
     // The parts of a form may contain the options.
-    if (!isInForm) readOptions(fields)
-    requireSupportedCoding(request, isInForm)
+    if (!isInForm) readOptions({ ...query })
+    const coding = request.headers.get('content-encoding') ?? 'identity'
+    if (!(isInForm ? /^identity$/i : /^(identity|(x-)?gzip)$/i).test(coding)) throw codingNotSupported()
     requireSmall(request, config.importBytes + (isInForm ? formBytes : 0))
-    return writeOnce(services, context, async (toRecord) => {
+    return writeOnce(services, context, (toRecord) => {
       permit.release()
       const release = uploads.acquire(caller.userId)
-      return start(services, context, { projectId, fields }, toRecord).finally(release)
+      return start(services, context, projectId, toRecord).finally(release)
     })
   }
 }
@@ -43,26 +44,26 @@ export function openStartImport(services: Services) {
 async function start(
   services: Services,
   context: ReadRequest,
-  { projectId, fields }: { projectId: string; fields: Fields },
+  projectId: string,
   toRecord: ToRecord,
-) {
-  const { database, jobs } = services
-  const { caller } = context
-  const sql = database.background
+): Promise<Reply> {
+  const { caller, query } = context
+  const sql = services.database.background
+  const fields: Fields = { ...query }
+  const begun = { id: newId(), createdAt: new Date(nowMs()).toISOString() }
   const requireFree = async () => {
     const reason = await reasonToWait(sql, projectId, caller.userId)
     if (reason) throw reason
   }
-  const begun = { id: newId(), createdAt: new Date(nowMs()).toISOString() }
   await requireFree()
   try {
     await receive(services, context, begun.id, fields)
-    const row: ImportRow = { ...begun, projectId, caller, ...readOptions(fields), ...queuedRow }
-    const reply = replyWith(importView.of(row), 202)
-    const job = importJob('run-import', row)
-    while (!(await insertImport(sql, row, job, toRecord(reply)))) await requireFree()
-    void jobs.enqueue([job])
-    return reply
+    const row = { ...queued, ...begun, projectId, caller, ...readOptions(fields) }
+    for (;;) {
+      const reply = await queueImport(services, row, toRecord)
+      if (reply) return reply
+      await requireFree()
+    }
   } catch (error) {
     // After another error, the import may be stored.
     if (error instanceof HttpError)
@@ -86,12 +87,7 @@ async function receive(
   await (isForm(request) ? readForm(request.headers, parts, fields, store) : store(parts))
 }
 
-function requireSupportedCoding({ headers }: Request, isInForm: boolean): void {
-  const coding = headers.get('content-encoding') ?? 'identity'
-  if (!(isInForm ? /^identity$/i : /^(identity|(x-)?gzip)$/i).test(coding)) throw codingNotSupported()
-}
-
-const queuedRow = {
+const queued = {
   state: 'queued' as const,
   ...{ cursor: null, progress: 0, error: null, startedAt: null, finishedAt: null },
   ...{ read: 0, created: 0, updated: 0, unchanged: 0, rejected: 0, undoState: null, undone: 0, kept: 0 },

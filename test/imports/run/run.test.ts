@@ -123,16 +123,6 @@ test('adds as many lines of sub-items to a description as it has space for', asy
   expect(list.body.map(({ title }) => title)).toEqual(upTo(200).map((n) => `Task ${n + 10}`))
 })
 
-test('keeps the number of a task unless the project has a task with a higher number', async () => {
-  const { owner, projectId } = await newProject()
-  for (const [key, number] of [
-    ['1', 7],
-    ['2', 3],
-  ] as const)
-    await importItems(owner, projectId, [task(key, { number })])
-  expect(await tasksOf(owner, projectId)).toMatchObject([{ number: 7 }, { number: 8 }])
-})
-
 test('keeps the highest number that a task can have, without a statement for each number', async () => {
   const { owner, projectId } = await newProject()
   const number = 1_000_000_000
@@ -233,7 +223,7 @@ test('a worker reads one large file at a time, and one file of an account; a can
     await queueFor(await newProject(), large),
     await queueFor(await newProject(), small),
   ]
-  for (const { runOnce } of [second, third]) expect(await runOnce()).toMatchObject({ delayMs: 1_000 })
+  for (const { runOnce } of [second, third]) expect(await runOnce()).toMatchObject({ delayMs: 10_000 })
   const { id: otherProject } = await make(first.owner, '/projects', { name: 'Other' })
   const newer = await queue(first.owner, otherProject, small, { dryRun: true })
   expect(await execute({ importId: newer }, fast).catch((error: unknown) => error)).toBeInstanceOf(SliceEnded)
