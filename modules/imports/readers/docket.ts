@@ -1,14 +1,14 @@
-import { type TObject, type TSchema, Type } from '@sinclair/typebox'
+import { type TSchema, Type } from '@sinclair/typebox'
 import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
 import { Value } from '@sinclair/typebox/value'
 import type { EntityDefinition } from '../../../src/model/definition.ts'
 import type { ChildOfTask } from '../../../src/model/entities.ts'
 import { model } from '../../../src/model/model.ts'
+import { withoutNull } from '../../../src/schema/text.ts'
 import { csvColumns, nameInFile } from '../../exports/cells.ts'
 import { docketFormat } from '../../exports/formats.ts'
 import { fieldTypes } from '../../fields/schema.ts'
 import { headerOf, namedFields, taskFields } from '../../tasks/schema.ts'
-import { withoutNull } from '../../../src/schema/text.ts'
 import { DigestKeys } from '../convert/keys.ts'
 import { isBlank } from '../convert/texts.ts'
 import { ImportError, type ImportedItem, isChild, type ProjectItem } from '../items.ts'
@@ -35,12 +35,11 @@ export const readDocket: Reader = async function* ({ open, report }) {
   for await (const line of jsonLines(open)) {
     collectAddress(addresses, line.value)
     if (line.number === 1) yield* projectIn(line.value.project)
-    const item = itemOf(line)
+    const item = itemOf(line, addresses)
     if (!item) continue
-    addAddress(addresses, item, line.value)
     if (isChild(item)) item.csvKey = keys.ofChild(item)
     if (item.kind === 'task') {
-      if (moved) Object.assign(item, { number: Number(line.value.number), ...(moved[n++] && { after }) })
+      if (moved) Object.assign(item, { number: line.value.number, after: moved[n++] ? after : undefined })
       after = item.key
     }
     yield item
@@ -121,13 +120,13 @@ function countKind(counts: Map<string, number>, kind: string): void {
 }
 
 function checkFirstLine({ docket }: Line['value']): void {
-  if (docket === undefined)
-    throw new ImportError('The file is not an export of Docket with format=docket', 'line 1')
-  if (docket !== docketFormat)
-    throw new ImportError(
-      `The file has the version ${String(docket).slice(0, 20)} of the format; this service reads version ${docketFormat}`,
-      'line 1',
-    )
+  if (docket === docketFormat) return
+  const version = `The file has the version ${String(docket).slice(0, 20)} of the format; this service reads version ${docketFormat}`
+  const isExport = docket !== undefined
+  throw new ImportError(
+    isExport ? version : 'The file is not an export of Docket with format=docket',
+    'line 1',
+  )
 }
 
 const partOf = (value: unknown, name: string): unknown =>
@@ -140,121 +139,98 @@ function collectAddress(byId: Map<unknown, string>, { docket, kind, project, use
   if (typeof email === 'string' && byId.size < maxPeople) byId.set(id, email)
 }
 
-function addAddress(
-  byId: ReadonlyMap<unknown, string>,
-  item: ImportedItem,
-  { author, importedAuthor }: Line['value'],
-): void {
-  const email = importedAuthor ? undefined : byId.get(partOf(author, 'id'))
-  if (email && 'author' in item && item.author) item.author = { email, ...item.author }
-}
-
 const Text = Type.String()
-const OptionalText = Type.Optional(Type.Union([Text, Type.Null()]))
-const Texts = Type.Optional(Type.Array(Text))
-const Person = Type.Optional(
-  Type.Union([Type.Object({ name: Text, email: Type.Optional(Text) }), Type.Null()]),
-)
-const origin = { createdAt: OptionalText, author: Person, importedAuthor: OptionalText }
+const Person = Type.Object({ name: Text, email: Type.Optional(Text) })
 
-interface LineKind {
-  /** The fields of a line, with their names in items. */
-  names: [field: string, inItem: string][]
-  check: TypeCheck<TObject>
+interface LineField {
+  /** The name in a line. */
+  name: string
+  /** The name in the item. */
+  inItem: string
+  check: TypeCheck<TSchema>
+  isRequired?: boolean
+  /** True if null is an empty value. Otherwise it means that the file has no value. */
+  isNullable?: boolean
 }
-const kindOf = (schemas: Record<string, TSchema>, itemNames: Record<string, string> = {}): LineKind => ({
-  names: Object.keys(schemas).map((name) => [name, itemNames[name] ?? name]),
-  check: TypeCompiler.Compile(Type.Object(schemas)),
+
+const lineField = (name: string, schema: TSchema, others: Partial<LineField> = {}): LineField => ({
+  ...{ name, inItem: name, check: TypeCompiler.Compile(schema) },
+  ...others,
 })
-
-/** Too long texts and invalid times are accepted, because the conversion reports them. */
-function schemaIn({ kind, reference, output }: (typeof taskFields)[number][1]): TSchema {
-  if (kind?.is === 'user') return Person
-  if (reference) return Texts
-  return kind && ['text', 'name', 'instant'].includes(kind.is) ? OptionalText : Type.Optional(output)
-}
+const required = (name: string, inItem = name, schema: TSchema = Text): LineField =>
+  lineField(name, schema, { inItem, isRequired: true })
+const origin = [lineField('createdAt', Text), lineField('author', Person), lineField('importedAuthor', Text)]
 
 /**
  * Items name a field by its CSV header. A line has the same names only for people and labels, whose fields contain
- * names in place of ids.
+ * names in place of ids. Too long texts and invalid times are accepted, because the conversion reports them.
  */
-function taskLine(): LineKind {
-  const named = new Set(namedFields.map(([name]) => name))
-  const declared = taskFields.map(([name, field]) => {
-    const header = headerOf(name, field)
-    const isRenamed = named.has(name) || (name as string) === 'kind'
-    return { name: isRenamed ? header : name, header, schema: schemaIn(field) }
+function taskLine(): LineField[] {
+  const declared = taskFields.map(([name, { kind, reference, output, ...field }]) => {
+    const inItem = headerOf(name, field)
+    const isText = kind && ['text', 'name', 'instant'].includes(kind.is)
+    const schema = kind?.is === 'user' ? Person : reference ? Type.Array(Text) : isText ? Text : output
+    const isRenamed = (name as string) === 'kind' || namedFields.some(([one]) => one === name)
+    // Files of earlier releases do not have later fields.
+    return lineField(isRenamed ? inItem : name, schema, { inItem, isNullable: !csvColumns.includes(inItem) })
   })
   const values = Type.Record(Text, Type.Union([Text, Type.Number(), Type.Boolean()]))
-  const schemas = Object.fromEntries(declared.map(({ name, schema }) => [name, schema]))
-  return kindOf(
-    { id: Text, title: Text, ...schemas, fields: Type.Optional(values), ...origin },
-    { id: 'key', ...Object.fromEntries(declared.map(({ name, header }) => [name, header])) },
-  )
+  return [required('id', 'key'), required('title'), ...declared, lineField('fields', values), ...origin]
 }
 
-function childLine({ asChild, references = {} }: EntityDefinition<ChildOfTask>): LineKind {
+function childLine({ asChild, references = {} }: EntityDefinition<ChildOfTask>): LineField[] {
   const { text, input } = asChild!
-  const values = Object.entries<TSchema>(input.properties).flatMap(([name, schema]) =>
-    name === 'id' || name === text || name in references
-      ? []
-      : [[name === 'kind' ? nameInFile(name) : name, orAbsent(schema)] as const],
-  )
-  const schemas = { id: Text, taskId: Text, [text]: Text, ...Object.fromEntries(values), ...origin }
-  const itemNames = Object.fromEntries(values.map(([name]) => [name, nameInFile(name)]))
-  return kindOf(schemas, { ...itemNames, id: 'key', taskId: 'task' })
+  const values = Object.entries<TSchema>(input.properties).flatMap(([name, schema]) => {
+    if (name === 'id' || name === text || name in references) return []
+    const [inItem, isText] = [nameInFile(name), withoutNull(schema).type === 'string']
+    const isNullable = Value.Check(schema, null)
+    return lineField(name === 'kind' ? inItem : name, isText ? Text : schema, { inItem, isNullable })
+  })
+  return [required('id', 'key'), required('taskId', 'task'), required(text), ...values, ...origin]
 }
-const orAbsent = (schema: TSchema): TSchema =>
-  withoutNull(schema).type === 'string' ? OptionalText : Type.Optional(Type.Union([schema, Type.Null()]))
 
-let kinds: ReadonlyMap<unknown, LineKind> | undefined
+let kinds: ReadonlyMap<unknown, LineField[]> | undefined
 const lineKinds = () =>
   (kinds ??= new Map([
-    ['label', kindOf({ name: Text, color: OptionalText, createdAt: OptionalText })],
+    ['label', [required('name'), lineField('color', Text), lineField('createdAt', Text)]],
     [
       'field',
-      kindOf({
-        ...{ key: Text, name: Text, createdAt: OptionalText },
-        type: Type.Union(fieldTypes.map((one) => Type.Literal(one))),
-        options: Type.Optional(Type.Union([Type.Array(Text), Type.Null()])),
-      }),
+      [
+        ...[required('key'), required('name'), lineField('createdAt', Text)],
+        required('type', 'type', Type.Union(fieldTypes.map((one) => Type.Literal(one)))),
+        lineField('options', Type.Array(Text)),
+      ],
     ],
     ['task', taskLine()],
-    ...model().ofTask.map((child): [string, LineKind] => [child.name, childLine(child)]),
+    ...model().ofTask.map((child): [string, LineField[]] => [child.name, childLine(child)]),
   ]))
 
 /** Returns undefined for a line that is not imported. @throws ImportError for an invalid field */
-function itemOf({ number, value }: Line): ImportedItem | undefined {
-  const { kind } = value
-  const { check, names } = lineKinds().get(kind) ?? {}
-  if (!check || !names) return undefined
-  if (!check.Check(value)) {
-    const field = check.Errors(value).First()?.path.slice(1) ?? ''
-    throw new ImportError(`The field ${field} of the ${String(kind)} is not valid`, `line ${number}`)
-  }
+function itemOf(
+  { number, value: line }: Line,
+  addresses: ReadonlyMap<unknown, string>,
+): ImportedItem | undefined {
+  const { kind, author, importedAuthor } = line
+  const fields = lineKinds().get(kind)
+  if (!fields) return undefined
   // The first line is the header, so rows count from the second.
   const item: Record<string, unknown> = { kind, row: number - 1 }
-  const isKept = kind === 'task' ? isLater : isClearable(kind as ChildOfTask)
-  for (const [name, inItem] of names)
-    if (value[name] != null || (value[name] === null && isKept(inItem))) item[inItem] = value[name]
+  for (const { name, inItem, check, isRequired, isNullable } of fields) {
+    const value = line[name]
+    if (value == null && !isRequired) {
+      if (value === null && isNullable) item[inItem] = null
+    } else if (check.Check(value)) item[inItem] = value
+    else throw new ImportError(`The field ${name} of the ${String(kind)} is not valid`, `line ${number}`)
+  }
+  const email = addresses.get(partOf(author, 'id'))
   // The first author of a row that the exporting project had imported.
-  const { importedAuthor, ...rest } = item
-  if (importedAuthor) rest.author = { name: importedAuthor }
+  if (importedAuthor) item.author = { name: importedAuthor }
+  else if (email && item.author) item.author = { email, ...(item.author as object) }
+  delete item.importedAuthor
   if (kind === 'task')
-    Object.assign(rest, { isExported: true, externalId: rest.externalId ?? `docket:${rest.key}` })
-  return rest as unknown as ImportedItem
+    Object.assign(item, { isExported: true, externalId: item.externalId ?? `docket:${item.key}` })
+  return item as unknown as ImportedItem
 }
-
-/** Returns the test for fields of a child that accept null. */
-function isClearable(kind: ChildOfTask): (name: string) => boolean {
-  const { properties = {} } = model().ofTask.find(({ name }) => name === kind)?.asChild!.input ?? {}
-  return (name) =>
-    Object.entries(properties).some(([one, schema]) => nameInFile(one) === name && Value.Check(schema, null))
-}
-
-/** Files of earlier releases do not have such a field of tasks. If a file has the field, null is an empty value. */
-const isLater = (header: string) =>
-  !csvColumns.includes(header) && taskFields.some((one) => headerOf(...one) === header)
 
 /** Parses each line of the file as a JSON object. @throws ImportError for another line */
 async function* jsonLines(open: ReaderInput['open']): AsyncGenerator<Line, void, void> {
@@ -262,18 +238,20 @@ async function* jsonLines(open: ReaderInput['open']): AsyncGenerator<Line, void,
   for await (const text of readText(open)) {
     const lines = (rest + text).split('\n')
     rest = lines.pop()!
-    for (const line of lines) yield parsed(++number, line)
-    if (rest.length > maxLineCharacters) throw tooLong(number + 1)
+    for (const line of lines) yield { number: ++number, value: objectIn(line, number) }
+    checkLength(rest, number + 1)
   }
-  if (rest !== '') yield parsed(number + 1, rest)
+  if (rest !== '') yield { number: number + 1, value: objectIn(rest, number + 1) }
 }
 
-const tooLong = (number: number) =>
-  new ImportError(`A line must have at most ${maxLineCharacters} characters`, `line ${number}`)
+function checkLength(line: string, number: number): void {
+  if (line.length > maxLineCharacters)
+    throw new ImportError(`A line must have at most ${maxLineCharacters} characters`, `line ${number}`)
+}
 
-function parsed(number: number, text: string): Line {
-  if (text.length > maxLineCharacters) throw tooLong(number)
-  const value = parseObject(text)
+function objectIn(line: string, number: number): Line['value'] {
+  checkLength(line, number)
+  const value = parseObject(line)
   if (!value) throw new ImportError('The line is not a JSON object', `line ${number}`)
-  return { number, value }
+  return value
 }

@@ -11,18 +11,16 @@ export class KeyMap<Value> {
     return this.values.size
   }
 
-  has(key: string): boolean {
-    return this.values.has(digestKey(key))
-  }
-
   get(key: string): Value | undefined {
     return this.values.get(digestKey(key))
   }
 
   /** @throws ImportError if the values that are texts have too many characters */
   set(key: string, value: Value): void {
+    const previous = this.get(key)
+    if (typeof value === 'string')
+      this.characters += value.length - (typeof previous === 'string' ? previous.length : 0)
     this.values.set(digestKey(key), value)
-    if (typeof value === 'string') this.characters += value.length
     if (this.characters > maxKeptCharacters)
       throw new ImportError(
         `The ids of the rows have more than ${maxKeptCharacters.toLocaleString('en')} characters`,

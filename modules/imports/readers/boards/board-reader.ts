@@ -1,79 +1,42 @@
 import { parseInstant } from '../../../../src/schema/text.ts'
-import {
-  type CommentItem,
-  ImportError,
-  type ImportedItem,
-  type SubtaskItem,
-  type TaskItem,
-} from '../../items.ts'
+import { type CommentItem, ImportError, type ImportedItem, isSpec, type TaskItem } from '../../items.ts'
 import type { Open } from '../csv/text.ts'
-import type { Entry, Json } from '../json/entry.ts'
+import type { Entry } from '../json/entry.ts'
 import { maxLinks, readEntries } from '../json/json-file.ts'
 import { KeyMap } from '../key-map.ts'
 import type { Reader } from '../reader.ts'
-import { Board, type FieldParts, type FieldValue, idOf, type ListName, nameOf } from './board.ts'
+import { Board, idOf, type ListName, nameOf } from './board.ts'
+import { type Card, cardOf, type Comment, commentOf, creationIn, namesOf } from './cards.ts'
 import type { Colors } from './colors.ts'
-
-type Loose<T> = { [Key in keyof T]?: T[Key] | undefined }
-type NoteValue = Json | undefined
-
-/** A card as the parts of a task. Its title is `name` or `title`, and its key is the id, unless the source sets `key`. */
-interface Card extends Loose<Omit<TaskItem, 'labels' | 'notes'>> {
-  /** The id of the list, whose name is the default of `list`. */
-  listId?: string | undefined
-  /** The first person is the assignee. */
-  people?: TaskItem['author'][]
-  labels?: (string | undefined)[]
-  values?: FieldValue[]
-  /** The lines of each name, such as `Start: 2027-01-31`. A true value gives the name alone. */
-  notes?: Record<string, NoteValue | NoteValue[]>
-  comments?: Entry[]
-  /** The number of comments in the source. */
-  total?: number | undefined
-  /** Sub-items, which are read as cards. */
-  parts?: Entry[]
-}
-
-/** An item of a checklist. */
-interface CheckItem extends Card {
-  checklist: Entry | undefined
-}
-
-interface Comment extends Loose<Omit<CommentItem, 'kind' | 'row'>> {
-  /** The key of the card that the comment belongs to. Undefined for a row that is not a comment. */
-  task?: string | undefined
-}
 
 /** How a product writes boards as JSON. */
 interface BoardSource {
   /** The message about a file without lists and cards. */
   missing: string
   /** Keys whose values are not read. */
-  omit?: string[]
+  omit: string[]
   /** Keys that are not read with the lists that cards refer to. */
   omitInLists?: string[]
   /** The lists that cards refer to, by the patterns of their rows. */
-  lists?: Record<string, ListName | ((row: Entry) => [ListName, Entry][])>
+  lists?: Record<string, ListName | ((row: Entry) => ListName | undefined)>
   /** The key of the board's description. */
   description?: string
   colors?: Colors
   /** The key of the position of a list, a card, a checklist or an item. */
   position?: string
-  /** The patterns of the other rows. Comments are counted if cards have the number of their comments. */
-  rows: { cards: string[]; items?: string[]; comments?: string[]; counted?: string[] }
-  field?(field: Entry): FieldParts
-  /** Returns undefined for a row that is not a card. */
-  card(row: Entry, board: Board): Card | undefined
-  item?(item: Entry, board: Board): CheckItem
-  comment?(row: Entry, board: Board): Comment
-  /** Reads the counted rows before the cards. */
-  scan?(row: Entry): void
+  /** The patterns of the other rows. */
+  rows: { cards: string[]; items?: string[]; comments?: string[] }
+  isCard?(row: Entry): boolean
+  /** Returns the parts of a card that differ from the usual ones. Labels and notes are added. */
+  card?(row: Entry, board: Board): Card
+  /** Returns the key of the card that a comment belongs to, if not the usual one. */
+  commented?(row: Entry): string | undefined
 }
 
 /** Returns the reader of a product's files. It reads a file twice: the lists that cards refer to, then the cards. */
 export const boardReader = (source: BoardSource): Reader =>
   async function* ({ open }) {
-    const board = new Board(source.colors, source.field)
+    const board = new Board(source.colors)
     const description = await readLists(source, board, open)
     if (description) yield { kind: 'project', row: 0, description }
     yield* board.takeSpecs()
@@ -87,28 +50,37 @@ export const boardReader = (source: BoardSource): Reader =>
     yield* reading.end()
   }
 
-/** Returns the description of the board. */
+/** Reads the lists, and counts the comments. Returns the description of the board. */
 async function readLists(source: BoardSource, board: Board, open: Open): Promise<string | undefined> {
-  const { lists = {}, description: key, rows, omit = [], omitInLists = [] } = source
+  const { lists = {}, description: key, rows, omit, omitInLists = [] } = source
   let description: string | undefined
-  const patterns = [...Object.keys(lists), ...(key ? [key] : []), ...(rows.counted ?? [])]
+  const patterns = [...Object.keys(lists), ...(key ? [key] : []), ...(rows.comments ?? [])]
   if (patterns.length === 0) return undefined
   const onList = (path: string) => void (board.hasLists ||= lists[`${path}.*`] === 'lists')
   for await (const row of readEntries(open, patterns, [...omit, ...omitInLists], onList)) {
-    const list = lists[row.part]
+    const of = lists[row.part]
+    const list = typeof of === 'function' ? of(row) : of
     if (row.part === key) description = row.text(key)
-    else if (typeof list === 'string') board.add(list, row)
-    else if (list) for (const [name, inside] of list(row)) board.add(name, inside)
-    else {
-      const { task } = source.comment!(row, board)
-      if (task !== undefined) board.countComment(task)
-      source.scan?.(row)
-    }
+    if (list) board.add(list, row)
+    if (!rows.comments?.includes(row.part)) continue
+    const { task } = commentIn(row, source, board)
+    if (task !== undefined) board.countComment(task)
+    const { card, creator } = creationIn(row)
+    if (card !== undefined && creator !== undefined && board.creators.size < maxLinks)
+      board.creators.set(card, creator.slice(0, maxNameCharacters))
   }
   return description
 }
 
-const notesOf = (notes: Card['notes'] = {}): string[] =>
+/** Bounds the memory for names of creators. The names of valid authors are shorter. */
+const maxNameCharacters = 1_000
+
+function commentIn(row: Entry, { commented }: BoardSource, board: Board): Comment {
+  const comment = commentOf(row, board)
+  return commented ? { ...comment, task: commented(row) } : comment
+}
+
+const linesOf = (notes: Card['notes'] = {}): string[] =>
   Object.entries(notes).flatMap(([name, values]) =>
     [values].flat().flatMap((value) => {
       if (!value) return []
@@ -116,12 +88,6 @@ const notesOf = (notes: Card['notes'] = {}): string[] =>
       return `${name}: ${typeof value === 'object' ? JSON.stringify(value) : value}`
     }),
   )
-
-/** Returns the item without absent and empty parts. */
-const itemOf = <Item extends ImportedItem>(parts: Loose<Item>): Item =>
-  Object.fromEntries(Object.entries(parts).filter(([, value]) => !isEmpty(value))) as unknown as Item
-const isEmpty = (value: unknown): boolean =>
-  value === undefined || (typeof value === 'object' && value !== null && Object.keys(value).length === 0)
 
 class BoardReading {
   private readonly buffer = new InOrder()
@@ -135,14 +101,14 @@ class BoardReading {
     private readonly source: BoardSource,
     private readonly board: Board,
   ) {
-    this.isEmpty = !board.hasLists && board.counts.lists === 0
+    this.isEmpty = !board.hasLists
   }
 
   itemsOf(row: Entry): ImportedItem[] {
-    const { rows } = this.source
+    const { rows, isCard } = this.source
     if (rows.items?.includes(row.part)) return this.readItem(row)
-    const items = rows.cards.includes(row.part) ? this.readCard(row) : undefined
-    return items ?? (rows.comments?.includes(row.part) ? this.readComment(row) : [])
+    if (rows.cards.includes(row.part) && (!isCard || isCard(row))) return this.readCard(row)
+    return rows.comments?.includes(row.part) ? this.readComment(row) : []
   }
 
   /** @throws ImportError if the file had neither lists nor cards */
@@ -152,50 +118,44 @@ class BoardReading {
   }
 
   /** @param parent the key of the card that contains the card */
-  private readCard(row: Entry, parent?: string): ImportedItem[] | undefined {
+  private readCard(row: Entry, parent?: string): ImportedItem[] {
     const { board, parts } = this
     const { position } = this.source
-    const card = this.source.card(row, board)
-    if (!card) return undefined
     this.isEmpty = false
-    const task = this.taskOf(row, card, parent)
-    if (task.parent !== undefined && parts.has(task.key)) return []
+    const { task, listId, comments = [], parts: inside = [] } = this.taskOf(row, parent)
+    if (task.parent !== undefined && parts.get(task.key)) return []
     if (task.parent !== undefined && parts.size < maxLinks) parts.set(task.key, true)
     // Cards come before the items of checklists.
-    const place = position ? [0, ...board.placeOf(card.listId, position), row.number(position)] : []
+    const place = position ? [0, ...board.placeOf(listId, position), row.number(position)] : []
     const items = position ? this.buffer.add(task, place, row.characters) : [task]
     return [
       ...items.map(this.inTime),
-      ...(card.comments ?? []).flatMap((comment) => this.readComment(comment, task.key)),
-      ...(card.parts ?? []).flatMap((part) => this.readCard(part, task.key) ?? []),
+      ...comments.flatMap((comment) => this.readComment(comment, task.key)),
+      ...inside.flatMap((part) => this.readCard(part, task.key)),
     ]
   }
 
-  private taskOf(row: Entry, card: Card, parent: string | undefined): TaskItem {
-    const { board } = this
-    const {
-      listId,
-      people: given = [],
-      labels = [],
-      values = [],
-      notes,
-      comments = [],
-      total = 0,
-      parts: _,
-      ...rest
-    } = card
-    const [assignee, ...people] = given.filter((person) => person !== undefined)
-    const also = people.map(({ name }) => name).join(', ')
-    const own = board.fieldValues(values)
-    const { key = idOf(row) } = card
-    return itemOf<TaskItem>({
-      ...{ kind: 'task', row: row.row, list: nameOf(board.find('lists', listId)), assignee },
+  private taskOf(row: Entry, inside?: string): Card & { task: TaskItem } {
+    const { source, board } = this
+    const [usual, own] = [cardOf(row, board), source.card?.(row, board) ?? {}]
+    const all = { ...usual, ...own }
+    const { people = [], values = [], comments = [], parts, total = 0, listId, ...card } = all
+    const [assignee, ...others] = people
+    const { fields, notes, messages } = board.fieldValues(values)
+    const { key = idOf(row), parent = inside } = card
+    const labels = [...(usual.labels ?? []), ...(own.labels ?? [])].filter((label) => label !== undefined)
+    const { Attachment, ...usualNotes } = usual.notes ?? {}
+    const task: TaskItem = {
+      ...card,
+      ...{ kind: 'task', row: row.row, key, parent, assignee, fields, labels: [...new Set(labels)] },
       title: row.required(row.value.name === undefined ? 'title' : 'name'),
-      ...{ ...rest, key, parent: parent ?? card.parent, fields: own.fields },
-      labels: [...new Set(labels.filter((label) => label !== undefined))],
-      notes: [...notesOf(notes), ...notesOf({ 'Also assigned': also }), ...own.notes],
-      messages: [...board.missingComments(key, total, comments.length), ...own.messages],
-    })
+      notes: [
+        ...linesOf({ ...usualNotes, ...own.notes, Attachment, 'Also assigned': namesOf(others) }),
+        ...notes,
+      ],
+      messages: [...board.missingComments(key, total, comments.length), ...messages],
+    }
+    return { task, listId, comments, parts }
   }
 
   /**
@@ -204,39 +164,42 @@ class BoardReading {
    */
   private readItem(row: Entry): ImportedItem[] {
     const { position = '' } = this.source
-    const { checklist, ...item } = this.source.item!(row, this.board)
+    const checklist = this.board.find(
+      'checklists',
+      row.text('taskListId|checklistId') ?? row.path.slice(0, 2).join('.'),
+    )
     const card = (checklist ?? row).text('cardId|idCard')
     if (card === undefined) return []
-    const { status = 'TODO', ...task } = this.taskOf(row, item, card)
+    const { task } = this.taskOf(row, card)
+    if (row.text('state') === 'complete') task.status = 'DONE'
+    const { key, title, createdAt, status = 'TODO' } = task
     const name = this.board.of('checklists', card).length > 1 ? nameOf(checklist) : undefined
-    if (name !== undefined) task.title = `${name}: ${task.title}`
-    const { key, title, createdAt } = task
-    const subtask = { ...{ row: row.row, key, title, createdAt, task: card }, completed: status === 'DONE' }
-    const read =
-      (task.dueDate ?? task.assignee ?? task.notes)
-        ? { ...task, status }
-        : itemOf<SubtaskItem>({ kind: 'subtask', ...subtask })
+    const parts = { row: row.row, key, title: name ? `${name}: ${title}` : title, createdAt }
+    const item: ImportedItem =
+      task.dueDate || task.assignee || task.notes?.length
+        ? { ...task, ...parts, status }
+        : { kind: 'subtask', ...parts, task: card, completed: status === 'DONE' }
     const place = [1, checklist?.number(position), checklist?.row, row.number(position)]
-    return this.buffer.add(read, place, row.characters).map(this.inTime)
+    return this.buffer.add(item, place, row.characters).map(this.inTime)
   }
 
   /** Keeps the order of subtasks: lists sort them by the times in their ids, so these times must not decrease. */
   private inTime = (item: ImportedItem): ImportedItem => {
-    const task = item.kind === 'subtask' ? item.task : item.kind === 'task' ? item.parent : undefined
-    if (task === undefined) return item
-    const { createdAt } = item as TaskItem
+    const task = isSpec(item) ? undefined : item.kind === 'task' ? item.parent : item.task
+    if (task === undefined || isSpec(item)) return item
     const before = this.latest.get(task)
-    const created = Date.parse(parseInstant(createdAt?.trim() ?? '') ?? '')
+    const created = Date.parse(parseInstant(item.createdAt?.trim() ?? '') ?? '')
     const orderMs = Number.isNaN(created) || created <= before! ? before : created
     if (orderMs === undefined) return item
     if (before !== undefined || this.latest.size < maxLinks) this.latest.set(task, orderMs)
-    return { ...item, orderMs } as ImportedItem
+    return { ...item, orderMs }
   }
 
   private readComment(row: Entry, card?: string): ImportedItem[] {
-    const { task = card, text = '', ...comment } = this.source.comment!(row, this.board)
+    const { task = card, text = '', ...comment } = commentIn(row, this.source, this.board)
     if (task === undefined) return []
-    return [itemOf<CommentItem>({ kind: 'comment', row: row.row, key: idOf(row), task, text, ...comment })]
+    const item: CommentItem = { kind: 'comment', row: row.row, key: idOf(row), task, text, ...comment }
+    return [item]
   }
 }
 

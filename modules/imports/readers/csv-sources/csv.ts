@@ -1,10 +1,8 @@
 import { isId } from '../../../../src/id-format.ts'
 import { model } from '../../../../src/model/model.ts'
 import { csvColumns } from '../../../exports/cells.ts'
-import type { Draft } from '../csv/cells.ts'
 import { csvReader, type CsvFormat } from '../csv/csv-reader.ts'
 import { childPrefix, declared, notImported, plain } from '../csv/headers.ts'
-import type { Row } from '../csv/rows.ts'
 import { trelloColors } from '../boards/colors.ts'
 
 const importedAuthor = plain('importedAuthor')
@@ -19,24 +17,18 @@ function own(headers: ReadonlySet<string>): CsvFormat {
   // A file of an earlier release does not have all columns.
   const later = [...declared.keys()].filter((name) => !csvColumns.includes(name) && headers.has(plain(name)))
   const empty = Object.fromEntries(later.map((name) => [name, null]))
+  const skipped = notImported(`number,${plain('updatedAt')},${importedAuthor}`)
   return {
-    columns: {
-      ...notImported(`number,${plain('updatedAt')},${importedAuthor}`),
-      ...Object.fromEntries(children),
-    },
+    columns: { ...skipped, ...Object.fromEntries(children) },
     isOwn: true,
-    finish: (draft, row) => finishOwn(draft, row, empty),
+    finish({ task }, row) {
+      const name = row.text(importedAuthor)
+      if (name !== '') task.author = { name }
+      // A row with an id changes the task with this id.
+      if (isId(task.key))
+        Object.assign(task, { ...empty, externalId: `docket:${task.key}`, ...task, isExported: true })
+    },
   }
-}
-
-/** A row with an id changes the task with this id. */
-function finishOwn({ task }: Draft, row: Row, empty: object): void {
-  const name = row.text(importedAuthor)
-  if (name !== '') task.author = { name }
-  if (!isId(task.key)) return
-  task.isExported = true
-  task.externalId ??= `docket:${task.key}`
-  Object.assign(task, { ...empty, ...task })
 }
 
 /** ClickUp writes `null` in empty cells, line ends as `\n`, and URGENT, HIGH, NORMAL and LOW as numbers. */

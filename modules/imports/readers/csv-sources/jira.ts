@@ -1,9 +1,9 @@
-import { type CellComment, readPerson } from '../../../exports/cells.ts'
+import { readPerson } from '../../../exports/cells.ts'
 import { shortKey } from '../../convert/keys.ts'
 import { maxMappedCharacters, statusOf } from '../../convert/names.ts'
 import { ImportError, type TaskItem } from '../../items.ts'
 import { valueFor } from '../../mapping.ts'
-import { addNote, type Draft } from '../csv/cells.ts'
+import { addNote, type Comment, type Draft } from '../csv/cells.ts'
 import { isDate } from '../csv/dates.ts'
 import { type CsvFormat, csvReader, type FileContext } from '../csv/csv-reader.ts'
 import { notImported } from '../csv/headers.ts'
@@ -51,9 +51,9 @@ class JiraFormat implements CsvFormat {
     for (const blocked of row.texts(outward)) {
       if (++this.links > maxLinks)
         throw new ImportError(`The file has more than ${maxLinks.toLocaleString('en')} links between issues`)
-      const blockers = this.blockers.get(blocked)
-      if (blockers) blockers.push(key)
-      else this.blockers.set(blocked, [key])
+      const blockers = this.blockers.get(blocked) ?? []
+      blockers.push(key)
+      this.blockers.set(blocked, blockers)
     }
     const [name, status] = [row.text('status'), statusOf(row.text('status category'), {})]
     if (status && name.length <= maxMappedCharacters && this.statuses.size < maxStatuses)
@@ -73,23 +73,22 @@ class JiraFormat implements CsvFormat {
   finish(draft: Draft, row: Row): void {
     const { task } = draft
     const isGiven = valueFor(this.context.mapping.statuses, task.list ?? '') != null
-    const status = isGiven ? undefined : this.statuses.get(task.list ?? '')
-    if (status) task.status = status
-    const blockedBy = new Set([...(task.blockedBy ?? []), ...(this.blockers.get(task.key) ?? [])])
-    if (blockedBy.size > 0) task.blockedBy = [...blockedBy]
+    task.status = (isGiven ? undefined : this.statuses.get(task.list ?? '')) ?? task.status
+    task.blockedBy = [...new Set([...(task.blockedBy ?? []), ...(this.blockers.get(task.key) ?? [])])]
     if (task.parent) this.finishParent(draft, row)
     if (task.description) task.description = this.withNames(task.description)
-    draft.comments = draft.comments.map((comment) => this.commentOf(comment, draft))
+    draft.parts = draft.parts.map((part) =>
+      part.kind === 'comment' ? this.commentOf(part as Comment, draft) : part,
+    )
   }
 
   /** Only sub-tasks become sub-items of their parent. For other issues, the parent is the field `epic`. */
   private finishParent({ task }: Draft, row: Row): void {
     const parent = row.text('parent key') || (this.keys.get(task.parent!) ?? task.parent!)
-    task.parent = parent
     const type = row.text('issue type')
-    if (type === '' || isSubtask(type)) return
-    delete task.parent
-    task.fields = { ...task.fields, epic: parent }
+    const isPart = type === '' || isSubtask(type)
+    task.parent = isPart ? parent : undefined
+    if (!isPart) task.fields = { ...task.fields, epic: parent }
   }
 
   /** Replaces mentions of people such as `[~accountid:5b10ac8d]` by their names, if the file has the names. */
@@ -100,16 +99,15 @@ class JiraFormat implements CsvFormat {
     })
 
   /** Reads `14/Mar/26 2:15 PM;Ada;The text`. Adds an ambiguous date to the foot of the description. */
-  private commentOf(comment: CellComment, draft: Draft): CellComment {
-    const { dates } = this.context
+  private commentOf(comment: Comment, draft: Draft): Comment {
     const parts = /^([^;\n]+);([^;\n]*);([\s\S]*)$/.exec(comment.text) ?? []
-    const [date = '', author = '', text = ''] = parts.slice(1).map((part) => part.trim())
-    const createdAt = dates.read(date)
+    const [date = '', name = '', text = ''] = parts.slice(1).map((part) => part.trim())
+    const createdAt = this.context.dates.read(date)
     if (text === '' || (!createdAt && !isDate(date)))
       return { ...comment, text: this.withNames(comment.text) }
-    if (!createdAt) addNote(draft, author ? `Comment of ${author}` : 'Comment', date, unreadDate(date))
-    const person = readPerson(this.people.get(author) ?? author)
-    return { text: this.withNames(text), ...(createdAt && { createdAt }), ...(person && { author: person }) }
+    if (!createdAt) addNote(draft, name ? `Comment of ${name}` : 'Comment', date, unreadDate(date))
+    const author = readPerson(this.people.get(name) ?? name)
+    return { ...comment, text: this.withNames(text), createdAt, author }
   }
 }
 

@@ -1,6 +1,6 @@
 import { DateTime } from 'luxon'
 import { DigestKeys, shortKey } from '../../convert/keys.ts'
-import type { CommentItem, ImportedItem, ImportedPerson } from '../../items.ts'
+import type { ImportedItem } from '../../items.ts'
 import { parseObject } from '../../parse-object.ts'
 import { addNote, type Draft } from '../csv/cells.ts'
 import { type CsvFormat, csvReader, type FileContext } from '../csv/csv-reader.ts'
@@ -11,12 +11,6 @@ import { KeyMap } from '../key-map.ts'
 
 const maxIndent = 10
 const maxMessageCharacters = 500
-
-interface Ancestor {
-  indent: number
-  title: string
-  key: string
-}
 
 /** A project exported as a template, or a file of a backup. */
 class TodoistFormat implements CsvFormat {
@@ -29,7 +23,7 @@ class TodoistFormat implements CsvFormat {
   private readonly keys = new DigestKeys()
   private section?: string
   /** The latest task of the section after its ancestors, outermost first. */
-  private parents: Ancestor[] = []
+  private parents: { indent: number; title: string; key: string }[] = []
   private latest?: string
 
   constructor(private readonly context: FileContext) {}
@@ -37,10 +31,11 @@ class TodoistFormat implements CsvFormat {
   finish(draft: Draft, row: Row): ImportedItem[] | void {
     const type = row.text('type').toLowerCase()
     const { task } = draft
-    if (task.author) task.author = withoutId(task.author)
-    if (task.assignee) task.assignee = withoutId(task.assignee)
+    // `Ada (48151623)` is the person Ada.
+    for (const person of [task.author, task.assignee])
+      if (person) person.name = person.name.replace(/ \(\d+\)$/, '')
     if (type === 'task') return this.finishTask(draft, row)
-    for (const line of [...draft.notes, ...draft.messages]) this.report(row, line)
+    for (const line of [...task.notes, ...task.messages]) this.report(row, line)
     if (type === 'section') {
       this.section = task.title
       this.parents = []
@@ -57,67 +52,55 @@ class TodoistFormat implements CsvFormat {
   private finishTask(draft: Draft, row: Row): void {
     const { task } = draft
     const { title, labels } = withoutLabels(task.title)
-    if (labels.length > 0) task.labels = [...(task.labels ?? []), ...labels]
+    task.labels = [...(task.labels ?? []), ...labels]
     task.title = title
-    if (Number.isNaN(Number(row.text('indent')))) addNote(draft, 'INDENT', row.text('indent'))
-    const indent = Math.min(Math.round(Number(row.text('indent'))) || 1, maxIndent)
+    const written = row.text('indent')
+    if (Number.isNaN(Number(written))) addNote(draft, 'INDENT', written)
+    const indent = Math.min(Math.round(Number(written)) || 1, maxIndent)
     while (this.parents.length > 0 && this.parents.at(-1)!.indent >= indent) this.parents.pop()
     const path = [this.section ?? '', ...this.parents.map((parent) => parent.title)]
-    task.key = this.keys.next(path, oneLine(title))
+    task.key = this.latest = this.keys.next(path, oneLine(title))
     task.hasNoId = true
-    const parent = this.parents.at(-1)?.key
-    if (parent) task.parent = parent
+    task.parent = this.parents.at(-1)?.key
     this.parents.push({ indent, title, key: task.key })
-    this.latest = task.key
-    if (this.section) draft.section = this.section
+    draft.section = this.section
     const duration = `${row.text('duration')} ${row.text('duration unit')}`.trim()
     if (row.text('duration')) task.fields = { ...task.fields, duration }
   }
 
-  private commentOf({ task }: Draft, row: Row): ImportedItem[] {
-    const { text, files } = withoutFile(row.text('content'))
+  private commentOf({ task: { author, dueDate } }: Draft, row: Row): ImportedItem[] {
+    const { text, file } = withoutFile(row.text('content'))
     if (!this.latest) {
       this.report(row, `The comment on the whole project was not imported: ${text}`)
       return []
     }
-    const comment: CommentItem = { kind: 'comment', row: row.number, task: this.latest, text }
-    if (task.author) comment.author = task.author
-    if (task.dueDate) comment.createdAt = task.dueDate
-    if (files.length > 0)
-      comment.messages = files.map(
-        (name) => `The file "${short(name)}" was not imported, only its name and address`,
-      )
-    return [comment]
+    const message = `The file "${short(file ?? '')}" was not imported, only its name and address`
+    const messages = file === undefined ? undefined : [message]
+    const comment = { kind: 'comment', row: row.number, task: this.latest, text } as const
+    return [{ ...comment, author, createdAt: dueDate, messages }]
   }
 }
 
 export const readTodoist = csvReader((context) => new TodoistFormat(context))
 
 /** Todoist writes labels into the title: `Repot the basil @garden @weekend`. */
-export function withoutLabels(title: string): { title: string; labels: string[] } {
+function withoutLabels(title: string): { title: string; labels: string[] } {
   const labels = [...title.matchAll(/(?<=^|\s)@(\S+)/g)].map(([, label]) => label!)
   const rest = title.replace(/(^|(?<!\s)\s+)@\S+/g, '').trim()
   return rest === '' ? { title, labels: [] } : { title: rest, labels }
 }
 
-/** `Ada (48151623)` is the person Ada. */
-const withoutId = (person: ImportedPerson): ImportedPerson => ({
-  ...person,
-  name: person.name.replace(/ \(\d+\)$/, ''),
-})
-
 /** A comment with a file ends with `[[file {"file_name":"plan.pdf","file_url":"https://…"}]]`. */
-function withoutFile(content: string): { text: string; files: string[] } {
-  const start = content.indexOf('[[file {')
-  const end = content.lastIndexOf('}]]')
-  const file =
-    start < 0 || end < start ? undefined : parseObject(content.slice(start + '[[file '.length, end + 1))
-  if (!file) return { text: content, files: [] }
-  const [name, url] = [file.file_name, file.file_url].map((value) => (typeof value === 'string' ? value : ''))
-  const address = name && url ? ` (${url})` : url
-  const line = `Attachment: ${name}${address}`
+function withoutFile(content: string): { text: string; file?: string } {
+  const [start, end] = [content.indexOf('[[file {'), content.lastIndexOf('}]]')]
+  const given = start < 0 ? undefined : parseObject(content.slice(start + '[[file '.length, end + 1))
+  if (!given) return { text: content }
+  const [name, url] = [given.file_name, given.file_url].map((value) =>
+    typeof value === 'string' ? value : '',
+  )
+  const line = `Attachment: ${name}${name && url ? ` (${url})` : url}`
   const texts = [content.slice(0, start), content.slice(end + 3), line].map((one) => one.trim())
-  return { text: texts.filter((one) => one !== '').join('\n'), files: [name || url || 'without a name'] }
+  return { text: texts.filter((one) => one !== '').join('\n'), file: name || url || 'without a name' }
 }
 
 /** Reads the backup of TickTick. Above its header are lines about the file. */
@@ -141,8 +124,8 @@ export const readTickTick = csvReader(({ dates }) => {
       if (parent !== '') task.parent = keysById.get(parent) ?? parent
       const status = row.text('status')
       if (status !== '') draft.isCompleted = status !== '0'
-      if (row.text('kind') === 'NOTE') task.labels = [...(task.labels ?? []), 'Note']
-      if (status === '-1') task.labels = [...(task.labels ?? []), 'Abandoned']
+      const labels = [row.text('kind') === 'NOTE' ? 'Note' : [], status === '-1' ? 'Abandoned' : []].flat()
+      task.labels = [...(task.labels ?? []), ...labels]
       if (row.text('is check list') === 'Y') finishChecklist(draft)
       // The time of an all-day task is midnight in its time zone.
       const zone = dates.zoneOf(row.text('timezone') || 'UTC')
@@ -160,11 +143,11 @@ function keyOf(row: Row, keys: DigestKeys): string {
 }
 
 /** The items of a checklist begin with ▫, or with ▪ if they are complete. */
-function finishChecklist({ task, subtasks }: Draft): void {
+function finishChecklist({ task, parts }: Draft): void {
   const [text = '', ...items] = (task.description ?? '').split(/(?=[▫▪])/u)
   for (const item of items) {
     const title = item.slice(1).trim()
-    if (title !== '') subtasks.push({ title, completed: item.startsWith('▪') })
+    if (title !== '') parts.push({ kind: 'subtask', title, completed: item.startsWith('▪') })
   }
   if (items.length > 0) task.description = text.trim()
   if (task.description === '') delete task.description

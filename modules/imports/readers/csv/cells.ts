@@ -2,86 +2,36 @@ import type { TSchema } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import type { ChildOfTask } from '../../../../src/model/entities.ts'
 import { definitionOf } from '../../../../src/model/model.ts'
-import {
-  type CellComment,
-  fieldPrefix,
-  nameInFile,
-  readChildren,
-  readComments,
-  readPerson,
-} from '../../../exports/cells.ts'
-import { DigestKeys, shortKey } from '../../convert/keys.ts'
+import { fieldPrefix, nameInFile, readChildren, readComments, readPerson } from '../../../exports/cells.ts'
+import type { DigestKeys } from '../../convert/keys.ts'
 import { statusOf } from '../../convert/names.ts'
 import { parseObject } from '../../parse-object.ts'
 import type { ChildItem, CommentItem, ImportedItem, SubtaskItem, TaskItem } from '../../items.ts'
 import type { Mapping } from '../../mapping.ts'
 import { type Dates, isDate } from './dates.ts'
-import { KeyMap } from '../key-map.ts'
 import { childPrefix, declared, useOf } from './headers.ts'
 import type { Row } from './rows.ts'
 import type { ReadColumn } from './columns.ts'
+import { idsIn, type Titles } from './titles.ts'
 import * as values from './values.ts'
 
-/** Bounds the memory for titles in a file with ids, which rarely refers to titles. */
-const maxTitlesWithIds = 100_000
-
-/** The titles of a file in which tasks may refer to others by their titles. */
-export class Titles {
-  private readonly known = new KeyMap<string>()
-
-  constructor(private readonly hasIds: boolean) {}
-
-  add(given: string, id: string): void {
-    const title = values.oneLine(given)
-    if (this.known.has(title) || (this.hasIds && this.known.size >= maxTitlesWithIds)) return
-    this.known.set(title, shortKey(values.oneLine(id)))
-  }
-
-  /** Returns the key of the first task with the title, else the text. */
-  keyOf(reference: string): string {
-    const text = values.oneLine(reference)
-    const title = pageIn(text) ?? text
-    const id = this.known.get(title)
-    return id === undefined ? text : id || new DigestKeys().next(title)
-  }
-
-  /** Returns the keys in a part of a list. */
-  keysOf(reference: string): string[] {
-    const key = this.keyOf(reference)
-    return this.hasIds && key === reference ? idsIn(reference) : [key]
-  }
-}
-
-/** Ids may be separated by spaces. Words without digits are a title. */
-function idsIn(text: string): string[] {
-  const parts = values.listOf(text, /\s/)
-  return parts.every((part) => /\d/.test(part)) ? parts : [text]
-}
-
-/** Returns the title in a reference to a page of Notion, such as `Draw (https://…)`. */
-function pageIn(text: string): string | undefined {
-  const end = text.endsWith(')') ? text.lastIndexOf(' (') : -1
-  return end > 0 && /:\/\/|\.md|\.csv/.test(text.slice(end)) ? text.slice(0, end) : undefined
-}
+export type Comment = Omit<CommentItem, 'row' | 'task'>
+type Part = Comment | Omit<SubtaskItem, 'row' | 'task'> | Omit<ChildItem, 'row' | 'task'>
 
 /** The task of a row that is being read. */
 export interface Draft {
-  task: TaskItem
+  task: TaskItem & { notes: string[]; messages: string[] }
   /** The list or section, if another column has the status. */
   section?: string
   isCompleted?: boolean
-  comments: CellComment[]
-  subtasks: { title: string; completed: boolean }[]
-  /** Children that only their declarations name. */
-  children: Omit<ChildItem, 'task'>[]
-  notes: string[]
-  messages: string[]
+  /** The subtasks, the comments and the other children of the task. */
+  parts: Part[]
 }
 
 /** Adds a text to the foot of the description. */
-export function addNote(draft: Draft, header: string, text: string, message?: string): void {
-  draft.notes.push(`${header}: ${text}`)
-  if (message) draft.messages.push(message)
+export function addNote({ task }: Draft, header: string, text: string, message?: string): void {
+  task.notes.push(`${header}: ${text}`)
+  if (message) task.messages.push(message)
 }
 
 export interface CellOptions {
@@ -113,10 +63,10 @@ const date: CellReader = (draft, { text, column: { target, header }, dates, zone
 
 const person: CellReader = ({ task }, { text, isOwn, column: { target } }) => {
   const part = target as 'author'
-  const email = task[part]?.email
   const line = values.oneLine(text)
   const given = isOwn ? line : line.replace(/ ?\(([^()\s@]+@[^()\s@]+)\)$/, ' <$1>')
-  task[part] = { name: '', ...readPerson(given), ...(email && { email }) }
+  const { name = '', email } = readPerson(given) ?? {}
+  task[part] = { name, email: task[part]?.email ?? email }
 }
 const email =
   (part: 'assignee' | 'author'): CellReader =>
@@ -126,24 +76,20 @@ const email =
   }
 
 const list: CellReader = ({ task }, { text, column: { target }, isOwn, titles }) => {
+  const inBrackets = isOwn ? undefined : values.bracketedList(text)
+  const keysIn = (one: string) => titles?.keysIn(one) ?? values.listOf(one).flatMap(idsIn)
   const isOfTasks = declared.get(target)?.reference?.to === 'task'
-  const separator = isOwn ? /\n/ : isOfTasks && pageIn(text.trim()) ? /(?<=\)),|\n/ : /[,;\n]/
-  const found = (!isOwn && values.bracketedList(text)) || values.listOf(text, separator)
-  // Microsoft Project writes `2FS+1 day`.
-  const keys = (given: string) => {
-    const one = given.replace(/^(\d+)FS\b.*/, '$1')
-    return titles?.keysOf(one) ?? idsIn(one)
-  }
-  ;(task[target as 'labels'] ??= []).push(...(isOfTasks ? found.flatMap(keys) : found))
+  const found = isOfTasks
+    ? (inBrackets ?? [text]).flatMap(keysIn)
+    : (inBrackets ?? values.listOf(text, isOwn ? /\n/ : undefined))
+  ;(task[target as 'labels'] ??= []).push(...found)
 }
 
-const field: CellReader = ({ task }, { text, column: { key, target, type } }) => {
+/** The conversion of items reads numbers, booleans and dates in the texts of custom fields. */
+const field: CellReader = ({ task }, { text, column: { key, target } }) => {
   const name = target === 'completed' ? key : target.slice(fieldPrefix.length)
   const fields = (task.fields ??= {})
-  if (Object.hasOwn(fields, name)) fields[name] = `${fields[name]}, ${text}`
-  else if (type === 'number') fields[name] = Number(text)
-  else if (type === 'boolean') fields[name] = text.trim().toLowerCase() === 'true'
-  else fields[name] = type === 'date' ? text.trim() : text
+  fields[name] = Object.hasOwn(fields, name) ? `${fields[name]}, ${text}` : text
 }
 
 /** Reads the cells of a declared field that needs no reader of its own. The conversion of items reads other texts. */
@@ -156,21 +102,18 @@ const declaredField: CellReader = (draft, cell) => {
   else Object.assign(draft.task, { [target]: cell.text })
 }
 
-const declaredChild: CellReader = ({ task, children }, { text: cell, column: { target } }) => {
+/** Reads children that only their declaration names. */
+const declaredChild: CellReader = ({ parts }, { text: cell, column: { target } }) => {
   const kind = target.slice(childPrefix.length) as ChildOfTask
   const { text, input } = definitionOf(kind).asChild!
-  const { properties } = input
-  const schemas = new Map(Object.entries<TSchema>(properties).map(([name, one]) => [nameInFile(name), one]))
+  const schemas = new Map(
+    Object.entries<TSchema>(input.properties).map(([name, one]) => [nameInFile(name), one]),
+  )
   const names = [...schemas.keys(), 'author', 'createdAt']
-  for (const { author, createdAt, ...texts } of readChildren(cell, text, names)) {
+  for (const { author = '', createdAt, ...texts } of readChildren(cell, text, names)) {
     const read = Object.entries(texts).map(([name, value]) => [name, valueIn(schemas.get(name)!, value)])
-    const person = author === undefined ? undefined : readPerson(author)
-    children.push({
-      ...Object.fromEntries(read),
-      ...{ kind, row: task.row },
-      ...(createdAt && { createdAt }),
-      ...(person && { author: person }),
-    })
+    const others = { kind, createdAt: createdAt || undefined, author: readPerson(author) }
+    parts.push({ ...Object.fromEntries(read), ...others })
   }
 }
 
@@ -206,7 +149,7 @@ const cellReaders: Record<string, CellReader> = {
     const { text, column, isOwn } = cell
     const [first, ...others] = isOwn ? [text] : values.assigneesOf(text, column.plain)
     if (first !== undefined) person(draft, { ...cell, text: first })
-    if (others.length > 0) draft.notes.push(`Also assigned: ${others.map(values.oneLine).join(', ')}`)
+    if (others.length > 0) addNote(draft, 'Also assigned', others.map(values.oneLine).join(', '))
   },
   assigneeEmail: email('assignee'),
   author: person,
@@ -221,21 +164,24 @@ const cellReaders: Record<string, CellReader> = {
     if (answer === 'yes' || isTime) draft.isCompleted = true
     if (answer === 'other') field(draft, { ...cell, text })
     if (answer === 'other' && !isTime)
-      draft.messages.push(
+      draft.task.messages.push(
         `${column.header}: ${values.short(text)} is not 100 %, a date, yes or no: the task is not completed`,
       )
   },
   parent: ({ task }, { text, titles }) => {
-    task.parent ||= titles?.keyOf(text) ?? values.oneLine(text)
+    const reference = values.oneLine(text)
+    task.parent ||= titles?.find(reference) ?? reference
   },
-  comments: ({ comments, messages }, { text, dates, isOwn }) =>
-    comments.push(...((!isOwn && values.jsonComments(text, dates, messages)) || readComments(text))),
-  // Microsoft Planner writes `one;two`.
-  subtasks: ({ subtasks }, { text, column }) =>
-    subtasks.push(
-      ...values.subtasksOf(column.plain === 'checklist items' ? text.replaceAll(';', '\n') : text),
-    ),
-  notes: ({ notes }, { text, column }) => notes.push(`${column.header}: ${text}`),
+  comments: ({ task, parts }, { text, dates, isOwn }) => {
+    const comments = (!isOwn && values.jsonComments(text, dates, task.messages)) || readComments(text)
+    parts.push(...comments.map((comment): Part => ({ kind: 'comment', ...comment })))
+  },
+  subtasks: ({ parts }, { text, column }) => {
+    // Microsoft Planner writes `one;two`.
+    const lines = column.plain === 'checklist items' ? text.replaceAll(';', '\n') : text
+    parts.push(...values.subtasksOf(lines).map((subtask): Part => ({ kind: 'subtask', ...subtask })))
+  },
+  notes: (draft, { text, column }) => addNote(draft, column.header, text),
   id: ({ task }, { text }) => {
     task.key = values.oneLine(text)
   },
@@ -243,8 +189,8 @@ const cellReaders: Record<string, CellReader> = {
 
 /** Returns the draft of the task in a row. */
 export function draftOf(row: Row, columns: ReadColumn[], options: CellOptions): Draft {
-  const task: TaskItem = { kind: 'task', row: row.number, key: '', title: '' }
-  const draft: Draft = { task, comments: [], subtasks: [], children: [], notes: [], messages: [] }
+  const task = { kind: 'task' as const, row: row.number, key: '', title: '', notes: [], messages: [] }
+  const draft: Draft = { task, parts: [] }
   const cell: Cell = { ...options, text: '', column: columns[0]! }
   const filled = new Map<string, string>()
   for (const column of columns) {
@@ -254,7 +200,7 @@ export function draftOf(row: Row, columns: ReadColumn[], options: CellOptions): 
     if (text.trim() === '' || (!options.isOwn && isEmpty(text, target))) continue
     const first = useOf(target) === 'first' ? filled.get(target) : undefined
     if (first !== undefined) {
-      if (first !== text) draft.notes.push(`${header}: ${text}`)
+      if (first !== text) addNote(draft, header, text)
       continue
     }
     filled.set(target, text)
@@ -271,20 +217,15 @@ const texts = ['title', 'description', 'author', 'authorEmail', 'assigneeEmail',
 const isEmpty = (text: string, target: string) =>
   /^\s*(null|\[\]|\{\})\s*$/.test(text) && !target.startsWith(fieldPrefix) && !texts.includes(target)
 
-/** Returns the task of a draft, then its subtasks and comments. */
+/** Returns the task of a draft, then its children. */
 export function itemsOf(draft: Draft, keys: DigestKeys, mapping: Mapping): ImportedItem[] {
-  const { task } = draft
+  const { task, parts } = draft
   finishStatus(draft, mapping)
   if (!task.title) task.problem = 'The row has no title'
   if (task.labels) task.labels = [...new Set(task.labels)]
   if (!task.key) Object.assign(task, { key: keys.next(values.oneLine(task.title)), hasNoId: true })
-  if (draft.notes.length > 0) task.notes = draft.notes
-  if (draft.messages.length > 0) task.messages = draft.messages
-  const child = { row: task.row, task: task.key }
-  const subtasks = draft.subtasks.map((subtask): SubtaskItem => ({ kind: 'subtask', ...child, ...subtask }))
-  const comments = draft.comments.map((comment): CommentItem => ({ kind: 'comment', ...child, ...comment }))
-  const others = draft.children.map((one): ChildItem => ({ ...one, ...child }))
-  return [task, ...subtasks, ...comments, ...others]
+  const { row, key } = task
+  return [task, ...parts.map((part) => ({ ...part, row, task: key }) as ChildItem)]
 }
 
 /** A completed task becomes DONE, unless the mapping gives its list another status than the usual one. */

@@ -24,10 +24,11 @@ const aliases = new Map([
 ])
 
 const targetNamed = (name: string): string | undefined =>
-  targets.includes(name) || /^field\.[a-z][a-z0-9_]{0,39}$/.test(name) || isChild(name)
+  targets.includes(name) ||
+  /^field\.[a-z][a-z0-9_]{0,39}$/.test(name) ||
+  model().ofTask.some((child) => name === childPrefix + child.name)
     ? name
     : aliases.get(name)
-const isChild = (name: string) => model().ofTask.some((one) => name === childPrefix + one.name)
 
 /** Returns the error of a mapping with an unknown field, or undefined. */
 export function columnsError(columns: Record<string, string | null> = {}): string | undefined {
@@ -50,17 +51,16 @@ export interface Column {
   key: string
   /** True if the header has no usual target, or another column has it. The column then becomes a custom field. */
   isUnknown: boolean
+  /** True if the values show the order of day and month. */
+  hasDates: boolean
   /** The types that fit all values read so far. Absent: the column has no values. */
   types?: CheckedType[]
-  /**
-   * `decimals`: the number of decimals of the first number. `differ`: another number has more or fewer decimals.
-   * `endWithZero`: the decimals of a number end with 0.
-   */
-  decimals?: number
-  differ?: boolean
-  endWithZero?: boolean
+  /** The numbers of decimals, such as 1 for 2.5, and whether some decimals end with 0. */
+  decimals: Set<number>
+  endsWithZero?: boolean
   hasOtherAnswers?: boolean
 }
+export type ReadColumn = Column & { target: string }
 
 /** Returns the test for headers of columns that can be the title. */
 export const isTitle =
@@ -82,13 +82,19 @@ export function columnsOf(names: string[], { columns: given = {} }: Mapping, for
   const keys = new FieldKeys()
   const columns = names.map((name, index): Column => {
     const header = name || `Column ${index + 1}`
-    const column = { index, header, plain: englishName(header), key: keys.keyFor(fieldName(header), header) }
+    const plain = englishName(header)
+    const key = keys.keyFor(fieldName(header), header)
     const own = valueFor(given, header)
-    if (own !== undefined) return { ...column, target: own && targetNamed(own)!, isUnknown: false }
-    const target = header.startsWith('field.') ? targetNamed(header) : usual.get(column.plain)
-    const isFree = target === null || target?.startsWith('field.') || !taken.has(target ?? null)
-    if (target === undefined || !isFree) return { ...column, target: `field.${column.key}`, isUnknown: true }
-    return { ...column, target, isUnknown: false }
+    const found = header.startsWith(fieldPrefix) ? targetNamed(header) : usual.get(plain)
+    const isFree = found === null || found?.startsWith(fieldPrefix) || !taken.has(found ?? null)
+    const known = own === undefined ? (isFree ? found : undefined) : own && targetNamed(own)
+    const target = known === undefined ? fieldPrefix + key : known
+    const hasDates =
+      /\b(date|start|started|updated|modified|changed)\b/.test(plain) ||
+      ['createdAt', 'completed'].includes(target ?? '') ||
+      declared.get(target ?? '')?.kind?.is === 'instant'
+    const isUnknown = known === undefined
+    return { index, header, plain, target, key, isUnknown, hasDates, decimals: new Set() }
   })
   checkTitle(columns)
   return columns
@@ -113,24 +119,18 @@ export function headerMessages({ columns: given = {} }: Mapping, columns: Column
   const others = missing.length > shown.length ? `, and ${missing.length - shown.length} others` : ''
   const unknown = columns.filter(({ isUnknown }) => isUnknown)
   const known = columns.filter(({ isUnknown, target }) => !isUnknown && target !== 'title')
-  const minUnknown = known.length > 0 ? 2 : 3
-  const messages: string[] = []
-  if (missing.length > 0)
-    messages.push(`The file has no column for these names in mapping.columns: ${shown.join(', ')}${others}`)
-  if (known.every(({ target }) => target === 'id') && unknown.length >= minUnknown)
-    messages.push(
-      `Only the columns of titles and ids were recognized. If others are a status, people or dates, send mapping.columns, such as {${JSON.stringify(unknown[0]!.header.slice(0, 50))}: "status"}`,
-    )
-  return messages
+  const isUnread =
+    known.every(({ target }) => target === 'id') && unknown.length >= (known.length > 0 ? 2 : 3)
+  return [
+    missing.length > 0
+      ? `The file has no column for these names in mapping.columns: ${shown.join(', ')}${others}`
+      : [],
+    isUnread
+      ? `Only the columns of titles and ids were recognized. If others are a status, people or dates, send mapping.columns, such as {${JSON.stringify(unknown[0]!.header.slice(0, 50))}: "status"}`
+      : [],
+  ].flat()
 }
 
-type FieldType = Exclude<FieldItem['type'], 'choice'>
-
-/** True for columns whose values show the order of day and month. */
-const hasDates = ({ target, plain }: Column) =>
-  /\b(date|start|started|updated|modified|changed)\b/.test(plain) ||
-  ['createdAt', 'completed'].includes(target ?? '') ||
-  declared.get(target ?? '')?.kind?.is === 'instant'
 const shapes = {
   number: (text: string) => /^-?(0|[1-9]\d{0,14})(\.\d{1,6})?$/.test(text) || isShortest(text),
   boolean: (text: string) => /^(true|false)$/i.test(text),
@@ -141,52 +141,59 @@ type CheckedType = keyof typeof shapes
 /** True for numbers such as 1e+21 and 0.1234567, as JSON and our exports have them. */
 const isShortest = (text: string) => /^-?\d(\.\d+)?(e[+-]\d+)?$/.test(text) && String(Number(text)) === text
 
+/** A project has at most this many fields. Further columns go to the foot of the description. */
+const maxFields = 50
+
 /** Determines from all rows which columns have values, the types of fields, and the order of day and month. */
 export class Survey {
   /** The first date of each order, and whether its numbers show the order. */
   private readonly orders = new Map<First, { separator?: string; certain?: string }>()
 
-  private readonly dated: ReadonlySet<Column>
-
   constructor(
     private readonly columns: Column[],
     private readonly decode = (text: string) => text,
-  ) {
-    this.dated = new Set(columns.filter(hasDates))
-  }
+  ) {}
 
   scan(row: Row): void {
     for (const column of this.columns) {
-      if (column.target === null || (column.types?.length === 0 && !this.dated.has(column))) continue
+      if (column.target === null || (column.types?.length === 0 && !column.hasDates)) continue
       const text = this.decode(row.at(column.index)).trim()
-      if (text !== '') this.add(column, text)
+      if (text !== '') this.addType(column, text)
+      if (text !== '' && column.hasDates) this.addDate(column, text)
     }
   }
 
-  private add(column: Column, text: string): void {
+  private addType(column: Column, text: string): void {
     // The version 1.0 is no number. Our export writes each number and boolean in one form, so TRUE is a text.
     const isOwn = column.header.startsWith(fieldPrefix)
     const isVersion = /\bversions?\b/.test(column.plain) && !isOwn
     const types = column.types ?? (isVersion ? [] : (['number', 'boolean', 'date'] as const))
     column.types = types.filter((type) => {
-      if (!shapes[type](text)) return false
-      if (isOwn) return text === (type === 'number' ? String(Number(text)) : text.toLowerCase())
-      return type !== 'number' || isNumeric(column, text)
+      const ownForm = type === 'number' ? String(Number(text)) : text.toLowerCase()
+      return shapes[type](text) && (!isOwn || text === ownForm)
     })
+    const decimals = /\.(\d+)/.exec(text)?.[1] ?? ''
+    if (!isOwn && types.length > 0) column.decimals.add(decimals.length)
+    if (!isOwn) column.endsWithZero ||= decimals.endsWith('0')
     if (column.target === 'completed') column.hasOtherAnswers ||= answerOf(text, column.header) === 'other'
-    if (!this.dated.has(column)) return
+  }
+
+  private addDate({ isUnknown }: Column, text: string): void {
     const { usual, certain, separator } = orderOf(text)
     if (!usual) return
     const known = this.orders.get(usual)?.certain
     // Dates in custom fields stay as they are, so the report does not mention them.
-    this.orders.set(usual, { separator, certain: known ?? (column.isUnknown ? undefined : certain && text) })
+    this.orders.set(usual, { separator, certain: known ?? (isUnknown ? undefined : certain && text) })
   }
 
   /** Returns a message with a date that has another order of day and month than the given format. */
-  otherOrder({ format, first }: Dates): string | undefined {
+  otherOrder({ format, first }: Dates): string[] {
     const date = format && first && this.orders.get(first === 'day' ? 'month' : 'day')?.certain
-    if (!date) return undefined
-    return `The date "${date}" does not have the order of day and month in mapping.dateFormat. Such dates were read in the only possible order`
+    return date
+      ? [
+          `The date "${date}" does not have the order of day and month in mapping.dateFormat. Such dates were read in the only possible order`,
+        ]
+      : []
   }
 
   /** Sets the order of day and month, unless it is given. Returns the format, if the rows agree on the order. */
@@ -205,31 +212,20 @@ export class Survey {
     const fields = new Map<string, FieldItem>()
     const proposal = new Map<string, string | null>()
     const columns = this.columns.flatMap((column): ReadColumn[] => {
-      const { header, isUnknown, types } = column
+      const { header, isUnknown, types, decimals, endsWithZero } = column
       const isTooMany = isUnknown && fields.size >= maxFields && !fields.has(column.key)
-      const target = !isUnknown ? column.target : !types ? null : isTooMany ? 'notes' : column.target
+      const target = isUnknown && !types ? null : isTooMany ? 'notes' : column.target
       if (!proposal.get(header)) proposal.set(header, target)
       if (target === null || !types) return []
       const isRepeated = this.columns.some((one) => one.header === header && one !== column)
-      const type = (!isRepeated && types[0]) || 'text'
+      // As numbers, the versions 1.1 and 1.10 would be equal.
+      const isText = isRepeated || (types[0] === 'number' && decimals.size > 1 && endsWithZero)
+      const type = (!isText && types[0]) || 'text'
       const key = target === 'completed' ? column.key : target.slice(fieldPrefix.length)
       if (target.startsWith(fieldPrefix) || column.hasOtherAnswers)
         fields.set(key, { kind: 'field', row: 1, key, name: fieldName(header), type })
-      return [{ ...column, target, type }]
+      return [{ ...column, target }]
     })
     return { columns, fields: [...fields.values()], proposal: [...proposal] }
   }
 }
-
-/** False for numbers such as the versions 1.1 and 1.10: as numbers, they would be equal. */
-function isNumeric(column: Column, number: string): boolean {
-  const decimals = /\.(\d+)/.exec(number)?.[1] ?? ''
-  column.differ ||= decimals.length !== (column.decimals ??= decimals.length)
-  column.endWithZero ||= decimals.endsWith('0')
-  return !(column.differ && column.endWithZero)
-}
-
-/** A project has at most this many fields. Further columns go to the foot of the description. */
-const maxFields = 50
-
-export type ReadColumn = Column & { target: string; type: FieldType }

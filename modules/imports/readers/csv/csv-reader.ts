@@ -2,22 +2,25 @@ import { DigestKeys } from '../../convert/keys.ts'
 import type { ImportedItem } from '../../items.ts'
 import type { Mapping } from '../../mapping.ts'
 import type { Reader } from '../reader.ts'
-import { type CellOptions, type Draft, draftOf, itemsOf, Titles } from './cells.ts'
+import { type CellOptions, type Draft, draftOf, itemsOf } from './cells.ts'
 import { columnsOf, headerMessages, isTitle, Survey } from './columns.ts'
 import { Dates } from './dates.ts'
 import { type ColumnFormat, englishName } from './headers.ts'
 import { findHeader, readRows, Row } from './rows.ts'
+import { Titles } from './titles.ts'
 
 /** The format of a CSV file. `scan` is called with each row, and then `finish` with each row. */
 export interface CsvFormat
   extends ColumnFormat, Partial<Pick<CellOptions, 'decode' | 'isOwn' | 'priorities'>> {
   /** The plain header of the column with the time zone of the dates in its row. */
   zone?: string
+  /** True if a title means the nearest task above with this title. Otherwise it means the first task. */
+  meansNearest?: boolean
   scan?(row: Row): void
   /** Returns the part of the mapping that the rows show. */
   proposal?(): Mapping
   /** Completes the draft. May return other items in place of the task, such as a comment on an earlier task. */
-  finish?(draft: Draft, row: Row): ImportedItem[] | void
+  finish?(draft: Draft, row: Row, titles: Titles | undefined): ImportedItem[] | void
 }
 
 export interface FileContext {
@@ -51,31 +54,34 @@ export const csvReader = (formatOf: (context: FileContext, headers: string[]) =>
     const [title, id, ...references] = ['title', 'id', 'parent', 'blockedBy'].map((target) =>
       columns.find((column) => column.target === target),
     )
+    const textOf = (column = title!) => row.at(column.index)
     // If the format has ids and a function `finish`, `finish` resolves the references.
-    const hasTitles = references.some(Boolean) && !(id && format.finish)
+    const hasTitles = format.meansNearest || (references.some(Boolean) && !(id && format.finish))
     const titles = hasTitles ? new Titles(id !== undefined) : undefined
     for await (const _ of readRows(open, header, row)) {
       if (row.repeatsHeader) continue
       survey.scan(row)
-      titles?.add(row.at(title!.index), id ? row.at(id.index) : '')
+      titles?.add(textOf(), id ? textOf(id) : '')
       format.scan?.(row)
     }
     const dateFormat = survey.decideOrder(dates)
-    for (const message of [...headerMessages(mapping, columns), survey.otherOrder(dates)])
-      if (message) report(message)
+    for (const message of [...headerMessages(mapping, columns), ...survey.otherOrder(dates)]) report(message)
     const toRead = survey.columnsToRead()
     yield* toRead.fields
     const keys = new DigestKeys()
     for await (const _ of readRows(open, header, row)) {
       const zone = format.zone && row.text(format.zone)
       const draft = draftOf(row, toRead.columns, { ...format, dates, zone, titles })
+      const { task } = draft
       const { messages, notes } = row.uneven(columns.length)
-      draft.messages.push(...messages)
-      draft.notes.push(...notes)
+      task.messages.push(...messages)
+      task.notes.push(...notes)
       if (row.repeatsHeader) {
-        const key = draft.task.key || keys.next(header.names)
-        yield { ...draft.task, key, problem: 'The row repeats the header' }
-      } else yield* format.finish?.(draft, row) ?? itemsOf(draft, keys, mapping)
+        yield { ...task, key: task.key || keys.next(header.names), problem: 'The row repeats the header' }
+        continue
+      }
+      yield* format.finish?.(draft, row, titles) ?? itemsOf(draft, keys, mapping)
+      if (format.meansNearest && id) titles?.add(textOf(), textOf(id), true)
     }
     // Leaves out columns without a target that `finish` reads by name.
     const proposed = toRead.proposal.filter(([name, target]) => target ?? !row.used.has(englishName(name)))

@@ -4,24 +4,7 @@ import { withoutAccents } from '../../convert/texts.ts'
 /** `day` for 21/11/2026, `month` for 11/21/2026. */
 export type First = 'day' | 'month'
 
-const languages = [
-  'en',
-  'es',
-  'de',
-  'fr',
-  'pt',
-  'it',
-  'nl',
-  'pl',
-  'cs',
-  'da',
-  'nb',
-  'sv',
-  'ro',
-  'tr',
-  'ru',
-  'uk',
-]
+const languages = 'en es de fr pt it nl pl cs da nb sv ro tr ru uk'.split(' ')
 const minMonthCharacters = 3
 
 /** Formats that give the names of months: alone, after a day, and abbreviated. */
@@ -148,9 +131,11 @@ const withSeparators = (text: string): string =>
         .replace(/^(\d{4})[年년] ?(\d{1,2})[月월] ?(\d{1,2})[日일]/, '$1-$2-$3')
     : text
 
+/** Returns the time in UTC. luxon needs more time for the same. */
+const isoOf = (time: DateTime): string => new Date(time.toMillis()).toISOString()
+const isMidnight = (time: DateTime): boolean => time.equals(time.startOf('day'))
+
 const maxZones = 1_000
-const maxDays = 20_000
-const dayMs = 86_400_000
 
 /** Reads the dates of one file. */
 export class Dates {
@@ -165,8 +150,6 @@ export class Dates {
   readonly format?: string
   /** The names of time zones by their texts in the file. */
   private readonly zones = new Map<string, string>()
-  /** Offsets in minutes by time zone and day, because luxon takes microseconds. Null: the offset changes near the day. */
-  private readonly offsets = new Map<string, number | null>()
 
   constructor({ dateFormat, timeZone = 'UTC' }: { dateFormat?: string; timeZone?: string }) {
     this.zone = timeZone
@@ -200,8 +183,8 @@ export class Dates {
     if (!this.format) return undefined
     const date = DateTime.fromFormat(text, this.format, { zone: this.zoneOf(given), locale: 'en' })
     if (!date.isValid) return undefined
-    const isTime = /[hH]/.test(this.format) && !(isDue && date.equals(date.startOf('day')))
-    return isTime ? new Date(date.toMillis()).toISOString() : date.toISODate()
+    const isTime = /[hH]/.test(this.format) && !(isDue && isMidnight(date))
+    return isTime ? isoOf(date) : date.toISODate()
   }
 
   private guess(written: string, isDue: boolean, given?: string): string | undefined {
@@ -209,8 +192,7 @@ export class Dates {
     // Milliseconds since 1970, as ClickUp writes them, or seconds.
     if (/^[1-9]\d{9}(\d{3})?$/.test(text)) {
       const instant = DateTime.fromMillis(Number(text.padEnd(13, '0')), { zone: this.zoneOf(given) })
-      const isMidnight = isDue && instant.equals(instant.startOf('day'))
-      return isMidnight ? instant.toISODate()! : new Date(instant.toMillis()).toISOString()
+      return isDue && isMidnight(instant) ? instant.toISODate()! : isoOf(instant)
     }
     const clock = clockIn(text)
     const day = dayOf(text.slice(0, clock?.index), this.first)
@@ -218,24 +200,8 @@ export class Dates {
     if (clock.zone === null) return undefined
     const zone = clock.zone ?? this.zoneOf(given)
     this.usedZone ||= clock.zone === undefined && zone === this.zone
-    return this.instantOf(day.toMillis() + clock.ms, zone)
-  }
-
-  /** @param local in ms since 1970, as if it were in UTC */
-  private instantOf(local: number, zone: string): string {
-    const day = Math.floor(local / dayMs)
-    const key = `${zone} ${day}`
-    let offset = this.offsets.get(key)
-    if (offset === undefined) {
-      const [before, after] = [day - 1, day + 2].map(
-        (one) => DateTime.fromMillis(one * dayMs, { zone }).offset,
-      )
-      offset = before === after ? before! : null
-      if (this.offsets.size < maxDays) this.offsets.set(key, offset)
-    }
-    if (offset !== null) return new Date(local - offset * 60_000).toISOString()
-    const time = DateTime.fromMillis(local, { zone: 'UTC' }).setZone(zone, { keepLocalTime: true })
-    return new Date(time.toMillis()).toISOString()
+    const time = DateTime.fromMillis(day.toMillis() + clock.ms, { zone: 'UTC' })
+    return isoOf(zone === 'UTC' ? time : time.setZone(zone, { keepLocalTime: true }))
   }
 }
 

@@ -1,6 +1,6 @@
 import { unescapeFormula } from '../../../exports/cells.ts'
 import { ImportError } from '../../items.ts'
-import { linesIn, type Open, readText } from './text.ts'
+import { type Open, readText } from './text.ts'
 
 /** Many, because an export of Jira has as many comment columns as the issue with the most comments has comments. */
 const maxColumns = 2_000
@@ -9,112 +9,58 @@ const maxRowCharacters = 4 * 1024 * 1024
 /** Bounds the work for a small archive that contains a file of empty lines. CRLF counts twice. */
 const maxEmptyLines = 1_000_000
 
-/**
- * Reads the rows of a CSV file. Empty lines are skipped; rows may have different numbers of cells.
- * @throws ImportError with the line, if the file is broken or a row is too large
- */
-async function* readRecords(
-  open: Open,
-  delimiter: string,
-  maxCharacters = maxRowCharacters,
-): AsyncGenerator<string[]> {
-  const parser = new RecordParser(delimiter, maxCharacters)
-  for await (const text of readText(open)) yield* parser.read(text)
-  parser.requireClosed()
-  yield* parser.read('\n')
+async function* withLineEnd(open: Open): AsyncGenerator<string> {
+  yield* readText(open)
+  yield '\n'
 }
 
 /**
- * Parses the pieces of a CSV text. As in spreadsheets, a quote in a cell that does not begin with a quote is text. A cell
- * that begins with a quote must end with a quote, and other quotes in it must be doubled.
+ * Reads the rows of a CSV file. Empty lines are skipped; rows may have different numbers of cells. As in spreadsheets, a
+ * quote in a cell that does not begin with a quote is text. A cell that begins with a quote must end with a quote, and
+ * other quotes in it must be doubled.
+ * @throws ImportError with the line, if the file is broken or a row is too large
  */
-class RecordParser {
-  private readonly ends: RegExp
-  private cells: string[] = []
-  private cell = ''
-  private characters = 0
+async function* readRecords(open: Open, delimiter: string, max = maxRowCharacters): AsyncGenerator<string[]> {
+  const tokens = new RegExp(`["\r\n${delimiter}]|[^"\r\n${delimiter}]+`, 'g')
+  const ends = new Set([delimiter, '\n', '\r'])
   /** `closing`: after a quote in a quoted cell. The next character must be a second quote, or end the cell. */
-  private state: 'start' | 'plain' | 'quoted' | 'closing' = 'start'
-  private line = 1
-  private quotedLine = 1
-  private emptyLines = 0
-
-  constructor(
-    private readonly delimiter: string,
-    private readonly maxCharacters: number,
-  ) {
-    this.ends = new RegExp(`[${delimiter}\r\n]`, 'g')
-  }
-
-  *read(text: string): Generator<string[]> {
-    for (let at = 0; at < text.length; at++) {
-      if (this.state !== 'quoted' && this.state !== 'plain' && text[at] === '"') {
-        if (this.state === 'closing') this.add('"')
-        else this.quotedLine = this.line
-        this.state = 'quoted'
-      } else if (this.state === 'quoted') at = this.readQuoted(text, at)
-      else {
-        at = this.readPlain(text, at)
-        const record = at < text.length && this.endCell(text[at]!)
-        if (record) yield record
+  let state = 'start' as 'start' | 'plain' | 'quoted' | 'closing'
+  let [cells, cell]: [string[], string] = [[], '']
+  let [line, quotedLine, emptyLines, characters] = [1, 1, 0, 0]
+  for await (const text of withLineEnd(open))
+    for (const [token] of text.matchAll(tokens)) {
+      const isEnd = state !== 'quoted' && ends.has(token)
+      if (token === '"' && state === 'quoted') state = 'closing'
+      else if (token === '"' && state === 'start') [state, quotedLine] = ['quoted', line]
+      else if (!isEnd) {
+        if (state === 'closing' && token !== '"')
+          throw new ImportError('A quote within a quoted cell must be doubled', `line ${line}`)
+        state = state === 'closing' || state === 'quoted' ? 'quoted' : 'plain'
+        cell += token
+        characters += token.length
+      } else if (state === 'start' && cells.length === 0 && token !== delimiter) {
+        if (++emptyLines > maxEmptyLines)
+          throw new ImportError(`The file has more than ${maxEmptyLines} empty lines`)
+      } else {
+        cells.push(cell)
+        ;[cell, state] = ['', 'start']
+        if (token !== delimiter) {
+          yield cells
+          ;[cells, characters, emptyLines] = [[], 0, 0]
+        }
       }
+      if (characters > max || cells.length > maxColumns)
+        throw new ImportError(
+          `A row must have at most ${maxColumns} columns and ${maxRowCharacters} characters`,
+          `line ${line}`,
+        )
+      if (token === '\n') line++
     }
-  }
-
-  requireClosed(): void {
-    if (this.state !== 'quoted') return
-    const message = 'The quote at the start of a cell is never closed. The file may be cut off'
-    throw new ImportError(message, `line ${this.quotedLine}`)
-  }
-
-  /** Returns the offset of the quote that is not doubled, or the end of the text. */
-  private readQuoted(text: string, start: number): number {
-    let end = text.indexOf('"', start)
-    while (end >= 0 && text[end + 1] === '"') end = text.indexOf('"', end + 2)
-    const part = text.slice(start, end < 0 ? undefined : end)
-    this.line += linesIn(part)
-    this.add(part.replaceAll('""', '"'))
-    if (end >= 0) this.state = 'closing'
-    return start + part.length
-  }
-
-  /** Returns the offset of the character that ends the cell, or the end of the text. */
-  private readPlain(text: string, start: number): number {
-    this.ends.lastIndex = start
-    const end = this.ends.exec(text)?.index ?? text.length
-    if (end > start && this.state === 'closing')
-      throw new ImportError('A quote within a quoted cell must be doubled', `line ${this.line}`)
-    if (end > start) this.state = 'plain'
-    this.add(text.slice(start, end))
-    return end
-  }
-
-  private add(part: string): void {
-    this.cell += part
-    this.characters += part.length
-    if (this.characters <= this.maxCharacters && this.cells.length < maxColumns) return
-    const message = `A row must have at most ${maxColumns} columns and ${maxRowCharacters} characters`
-    throw new ImportError(message, `line ${this.line}`)
-  }
-
-  /** Returns the row that ends here. */
-  private endCell(end: string): string[] | undefined {
-    const isEmptyLine = this.state === 'start' && this.cells.length === 0 && end !== this.delimiter
-    if (end === '\n') this.line++
-    if (isEmptyLine) {
-      if (++this.emptyLines <= maxEmptyLines) return undefined
-      throw new ImportError(`The file has more than ${maxEmptyLines} empty lines`)
-    }
-    this.cells.push(this.cell)
-    this.cell = ''
-    this.state = 'start'
-    if (end === this.delimiter) return undefined
-    const record = this.cells
-    this.cells = []
-    this.characters = 0
-    this.emptyLines = 0
-    return record
-  }
+  if (state === 'quoted')
+    throw new ImportError(
+      'The quote at the start of a cell is never closed. The file may be cut off',
+      `line ${quotedLine}`,
+    )
 }
 
 export interface Header {
@@ -136,24 +82,21 @@ const maxNameCharacters = 500
  */
 export async function findHeader(open: Open, isTitle: (name: string) => boolean): Promise<Header> {
   let best: { header: Header; rank: number } | undefined
-  let error: unknown
+  let firstError: ImportError | undefined
   for (const delimiter of delimiters) {
     try {
       const header = await headerWith(open, delimiter, isTitle)
       const rank = header ? header.names.length + (header.names.some(isTitle) ? maxColumns : 0) : 0
       if (header && rank > (best?.rank ?? 0)) best = { header, rank }
-    } catch (failure) {
-      if (lineOf(failure) > lineOf(error)) error = failure
+    } catch (error) {
+      if (!(error instanceof ImportError)) throw error
+      firstError ??= error
     }
   }
   // With a wrong separator, the whole header is one name.
-  if (best && (!error || best.rank > 1)) return best.header
-  throw error ?? new ImportError('The file is empty')
+  if (best && (!firstError || best.rank > 1)) return best.header
+  throw firstError ?? new ImportError('The file is empty')
 }
-
-/** Returns the line of an error; infinity for an unexpected error, which takes precedence. */
-const lineOf = (error: unknown): number =>
-  error instanceof ImportError ? Number(/ (\d+)\)$/.exec(error.message)?.[1] ?? 0) : error ? Infinity : -1
 
 async function headerWith(open: Open, delimiter: string, isTitle: (name: string) => boolean) {
   let first: Header | undefined
@@ -165,10 +108,7 @@ async function headerWith(open: Open, delimiter: string, isTitle: (name: string)
     const header = { delimiter, skip: ++skip, names }
     if (filled > 0 && names.some(isTitle) && (mostAbove < 2 || filled > 2)) return header
     if (filled > 2 || skip > maxLinesAbove) return first ?? header
-    if (filled > mostAbove) {
-      first = header
-      mostAbove = filled
-    }
+    if (filled > mostAbove) [first, mostAbove] = [header, filled]
   }
   return first
 }

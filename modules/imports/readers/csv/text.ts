@@ -14,7 +14,7 @@ const minHeadBytes = 2
  */
 export async function* readText(open: Open): AsyncGenerator<string> {
   let head = Buffer.alloc(0)
-  let decode: Decode | undefined
+  let decode: ReturnType<typeof decoderOf> | undefined
   for await (const chunk of open()) {
     const bytes = decode ? chunk : (head = Buffer.concat([head, chunk]))
     if (!decode && head.length < minHeadBytes) continue
@@ -28,40 +28,35 @@ export async function* readText(open: Open): AsyncGenerator<string> {
   decode?.()
 }
 
-/** Returns a part of the file as text. Without bytes, it checks that the last character of the file is complete. */
-type Decode = (bytes?: Uint8Array) => string
-
-/** @param head the first bytes of the file */
-function decoderOf([first, second]: Uint8Array): Decode {
+/**
+ * Returns a function that decodes the parts of a file. Without bytes, the function checks that the last character of the
+ * file is complete.
+ * @param head the first bytes of the file
+ */
+function decoderOf([first, second]: Uint8Array) {
   const isUtf16le = (first === 0xff && second === 0xfe) || (first !== 0 && second === 0)
   const isUtf16be = (first === 0xfe && second === 0xff) || (first === 0 && second !== 0)
   const encoding = isUtf16le ? 'utf-16le' : isUtf16be ? 'utf-16be' : 'utf-8'
-  const decoder = new TextDecoder(encoding, { fatal: true })
+  const strict = new TextDecoder(encoding, { fatal: true })
+  // Replaces invalid bytes, and so shows their line.
+  const tolerant = new TextDecoder(encoding)
   let line = 1
-  return (bytes) => {
-    let text: string
+  return (bytes?: Uint8Array): string => {
+    const options = { stream: bytes !== undefined }
+    const text = tolerant.decode(bytes, options)
+    const errorAt = (index: number, message: string) =>
+      new ImportError(message, `line ${line + linesIn(text.slice(0, index))}`)
     try {
-      text = decoder.decode(bytes, { stream: bytes !== undefined })
+      strict.decode(bytes, options)
     } catch {
-      const at = line + linesBeforeError(bytes, encoding)
       const name = encoding === 'utf-8' ? 'UTF-8' : 'UTF-16'
-      throw new ImportError(`The file is not ${name} text. Save it again in UTF-8`, `line ${at}`)
+      throw errorAt(text.search(/\ufffd|$/), `The file is not ${name} text. Save it again in UTF-8`)
     }
     const nul = text.indexOf('\0')
-    if (nul >= 0) {
-      const at = line + linesIn(text.slice(0, nul))
-      throw new ImportError('The file contains the character U+0000: remove it', `line ${at}`)
-    }
+    if (nul >= 0) throw errorAt(nul, 'The file contains the character U+0000: remove it')
     line += linesIn(text)
     return text
   }
-}
-
-/** The part may begin within a character, whose first bytes are in the previous part. */
-function linesBeforeError(bytes: Uint8Array = new Uint8Array(0), encoding: string): number {
-  const start = encoding === 'utf-8' ? bytes.findIndex((byte) => (byte & 0xc0) !== 0x80) : 0
-  const text = new TextDecoder(encoding).decode(bytes.subarray(Math.max(start, 0)))
-  return linesIn(text.slice(0, text.search(/\ufffd|$/)))
 }
 
 /** Returns the number of line feeds. */

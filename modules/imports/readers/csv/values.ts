@@ -3,23 +3,12 @@ import { type CellComment, readPerson } from '../../../exports/cells.ts'
 import { byWord } from '../../convert/texts.ts'
 import type { TaskItem } from '../../items.ts'
 import { parseObject } from '../../parse-object.ts'
+import words from '../words.json' with { type: 'json' }
 import { clockIn, type Dates } from './dates.ts'
 
 type Priority = NonNullable<TaskItem['priority']>
 
-/** The words for priorities in English, Spanish, German, French, Portuguese and Polish. */
-const knownPriority = byWord<Priority>(
-  {
-    HIGH: `high,highest,urgent,important,critical,blocker,very high,immediate,show-stopper,showstopper,p0,p1,alta,más alta,muy alta,crítica,urgente,hoch,
-    höchste,sehr hoch,kritisch,dringend,haute,la plus haute,très haute,élevé,élevée,très élevée,la plus élevée,critique,mais alta,
-    altíssima,muito alta,alto,haut,immédiat,sofort,inmediata,imediata,wichtig,importante,impedimento,bloquant,wysoki,wysoka,najwyższy,najwyższa,krytyczny,pilny`,
-    MEDIUM:
-      'medium,med,mid,normal,moderate,major,majeur,mayor,p2,media,mittel,moyenne,normale,média,médio,moyen,średni,średnia,normalny',
-    LOW: `low,lowest,minor,mineur,menor,trivial,very low,p3,p4,p5,baja,más baja,muy baja,niedrig,niedrigste,gering,basse,la plus basse,très basse,
-    faible,la plus faible,bas,bajo,baixo,baixa,mais baixa,baixíssima,muito baixa,niski,niska,najniższy,najniższa`,
-  },
-  true,
-)
+const knownPriority = byWord<Priority>(words.priorities, true)
 const noPriority = 'none,no priority,not set,unset,0,-,--,---'.split(',')
 
 /** The priorities that a system writes as numbers. */
@@ -41,13 +30,20 @@ export const listOf = (text: string, separator = /[,;\n]/): string[] =>
     .map((part) => part.trim())
     .filter((part) => part !== '')
 
+/** Returns the list in a text such as `["brand","ui"]`; undefined for another text. */
+const jsonList = (text: string): unknown[] | undefined => {
+  const { list } = /^\s*\[/.test(text) ? (parseObject(`{"list":${text}}`) ?? {}) : {}
+  return Array.isArray(list) ? list : undefined
+}
+
 /** Reads `[brand,ui]` of ClickUp, `["brand","ui"]` of Plane, and `['brand','ui']`. Returns undefined for a text without brackets. */
 export function bracketedList(text: string): string[] | undefined {
   const [, inside] = /^\s*\[(.*)\]\s*$/s.exec(text) ?? []
   if (inside === undefined) return undefined
-  const { list } = parseObject(`{"list":${text}}`) ?? {}
-  if (!Array.isArray(list)) return listOf(inside).map((one) => /^'(.*)'$/.exec(one)?.[1] ?? one)
-  return list.filter((one) => typeof one === 'string').flatMap((one) => one.trim() || [])
+  const list = jsonList(text)?.filter((one) => typeof one === 'string')
+  return list
+    ? list.flatMap((one) => one.trim() || [])
+    : listOf(inside).map((one) => /^'(.*)'$/.exec(one)?.[1] ?? one)
 }
 
 /** Reads lines such as `- [x] Oil the wheels`, `☑ Oil the wheels` and `Oil the wheels`, or lists in JSON as ClickUp writes them. */
@@ -60,19 +56,10 @@ export function subtasksOf(text: string): { title: string; completed: boolean }[
   })
 }
 
-type Answer = 'yes' | 'no' | 'other'
-
-/**
- * The answers yes and no in English, German, French, Spanish, Portuguese, Italian, Dutch and Polish, also TRUE and
- * FALSE as spreadsheets write them.
- */
-const knownAnswer = byWord<Exclude<Answer, 'other'>>({
-  no: 'no,n,false,f,off,unchecked,open,incomplete,-,[],[ ],☐,❌,nein,falsch,non,faux,falso,não,nee,onwaar,nie',
-  yes: 'yes,y,true,t,on,checked,x,[x],done,complete,completed,✓,✔,☑,✅,ja,wahr,oui,vrai,sí,si,verdadero,sim,verdadeiro,sì,vero,waar,tak',
-})
+const knownAnswer = byWord<'yes' | 'no'>(words.answers)
 
 /** Returns whether a task is completed. In a column of percentages, only 100 means yes. Elsewhere, 1 and 100 % mean yes. */
-export function answerOf(text: string, header: string): Answer {
+export function answerOf(text: string, header: string): 'yes' | 'no' | 'other' {
   const [, digits, percent] = /^([+-]?\d+(?:[.,]\d+)?)\s*(%?)$/.exec(text) ?? []
   if (digits === undefined) return knownAnswer(text) ?? 'other'
   const number = Number(digits.replace(',', '.'))
@@ -117,29 +104,29 @@ function adviceFor(date: string): string {
   return 'send mapping.dateFormat, such as DD/MM/YYYY'
 }
 
-const names = {
-  text: ['text', 'comment', 'body', 'content', 'comment_text'],
-  author: ['by', 'author', 'user', 'username', 'email', 'created_by'],
-  date: ['date', 'created', 'created_at', 'createdAt', 'time'],
-}
+const commentKeys = [
+  ['text', 'comment', 'body', 'content', 'comment_text'],
+  ['by', 'author', 'user', 'username', 'email', 'created_by'],
+  ['date', 'created', 'created_at', 'createdAt', 'time'],
+]
 
 /**
  * Reads a list of comments as JSON, such as `[{"text":"In brass","by":"ada@example.com","date":"1791288000000"}]`.
  * Returns undefined for another text. @param messages gets a line for each date that cannot be read
  */
 export function jsonComments(text: string, dates: Dates, messages: string[]): CellComment[] | undefined {
-  if (!/^\s*\[\s*\{/.test(text)) return undefined
-  const { list } = parseObject(`{"list":${text}}`) ?? {}
-  if (!Array.isArray(list)) return undefined
-  const comments = list.map((one: Record<string, unknown>) => {
-    const [content, author, date] = [names.text, names.author, names.date].map((keys) =>
+  const list = jsonList(text) as Record<string, unknown>[] | undefined
+  const comments = list?.flatMap((one): CellComment | [] => {
+    const [content, author, date] = commentKeys.map((keys) =>
       keys.map((key) => one?.[key]).find((value) => value != null && value !== ''),
     )
-    if (typeof content !== 'string') return undefined
+    if (typeof content !== 'string') return []
     const createdAt = date ? dates.read(String(date).trim()) : undefined
     if (date && !createdAt) messages.push(`A comment: ${unreadDate(String(date))}`)
-    const person = typeof author === 'string' ? readPerson(oneLine(author)) : undefined
-    return { text: content, ...(createdAt && { createdAt }), ...(person && { author: person }) }
+    return {
+      ...{ text: content, createdAt },
+      author: typeof author === 'string' ? readPerson(oneLine(author)) : undefined,
+    }
   })
-  return comments.every((one) => one !== undefined) ? comments : undefined
+  return comments?.length === list?.length ? comments : undefined
 }

@@ -27,7 +27,7 @@ export class Entry {
         if (typeof value !== 'object') throw this.error(keys.join('.'), 'in an object')
         value = (value as Record<string, Json>)[key] ?? undefined
       }
-      if (value !== undefined && !isBlankText(value)) return value
+      if (value !== undefined && !(typeof value === 'string' && value.trim() === '')) return value
     }
     return undefined
   }
@@ -54,26 +54,18 @@ export class Entry {
     return value
   }
 
-  texts(path: string): string[] {
-    return this.list(path).map(([key, value]) => this.asText(`${path}.${key}`, value))
-  }
-
-  entry(path: string): Entry | undefined {
-    const value = this.get(path)
-    return value === undefined ? undefined : this.inside(path, value)
-  }
-
   /** Returns the objects of a list, or of an object whose keys are ids. */
   entries(path: string): Entry[] {
-    return this.list(path).map(([key, value]) => this.inside(`${path}.${key}`, value))
+    return this.list(path).map(([key, value]) => this.inside(key, value))
   }
 
-  /** Returns the values of a list, or of an object whose keys are ids. */
-  list(path: string): [key: string | number, value: Json][] {
+  /** Returns the paths and the values of a list, or of an object whose keys are ids. */
+  list(path: string): [path: string, value: Json][] {
     const value = this.get(path) ?? []
-    if (Array.isArray(value)) return [...value.entries()]
-    if (isObject(value)) return Object.entries(value).filter(([, one]) => one !== null)
-    throw this.error(path, 'a list')
+    if (typeof value !== 'object') throw this.error(path, 'a list')
+    return Object.entries(value).flatMap(([key, one]) =>
+      one === null && isObject(value) ? [] : [[`${path}.${key}`, one as Json]],
+    )
   }
 
   /** Returns an entry for a value inside this entry. */
@@ -101,11 +93,7 @@ export const isObject = (value: Json | undefined): value is Record<string, Json>
 const keysIn = new Map<string, string[][]>()
 
 function keysOf(paths: string): string[][] {
-  const known = keysIn.get(paths)
-  if (known) return known
-  const keys = paths.split('|').map((path) => path.split('.'))
+  const keys = keysIn.get(paths) ?? paths.split('|').map((path) => path.split('.'))
   keysIn.set(paths, keys)
   return keys
 }
-
-const isBlankText = (value: Json): boolean => typeof value === 'string' && !/\S/.test(value)

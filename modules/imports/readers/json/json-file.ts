@@ -30,7 +30,7 @@ export async function* readEntries(
   omit: string[] = [],
   onList: (path: string) => void = () => {},
 ): AsyncGenerator<Entry> {
-  const selection = new Selection(patterns, omit, onList)
+  const selection = new Selection(patterns, new Set(omit), onList)
   const bufferBytes = 64 * 1024
   const tokenizer = new Tokenizer({ stringBufferSize: bufferBytes, numberBufferSize: bufferBytes })
   tokenizer.onToken = (token) => selection.add(token)
@@ -47,7 +47,7 @@ export async function* readEntries(
       const before = new TextDecoder().decode(piece.subarray(0, Math.max(at, 0)))
       throw new ImportError(message, `line ${line + linesIn(before)}`)
     }
-    for (const entry of selection.take()) yield entry
+    yield* selection.ready.splice(0)
     bytes += piece.length
     line += linesIn(text)
   }
@@ -68,20 +68,10 @@ function problemOf(error: Error, { last }: Selection): { message: string; at?: n
 type Token = Parameters<Tokenizer['onToken']>[0]
 const { COLON, COMMA, LEFT_BRACE, LEFT_BRACKET, NULL, RIGHT_BRACE, RIGHT_BRACKET, STRING } = TokenType
 
-const nothing = ({ offset }: Token): Token => ({ token: NULL, value: null, offset })
-
 /** An object or a list that is not closed yet: the key or position of its current value, and the patterns it is on. */
 interface Level {
   key: string | number
   patterns: string[][]
-}
-
-/** A wanted object that is not complete yet. */
-interface Part {
-  pattern: string
-  depth: number
-  parser: TokenParser
-  characters: number
 }
 
 /**
@@ -90,43 +80,35 @@ interface Part {
  */
 class Selection {
   last: Token | undefined
+  /** The objects that were completed and not taken yet. */
+  readonly ready: Entry[] = []
   private readonly outer = new TokenParser({ paths: ['$.none'], keepStack: false, separator: '' })
   private readonly patterns: string[][]
-  private readonly omitted: ReadonlySet<unknown>
   private readonly levels: Level[] = []
   private readonly rows = new Map<string, number>()
-  private ready: Entry[] = []
-  private part: Part | undefined
+  /** The wanted object that is not complete yet. */
+  private part: { pattern: string; depth: number; parser: TokenParser; characters: number } | undefined
   /** The open objects and lists within a value that is not read. */
   private skipped = 0
 
   constructor(
     patterns: string[],
-    omit: string[],
+    private readonly omitted: ReadonlySet<string | number>,
     private readonly onList: (path: string) => void,
   ) {
     this.patterns = patterns.map((pattern) => (pattern === '' ? [] : pattern.split('.')))
-    this.omitted = new Set(omit)
-  }
-
-  /** Returns the objects that were completed since the last call. */
-  take(): Entry[] {
-    const { ready } = this
-    this.ready = []
-    return ready
   }
 
   /** @throws ImportError if the file is empty or ends too early */
   end(tokenizer: Tokenizer, place: string): void {
-    let isCut = false
+    let isCut = this.levels.length > 0
     try {
       tokenizer.end()
     } catch (error) {
       if (error instanceof ImportError) throw error
       isCut = true
     }
-    if (isCut || this.levels.length > 0)
-      throw new ImportError('The file ends in the middle of a value: it may be cut off', place)
+    if (isCut) throw new ImportError('The file ends in the middle of a value: it may be cut off', place)
     if (!this.last) throw new ImportError('The file is empty')
   }
 
@@ -140,23 +122,20 @@ class Selection {
       throw new ImportError(`The file is nested deeper than ${maxDepth} levels`)
     if (this.skipped > 0) {
       this.skipped += isOpening ? 1 : isClosing ? -1 : 0
-      return this.skipped === 0 ? this.forward(nothing(token)) : undefined
+      return this.skipped === 0 ? this.forwardNull() : undefined
     }
     if (isClosing) return this.close(token)
     if (type === COLON && top) top.key = before!.value as string
     if (type === COMMA && typeof top?.key === 'number') top.key++
     const isKey = typeof top?.key === 'string' && before!.token !== COLON
     if (type === COLON || type === COMMA || isKey) return this.forward(token)
-    const isOmitted = before?.token === COLON && this.omitted.has(top?.key)
+    const isOmitted = before?.token === COLON && this.omitted.has(top!.key)
     const patterns = this.part || isOmitted ? [] : this.select(token, top)
-    if (isOmitted || !(this.part || patterns.length > 0)) {
-      // Nothing inside is wanted.
-      if (isOpening) this.skipped = 1
-      else this.forward(nothing(token))
-      return
-    }
-    if (isOpening) this.levels.push({ key: type === LEFT_BRACE ? '' : 0, patterns })
-    this.forward(token)
+    const isRead = !isOmitted && (this.part !== undefined || patterns.length > 0)
+    if (isRead && isOpening) this.levels.push({ key: type === LEFT_BRACE ? '' : 0, patterns })
+    if (isRead) this.forward(token)
+    else if (isOpening) this.skipped = 1
+    else this.forwardNull()
   }
 
   /** Begins a part at a wanted object. Returns the patterns that may match inside the value. */
@@ -193,8 +172,10 @@ class Selection {
     this.forward(token)
     if (this.part?.depth !== this.levels.length) return
     this.part = undefined
-    this.forward(nothing(token))
+    this.forwardNull()
   }
+
+  private forwardNull = () => this.forward({ token: NULL, value: null, offset: this.last!.offset })
 
   private forward(token: Token): void {
     const { part } = this
