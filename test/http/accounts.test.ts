@@ -5,12 +5,11 @@ import { makeToken, nilId, openScene, openTestService, orphanMembers } from '../
 import { orphanProjects, queueOrphanJobs, register, signToken, statuses, testSecret } from '../kit.ts'
 import { untilBlocked, untilRedisReady, upTo } from '../kit.ts'
 import type { Client, Sql } from '../kit.ts'
-import { rowsWith } from '../workers/remains.ts'
+import { rowsWith, untilOutboxEmpty } from '../workers/remains.ts'
 import { invalidNames, validTexts } from './sample-texts.ts'
-import { untilOutboxEmpty } from '../workers/remains.ts'
+import { testScenarios } from './scenarios.ts'
 
 const password = 'secret-1'
-const newPassword = 'secret-2'
 const { service, sql, client } = await openScene()
 
 const signIn = (email: string, secret = password, client: Client = service.client) =>
@@ -20,12 +19,6 @@ const meStatus = async (client: Client) => (await me(client)).status
 
 async function expectInvalid(...clients: Client[]): Promise<void> {
   for (const client of clients) expectError(await me(client), 401, 'The bearer token is not valid')
-}
-
-async function registerTwoTokens() {
-  const ada = await register(service.client)
-  const second = ada.as((await signIn(ada.email)).body.access_token)
-  return { ada, second }
 }
 
 test('PATCH /auth/me trims and stores a name of 1 to 200 characters', async () => {
@@ -41,24 +34,7 @@ test('PATCH /auth/me trims and stores a name of 1 to 200 characters', async () =
   for (const name of invalidNames(200)) expectError(await ada.patch('/auth/me', { name }), 400, /^name /)
 })
 
-test('a new password requires the current password, revokes every token, and returns a new token', async () => {
-  const { ada, second } = await registerTwoTokens()
-  const change = (body: object) => ada.patch('/auth/me', body)
-  for (const same of [{}, { currentPassword: 'wrong' }])
-    expectResponse(await change(same), 200, (await me(second)).body)
-  expectError(await change({ password: newPassword }), 400, /^currentPassword is required/)
-  expectError(await change({ password: newPassword, currentPassword: 'wrong!' }), 403, /current/)
-  for (const wrong of ['12345', null, 7, 'p'.repeat(1025)])
-    expectError(await change({ password: wrong, currentPassword: password }), 400, /^password /)
-  expect((await signIn(ada.email)).status).toBe(200)
-  const response = await change({ password: newPassword, currentPassword: password })
-  const { access_token: token, ...user } = response.body
-  expectResponse(response, 200, { access_token: expect.any(String), ...user })
-  expectResponse(await me(ada.as(token)), 200, user)
-  await expectInvalid(ada, second)
-  expectError(await signIn(ada.email), 401)
-  expect((await signIn(ada.email, newPassword)).status).toBe(200)
-})
+await testScenarios('accounts', { nobody: client }, sql)
 
 test('exactly one of several concurrent password changes succeeds', async () => {
   const ada = await register(service.client)
@@ -84,20 +60,6 @@ test('a request whose token is revoked after its check changes nothing', async (
   await revoke()
   expectError(await changed, 401)
   expect(await sql`select from users where name = 'Changed'`).toHaveLength(0)
-})
-
-test("logout revokes the request's token; logout-all revokes every token of the account", async () => {
-  const { ada, second } = await registerTwoTokens()
-  expectResponse(await ada.post('/auth/logout'), 200, { message: 'Signed out successfully' })
-  await expectInvalid(ada)
-  expectError(await ada.post('/auth/logout'), 401, 'The bearer token is not valid')
-  expect(await meStatus(second)).toBe(200)
-  const third = ada.as((await signIn(ada.email)).body.access_token)
-  expectResponse(await second.post('/auth/logout-all'), 200, {
-    message: 'Signed out everywhere successfully',
-  })
-  await expectInvalid(second, third)
-  expect(await meStatus(ada.as((await signIn(ada.email)).body.access_token))).toBe(200)
 })
 
 test('other processes reject a revoked token, even if Redis loses its data', async () => {

@@ -1,10 +1,10 @@
 import { anId, aTimestamp, eventually, expectError, make, malformedIds, openTeam, register } from '../kit.ts'
 import { statuses, unknownId, upTo } from '../kit.ts'
-import type { Client, Person } from '../kit.ts'
-import { openServiceAccount } from './account-scene.ts'
+import type { Client } from '../kit.ts'
 import { invalidNames } from './sample-texts.ts'
+import { testScenarios } from './scenarios.ts'
 
-const { client, sql, ada, people, owner } = await openTeam(['Ada'])
+const { client, sql, ada, owner, stranger } = await openTeam(['Ada'])
 
 const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString()
 const tokenBody = (fields: object = {}) => ({
@@ -64,42 +64,7 @@ test.each(invalid)('creating a token rejects an invalid %s with 400', async (fie
     expectError(await ada.post('/tokens', tokenBody({ [field]: value })), 400, message)
 })
 
-test('a deleted token is rejected immediately, is not listed, and cannot be deleted by another account', async () => {
-  const { id, token } = await createToken(ada)
-  expect(await status(token)).toBe(200)
-  for (const other of [id, unknownId, ...malformedIds])
-    expectError(await owner.delete(`/tokens/${other}`), 404, 'Token not found')
-  expect(await listTokens(owner)).toEqual([])
-  expect(await status(token)).toBe(200)
-  const deleted = await ada.delete(`/tokens/${id.toUpperCase()}`)
-  expect([deleted.status, deleted.text, deleted.headers.get('content-type')]).toEqual([204, '', null])
-  for (const path of ['/projects', '/tokens'])
-    expectError(await ada.as(token).get(path), 401, 'The bearer token is not valid')
-  expectError(await ada.delete(`/tokens/${id}`), 404, 'Token not found')
-  expect((await listTokens(ada)).map((one) => one.id)).not.toContain(id)
-})
-
-const passwordChange = { password: 'secret-2', currentPassword: 'secret-1' }
-const accountChanges: [
-  title: string,
-  status: number,
-  change: (person: Person) => ReturnType<Client['get']>,
-][] = [
-  ['logout-all revokes', 401, (person) => person.post('/auth/logout-all')],
-  ['a new password revokes', 401, (person) => person.patch('/auth/me', passwordChange)],
-  ['deleting the account revokes', 401, (person) => person.delete('/auth/me')],
-  ['a new name keeps', 200, (person) => person.patch('/auth/me', { name: 'King' })],
-  ['logout keeps', 200, (person) => person.post('/auth/logout')],
-]
-test.each(accountChanges)('%s the API tokens of the account', async (_, expected, change) => {
-  const person = await register(client)
-  const { token } = await createToken(person)
-  expect(await status(token)).toBe(200)
-  expect((await change(person)).status).toBe(200)
-  expect(await status(token)).toBe(expected)
-  const rows = await sql`select from api_tokens where user_id = ${person.id}`
-  expect(rows).toHaveLength(expected === 200 ? 1 : 0)
-})
+await testScenarios('api-tokens', { ada, owner, stranger }, sql)
 
 test('a token expires at expiresAt, by the clock of the database, and the list shows its last use', async () => {
   const expiresAt = new Date(Date.now() + 3_600_000).toISOString()
@@ -113,14 +78,6 @@ test('a token expires at expiresAt, by the clock of the database, and the list s
   await sql`update api_tokens set expires_at = now() - interval '1 second' where id = ${id}`
   await eventually('its expiry', async () => (await status(token)) === 401)
   expect((await listTokens(ada)).map((one) => one.id)).not.toContain(id)
-})
-
-test('a token of an earlier token version of its account is rejected', async () => {
-  const person = await register(client)
-  const { token } = await createToken(person)
-  // A token whose creation is concurrent with the revocation of all tokens stays in the table.
-  await sql`update users set token_version = token_version + 1 where id = ${person.id}`
-  await eventually('the rejection', async () => (await status(token)) === 401)
 })
 
 test('an account has at most 100 unexpired tokens, also with concurrent creates', async () => {
@@ -137,15 +94,3 @@ test('an account has at most 100 unexpired tokens, also with concurrent creates'
   expect(statuses(await create(102))[201]).toBe(100)
   expect(await sql`select from api_tokens where user_id = ${person.id}`).toHaveLength(100)
 })
-
-// This file starts no workers, so that no job deletes the tokens.
-test.each(['project', 'membership'])(
-  'the end of its %s ends the tokens of a service account',
-  async (what) => {
-    const { projectId, account, program } = await openServiceAccount(people)
-    expect((await program.get('/auth/me')).status).toBe(200)
-    const path = `/projects/${projectId}${what === 'project' ? '' : `/members/${account.memberId}`}`
-    expect((await owner.delete(path)).status).toBe(200)
-    await eventually('the rejection', async () => (await program.get('/auth/me')).status === 401)
-  },
-)

@@ -43,27 +43,6 @@ test('an email address is stored and compared in lower case, trimmed, in compose
   await expectRegistered(['zo\u00eb@example.com', 'zoe\u0308@example.com'])
 })
 
-test('an unknown email address and a wrong password get the same response', async () => {
-  const attempts = [
-    ...[
-      [ada.email, 'secret-2'],
-      ['unknown@example.com', password],
-      ['not an address', password],
-      ['', ''],
-    ],
-    ...[
-      [`${ada.email}\0`, 'secret-2'],
-      ['\ud800', '\ud800'],
-      [ada.email, password.slice(1)],
-    ],
-  ]
-  const responses = await Promise.all(attempts.map(([email, secret]) => signIn(email, secret)))
-  for (const response of responses) {
-    expectError(response, 401, 'Wrong email or password')
-    expect(response.text).toBe(responses[0]!.text)
-  }
-})
-
 const invisible = ['\u200b', '\u00ad', '\u2060', '\u202e', '\u3164', '\u001b', '\u007f', '\ufe0f']
 const blank = [...invisible, '\u2060 \u00ad', '\u200e\u202e', '\u2800']
 const long = `${'a'.repeat(60)}@${'b'.repeat(60)}.${'c'.repeat(60)}.${'d'.repeat(60)}.example`
@@ -105,17 +84,6 @@ test.each(fields)('registering accepts and rejects each %s as documented', async
       400,
       new RegExp(`^${field} `),
     )
-})
-
-test('an error of registering or signing in names every invalid field', async () => {
-  expectError(await registerBody({ name: '', email: 'ada', password: '1' }), 400, /name .*email .*password /)
-  expectError(await registerBody({}), 400, /name is required.*email is required.*password is required/)
-  for (const wrong of [undefined, null, 1, ['a'], {}])
-    expectError(await signIn(wrong, wrong ?? null), 400, /^email .*password /)
-  for (const more of [{ role: 'ADMIN' }, { passwordHash: 'x' }, { tokenVersion: 9 }])
-    expectError(await registerBody(account('more@example.com', more)), 400, /is not known here/)
-  const { status, body } = await registerBody(account('more@example.com', { id: unknownId }))
-  expect([status, body.user.id === unknownId]).toEqual([201, false])
 })
 
 const [head, body, signature] = ada.token!.split('.') as [string, string, string]

@@ -1,19 +1,17 @@
-import { type Answer, type Body, invite, make, openTeam, type Person, readFeed, versionOf } from '../kit.ts'
+import { type Answer, type Body, invite, make, openScene, type Person, readFeed, versionOf } from '../kit.ts'
 
 interface Claim {
   by: { id: string; name: string }
   until: string
   seq: number
 }
-export type Claimable = Body & { claim: Claim | null; attempts: number }
 
-export const claimIn = ({ body }: Pick<Answer, 'body'>) => (body as Claimable).claim
-export const attemptsIn = ({ body }: Pick<Answer, 'body'>) => (body as Claimable).attempts
+export const claimIn = ({ body }: Pick<Answer, 'body'>) => (body as Body & { claim: Claim | null }).claim
 
 /** Before each test, Ada creates a project with the EDITOR Bea and with the task `Draw`: events 1 to 3. */
 export async function openQueue() {
-  const team = await openTeam(['Ada', 'Bea', 'Cyd'])
-  const { ada, bea, service } = team
+  const scene = await openScene(['Ada', 'Bea', 'Cyd'])
+  const { ada, bea, service } = scene
   const at = { projectId: '', taskId: '', memberId: '' }
   beforeEach(async () => {
     at.projectId = (await make(ada, '/projects', { name: 'Queue' })).id
@@ -25,7 +23,7 @@ export async function openQueue() {
     by.post(`${project()}/claim-next`, { leaseSeconds: 60, ...body }, headers)
   /** Returns the title of the claimed task, or the status. */
   const take = async (body: object = {}, by: Person = ada) => titleIn(await next(body, by))
-  return Object.assign(team, {
+  return Object.assign(scene, {
     at,
     next,
     take,
@@ -43,7 +41,6 @@ export async function openQueue() {
     read: async (query = '', id = at.taskId) => (await ada.get(`/tasks/${id}${query}`)) as Answer,
     list: async (query: string, by: Person = ada) =>
       (await by.get(`/tasks?projectId=${at.projectId}&${query}`)).body.map(({ title }) => title),
-    undo: (seq: number) => ada.post(`${project()}/undo`, { seq }),
     batch: (operations: object[], by: Person = ada) =>
       by.post(`${project()}/batch?return=full`, { operations }),
     events: (query: string) => readFeed(ada, `${project()}/events?${query}`),

@@ -1,5 +1,6 @@
 import { type Answer, type Body, eventually, expectError, faultsOf, make, openScene } from '../kit.ts'
 import { readFeed } from '../kit.ts'
+import { testScenarios } from './scenarios.ts'
 
 const { service, ada, sql } = await openScene(['Ada'])
 service.startWorkers()
@@ -9,14 +10,11 @@ beforeEach(async () => void (projectId = (await make(ada, '/projects', { name: '
 
 type Task = Body & { remindAt: string | null }
 
-const [later, evenLater] = ['2130-01-31T17:00:00.000Z', '2130-02-28T17:00:00.000Z']
-const past = { remindAt: '2020-01-01' }
+const later = '2130-01-31T17:00:00.000Z'
 const passed = 'remindAt must be in the future'
 const create = (fields: object = {}) => make(ada, '/tasks', { projectId, title: 'Oil', ...fields })
 const patch = (id: string, fields: object) => ada.patch(`/tasks/${id}`, fields)
 const get = async (id: string, query = '') => (await ada.get(`/tasks/${id}${query}`)).body as Task
-const batch = (operations: object[]) => ada.post(`/projects/${projectId}/batch`, { operations })
-const put = (fields: object) => ada.call('PUT', `/projects/${projectId}/tasks/external/A`, fields)
 const undo = (seq: number) => ada.post(`/projects/${projectId}/undo`, { seq })
 const eventsOf = (type: string) => readFeed(ada, `/projects/${projectId}/events?limit=200&types=${type}`)
 const recorded = async (type: string, count = 1) => {
@@ -58,31 +56,7 @@ test('a reminder is recorded by the worker at its time, and cleared', async () =
   expect(await faultsOf(sql)).toEqual([])
 })
 
-test('a reminder can be changed, cleared, undone, copied in a batch and set by an external id, but not in the past', async () => {
-  const task = (await create({ remindAt: '2130-01-31T18:00:00+01:00' })) as Task
-  expect(task.remindAt).toBe(later)
-  expect((await patch(task.id, { remindAt: evenLater })).body).toMatchObject({ remindAt: evenLater })
-  expect((await undo(3)).status).toBe(200)
-  expect((await get(task.id)).remindAt).toBe(later)
-  expect((await patch(task.id, { remindAt: null })).body).toMatchObject({ remindAt: null })
-  const { id } = await create()
-  const operations = (remindAt: string) => [
-    { op: 'task.create', title: 'New', remindAt },
-    { op: 'task.update', id, remindAt },
-    { op: 'task.upsert', externalId: 'A', title: 'Other', remindAt },
-  ]
-  expect((await batch(operations(later))).status).toBe(200)
-  const shown = (await ada.get(`/tasks?projectId=${projectId}`)).body as unknown as Task[]
-  expect(shown.map(({ remindAt }) => remindAt)).toEqual([null, later, later, later])
-  const { remindAt } = past
-  expectError(await ada.post('/tasks', { projectId, title: 'T', remindAt }), 400, passed)
-  for (const answer of [await patch(id, { remindAt }), await put({ title: 'T', remindAt })])
-    expectError(answer, 400, passed)
-  for (const operation of operations(remindAt))
-    expectError(await batch([operation]), 400, `operations[0]: ${passed}`)
-  expectError(await patch(id, { remindAt: 'tomorrow' }), 400, /^remindAt must be an ISO 8601/)
-  expect(await faultsOf(sql)).toEqual([])
-})
+await testScenarios('reminders', { ada }, sql)
 
 test('a due date is recorded once, also after an undo and a move, and a move keeps a reminder', async () => {
   const { id } = await create({ remindAt: later })
@@ -95,7 +69,7 @@ test('a due date is recorded once, also after an undo and a move, and a move kee
   await patch(id, { dueDate: later })
   expect((await undo((await eventsOf('task.updated')).at(-1)!.seq)).status).toBe(200)
   const other = (await make(ada, '/projects', { name: 'Other' })).id
-  expectError(await patch(id, { projectId: other, remindAt: past.remindAt }), 400, passed)
+  expectError(await patch(id, { projectId: other, remindAt: '2020-01-01' }), 400, passed)
   const moved = await patch(id, { projectId: other, remindAt: later })
   expect(moved.body).toMatchObject({ dueDate, remindAt: later })
   projectId = other
