@@ -1,6 +1,5 @@
 import { EventSource } from 'eventsource'
-import { model } from '../../modules/modules.ts'
-import type { FeedEvent } from './feed.ts'
+import { type FeedEvent, model } from '../kit.ts'
 
 export function followByEventSource(url: string, token: string, projectId: string) {
   const source = new EventSource(`${url}/api/v1/projects/${projectId}/events?after=0`, {

@@ -1,9 +1,11 @@
 import { expectError, invite, make, makeTasks, model, openScene, openTestService, readFeed } from '../kit.ts'
-import { register, runBatch, statusAndMessage, unknownId, upTo } from '../kit.ts'
-import type { Body, Person } from '../kit.ts'
+import { register, runBatch, unknownId, upTo } from '../kit.ts'
+import type { Body } from '../kit.ts'
 import { type EventsPage, expectEvents } from './feed.ts'
+import { testScenarios } from './scenarios.ts'
 
 const { ada, grace, sql } = await openScene(['Ada', 'Grace'])
+await testScenarios('feed-parameters', { ada, grace }, sql)
 
 const openProject = async (by = ada) => (await make(by, '/projects', { name: 'Engine' })).id
 const openProjects = (count: number) => Promise.all(upTo(count).map(() => openProject()))
@@ -23,23 +25,6 @@ const from = (seq: number, ids: string[]): Record<string, number> =>
 const feedPath = (projectId: string, query = '') => `/projects/${projectId}/events${query}`
 const read = (projectId: string, query = '') => readFeed(ada, feedPath(projectId, query))
 const seqsOf = async (projectId: string, query = '') => (await read(projectId, query)).map(({ seq }) => seq)
-
-test("one response contains the events of several projects, and these equal the events in each project's feed", async () => {
-  const [one, other, quiet] = (await openProjects(3)) as [string, string, string]
-  for (const id of [one, one, one, other]) await addTask(id)
-  const positions = { [one]: 1, [other.toUpperCase()]: 0, [quiet]: 1 }
-  const found = await readOf(positions)
-  const after = { [one]: 4, [other]: 2, [quiet]: 1 }
-  expect({ ...found, events: [] }).toEqual({ events: [], after, gone: [] })
-  expect(Object.keys(found.after)).toEqual([one, other, quiet])
-  for (const [id, seq] of Object.entries(positions)) {
-    const projectId = id.toLowerCase()
-    const own = found.events.filter((event) => event.projectId === projectId)
-    const feed = await read(projectId, `?after=${seq}`)
-    expect(own).toEqual(feed.map((event) => ({ ...event, projectId })))
-  }
-  expect(await readOf(found.after)).toEqual({ events: [], after, gone: [] })
-})
 
 test('a project with many events does not delay the events of other projects', async () => {
   const [busy, ...others] = (await openProjects(13)) as [string, ...string[]]
@@ -93,32 +78,34 @@ test('a response is limited in bytes, and the following responses contain all ot
   expect(await seqsOf(longest, '?limit=500&types=comment.created')).toEqual(upTo(62).slice(2))
 })
 
-test('the field `gone` lists the projects that the caller may not see, whether or not they exist', async () => {
-  const [own, hers, deleted] = [await openProject(), await openProject(grace), await openProject()]
+test('`after` has the positions in the visible projects, and `gone` the other ids, whether or not their projects exist', async () => {
+  const [own, quiet, hers, deleted] = [
+    ...(await openProjects(2)),
+    await openProject(grace),
+    await openProject(),
+  ]
   await ada.delete(`/projects/${deleted}`)
-  const found = await readOf({ ...from(0, [hers, own, deleted]), [unknownId]: 9, none: 1 })
-  expect(found.gone).toEqual([hers, deleted, unknownId, 'none'])
-  expect([found.after, found.events.length]).toEqual([{ [own]: 1 }, 1])
+  const found = await readOf({
+    ...from(0, [hers!, own!.toUpperCase(), deleted!]),
+    [quiet!]: 1,
+    [unknownId]: 9,
+    none: 1,
+  })
+  expect(found.gone).toEqual([hers!, deleted!, unknownId, 'none'])
+  expect([Object.entries(found.after), found.events.length]).toEqual([
+    Object.entries(from(1, [own!, quiet!])),
+    1,
+  ])
   expect(await readOf({})).toEqual({ events: [], after: {}, gone: [] })
 })
 
-test('POST /events/read rejects invalid positions, limits and waits with 400', async () => {
+test('POST /events/read accepts at most 1,000 projects, each once', async () => {
   const own = await openProject()
-  const invalid: [body: object, message: string | RegExp][] = [
-    [{ after: { [own]: 2 } }, `after.${own} is ahead of the project: it has no such version`],
-    [{ after: { [own]: 0, [own.toUpperCase()]: 0 } }, `after.${own} is given more than once`],
-    ...[null, [], 'x', ...[-1, '1', 1.5, null].map((seq) => ({ [own]: seq }))].map(
-      (after): [object, RegExp] => [{ after }, /^after must be an object with at most 1000 project ids/],
-    ),
-    ...[0, 501, '5', 1.5].map((limit): [object, RegExp] => [{ limit }, /^limit must be/]),
-    ...[-1, 26, '5'].map((wait): [object, RegExp] => [{ wait }, /^wait must be/]),
-    [{ aftr: {} }, 'aftr is not known here; did you mean after?'],
-  ]
-  for (const [body, message] of invalid) expectError(await readMany({}, body), 400, message)
-  const ids = Array.from({ length: 1_001 }, (_, i) => `${own.slice(0, -4)}${String(i).padStart(4, '0')}`)
+  const twice = await readMany({ [own]: 0, [own.toUpperCase()]: 0 })
+  expectError(twice, 400, `after.${own} is given more than once`)
+  const ids = upTo(1_001).map((n) => `${own.slice(0, -4)}${String(n).padStart(4, '0')}`)
   expect((await readMany(from(0, ids))).status).toBe(400)
   expect((await readOf(from(0, ids.slice(1)))).gone.length).toBeGreaterThan(998)
-  expectError(await readMany({}, {}, ada.as() as Person), 401, 'A bearer token is required')
 })
 
 test('POST /events/read counts as a read and ignores an Idempotency-Key', async () => {
@@ -167,42 +154,79 @@ test('the feed contains every change in order, with rows as the API returns them
   expect((await read(project.id))[3]).toEqual(events[3]!)
 })
 
-test('each page links to the next and names the version of the project; types selects events', async () => {
+test('each page links to the next and names the version of the project', async () => {
   const projectId = await openProject()
-  for (const _ of upTo(4)) await addTask(projectId)
+  await makeTasks(ada, projectId, 4)
   const first = await ada.get(feedPath(projectId, '?limit=2'))
   const link = `</api/v1${feedPath(projectId, '?limit=2&after=2')}>; rel="next"`
   expect([first.headers.get('docket-version'), first.headers.get('link')]).toEqual(['5', link])
   const end = await ada.get(feedPath(projectId, '?after=5'))
   expect([end.text, end.headers.get('link'), end.headers.get('docket-version')]).toEqual(['[]', null, '5'])
-  const task = await addTask(projectId)
-  await ada.patch(`/tasks/${task.id}`, { status: 'DONE' })
-  await make(ada, `/tasks/${task.id}/comments`, { text: 'Oil it' })
-  const expected: Record<string, number[]> = {
-    ...{ '?limit=2': upTo(8), '?after=5': [6, 7, 8], '?types=task.deleted': [] },
-    ...{ '?types=project.created,comment.created': [1, 8], '?types=task.updated&limit=1': [7] },
-    [`?types=${model.eventTypes.join(',')}`]: upTo(8),
-  }
-  for (const [query, seqs] of Object.entries(expected))
-    expect([query, await seqsOf(projectId, query)]).toEqual([query, seqs])
+  for (const query of ['', '?limit=2', `?types=${model.eventTypes.join(',')}`])
+    expect(await seqsOf(projectId, query)).toEqual(upTo(5))
+  expect(await seqsOf(projectId, '?types=task.deleted')).toEqual([])
 })
 
-test('the feed rejects invalid parameters with 400, and strangers and deleted projects with 404', async () => {
+const [json, stream] = ['application/json', 'text/event-stream']
+/** Error messages, and the values of a parameter that cause the error in a page and in a stream. */
+const invalid: Record<string, [parameter: string, values: string[]]> = {
+  'types must be event types, separated by commas': [
+    'types',
+    ['task.exploded', '', 'task.created,', 'constructor'],
+  ],
+  'after must be a whole number': ['after', ['-1', 'x', '1.5', '1e3', '']],
+  'limit must be a whole number from 1 to 500': ['limit', ['0', '501']],
+  'wait must be a whole number from 0 to 25': ['wait', ['26', '-1', '1.5', 'long', '']],
+  'after is ahead of the project': ['after', ['2']],
+  'exceptActor must be the id of an account, or `me`': [
+    'exceptActor',
+    ['', 'Me', 'mine', 'me,me', `${ada.id}x`, '%00', 'null'],
+  ],
+  'snapshot must be': [
+    'snapshot',
+    ['', 'task', 'Tasks', 'tasks,', 'tasks,tasks', 'tasks, labels', 'webhooks', '%00'],
+  ],
+}
+
+test.each([json, stream])('the feed rejects invalid parameters with 400 (Accept: %s)', async (accept) => {
   const projectId = await openProject()
-  const invalid: Record<string, string[]> = {
-    'types must be event types, separated by commas': [
-      ...['types=task.exploded', 'types=', 'types=task.created,', 'types=constructor'],
-    ],
-    'after must be a whole number': ['after=-1', 'after=x', 'after=1.5', 'after=1e3', 'after='],
-    'limit must be a whole number from 1 to 500': ['limit=0', 'limit=501'],
-    'wait must be a whole number from 0 to 25': ['wait=26', 'wait=-1', 'wait=1.5', 'wait=long', 'wait='],
-    'after is ahead of the project': ['after=2'],
+  const rejection = async (query: string) => {
+    const { status, body } = await ada.get(feedPath(projectId, `?${query}`), { accept })
+    return `${status} ${body.message}`
   }
-  for (const [message, queries] of Object.entries(invalid))
-    for (const query of queries)
-      expect(await statusAndMessage(ada, feedPath(projectId, `?${query}`))).toStartWith(`400 ${message}`)
-  for (const path of [feedPath(projectId), feedPath(projectId, '?after=7'), feedPath('none')])
-    expect(await statusAndMessage(grace, path)).toBe('404 Project not found')
-  await ada.delete(`/projects/${projectId}`)
-  expect(await statusAndMessage(ada, feedPath(projectId))).toBe('404 Project not found')
+  for (const [message, [parameter, values]] of Object.entries(invalid))
+    for (const value of values)
+      expect(`${value}: ${await rejection(`${parameter}=${value}`)}`).toStartWith(`${value}: 400 ${message}`)
+  expect(await rejection('snapshot=tasks&snapshot=labels')).toBe('400 snapshot is given more than once')
+  expectError(await grace.get(feedPath(projectId, '?after=7'), { accept }), 404, 'Project not found')
+})
+
+const accepted: [type: string, accepts: (string | undefined)[]][] = [
+  [json, [undefined, '', '*/*', 'text/html, application/xhtml+xml, */*;q=0.8', 'text/event-stream;q=0']],
+  [json, [`${json}, text/event-stream;q=0.5`, 'text/event-stream; Q=0.000, */*', 'text/event-streams']],
+  [json, ['application/x;about="text/event-stream"', 'text/event-stream;q=x', ',;="']],
+  [stream, ['text/event-stream', 'TEXT/Event-Stream', 'text/event-stream; charset=UTF-8']],
+  [stream, ['text/event-stream, */*', 'text/event-stream;q=0.1', `${json};q=0.5, text/event-stream`]],
+]
+
+test('Accept decides between a page and a stream, and every response of the feed has Accept in Vary', async () => {
+  const path = feedPath(await openProject())
+  // HEAD, because the body of a stream does not end.
+  const headersOf = async (accept?: string) =>
+    (await ada.call('HEAD', path, undefined, accept === undefined ? {} : { accept })).headers
+  for (const [type, accepts] of accepted)
+    for (const accept of accepts)
+      expect([accept, (await headersOf(accept)).get('content-type')]).toEqual([accept, type])
+  const plain = await headersOf()
+  const vary = 'Authorization, Accept'
+  for (const headers of [plain, await headersOf(stream)]) expect(headers.get('vary')).toBe(vary)
+  for (const [status, query, more] of [
+    [304, '', { 'if-none-match': plain.get('etag')! }],
+    [400, '?after=9', { accept: json }],
+    [400, '?after=9', { accept: stream }],
+  ] as const) {
+    const answer = await ada.get(path + query, more)
+    expect([answer.status, answer.headers.get('vary')]).toEqual([status, vary])
+  }
+  expect((await ada.get('/projects?limit=1')).headers.get('vary')).toBe('Authorization')
 })

@@ -1,8 +1,7 @@
 import { expectTransactions } from '../exports/scene.ts'
 import { startRandomWrites, writeRandomly } from '../past/random-writes.ts'
-import { allPages, cases, expectError, holdTransaction, make, openScene, openStreamIn } from '../kit.ts'
-import { parseMessages, Random, register, remainingBudget, runBatch, upTo, versionOf } from '../kit.ts'
-import { withService } from '../kit.ts'
+import { allPages, cases, holdTransaction, make, openScene, openStreamIn } from '../kit.ts'
+import { parseMessages, Random, register, runBatch, upTo, versionOf } from '../kit.ts'
 import type { Message, Person, Sql } from '../kit.ts'
 
 const { service, sql, ada, bea, cy } = await openScene(['Ada', 'Bea', 'Cy'])
@@ -16,9 +15,9 @@ type Messages = AsyncGenerator<Message, void>
 const dataOf = ({ data }: Message) => data as unknown as Data
 
 /** Opens a stream, and returns its first message, which has no event name, and the others. */
-async function open(by: Person, projectId: string, query = all, headers: object = {}, at = service.fetch) {
+async function open(by: Person, projectId: string, query = all, headers: object = {}) {
   const own = { authorization: `Bearer ${by.token}`, ...stream, ...headers }
-  const response = await at(`/api/v1/projects/${projectId}/events?${query}`, { headers: own })
+  const response = await service.fetch(`/api/v1/projects/${projectId}/events?${query}`, { headers: own })
   return { response, messages: parseMessages(response.body!) }
 }
 const nextOf = async (messages: Messages) => (await messages.next()).value!
@@ -108,33 +107,14 @@ test('a snapshot has only the requested kinds, in the requested order, and no me
   for (const one of [messages, two.messages, others.messages]) await one.return()
 })
 
-test('a stream that continues after Last-Event-ID has no snapshot, and after a cut snapshot the next one is whole', async () => {
-  const id = await newProject(300)
-  const version = await versionOf(ada, id)
-  const resumed = await open(ada, id, all, { 'last-event-id': String(version - 1) })
-  for (const seq of [version - 1, version])
-    expect(await nextOf(resumed.messages)).toMatchObject({ id: String(seq) })
-  const cut = await open(ada, id)
-  for (const _ of upTo(2)) await cut.messages.next()
-  await cut.messages.return()
-  const again = await open(ada, id)
-  expect(rowsIn(await readSnapshot(again.messages), 'tasks')).toHaveLength(300)
-  for (const { messages } of [resumed, again]) await messages.return()
-})
-
-test('a snapshot needs a stream and known kinds, each once; HEAD reads none', async () => {
+test('a stream that continues after Last-Event-ID has no snapshot, and HEAD reads none', async () => {
   const id = await newProject()
-  const path = `/projects/${id}/events`
-  const needed = 'snapshot needs the header Accept: text/event-stream'
-  for (const accept of ['application/json', '*/*'])
-    expectError(await ada.get(`${path}?snapshot=tasks`, { accept }), 400, needed)
-  const wrong = ['', 'task', 'Tasks', 'tasks,', 'tasks,tasks', 'tasks, labels', 'webhooks', 'tokens', '%00']
-  for (const one of wrong)
-    expectError(await ada.get(`${path}?snapshot=${one}`, stream), 400, /^snapshot must be/)
-  expectError(await ada.get(`${path}?snapshot=tasks&snapshot=labels`, stream), 400, /more than once/)
-  expectError(await cy.get(`${path}?${all}`, stream), 404)
-  const head = await ada.call('HEAD', `${path}?${all}`, undefined, stream)
-  expect([head.status, head.headers.get('docket-version')]).toEqual([200, String(await versionOf(ada, id))])
+  const version = await versionOf(ada, id)
+  const { messages } = await open(ada, id, all, { 'last-event-id': String(version - 1) })
+  for (const seq of [version - 1, version]) expect(await nextOf(messages)).toMatchObject({ id: String(seq) })
+  await messages.return()
+  const head = await ada.call('HEAD', `/projects/${id}/events?${all}`, undefined, stream)
+  expect([head.status, head.headers.get('docket-version')]).toEqual([200, String(version)])
   await expectTransactions(sql, 0)
 })
 
@@ -209,23 +189,3 @@ test('a client that leaves while its snapshot waits for the database leaves noth
   await Promise.resolve(opening).catch(() => {})
   await expectTransactions(sql, 0)
 })
-
-test('a snapshot is charged as one read for each 200 rows', () =>
-  withService({ READS_PER_MINUTE: '90' }, async ({ client, services, fetch }) => {
-    const owner = await register(client)
-    const { id } = await make(owner, '/projects', { name: 'Engine' })
-    await fill(services.database.background, id, 401)
-    await make(owner, `/projects/${id}/labels`, { name: 'bug' })
-    const budget = async () => remainingBudget(await owner.get('/auth/me'))!
-    for (const [query, cost] of [
-      ['snapshot=labels', 1],
-      ['snapshot=tasks,labels', 3],
-    ] as const) {
-      const before = await budget()
-      const { messages } = await open(owner, id, query, {}, fetch)
-      await readSnapshot(messages)
-      await messages.return()
-      // The second reading of the budget is one read, too.
-      expect([query, before - (await budget()) - 1]).toEqual([query, cost])
-    }
-  }))

@@ -17,8 +17,8 @@ export async function openStream(client: Person, at: { url: string }, path: stri
   return { answer, messages: parseMessages(answer.body!), stop: () => abort.abort() }
 }
 
-export async function streamBodyIn(service: TestService, client: Person, path: string) {
-  return (await service.fetch(`/api/v1${path}`, { headers: headersOf(client) })).body!
+export async function streamBodyIn(service: TestService, client: Person, path: string, headers: object = {}) {
+  return (await service.fetch(`/api/v1${path}`, { headers: { ...headersOf(client), ...headers } })).body!
 }
 
 /** Opens a project's stream in a service of this process, and reads the first message, which has no event name. */

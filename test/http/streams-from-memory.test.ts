@@ -1,22 +1,10 @@
-import { forFile, invite, make, openScene, openStreamIn, openTestService, Random } from '../kit.ts'
-import { register, streamBodyIn, takeEvents, upTo, versionOf } from '../kit.ts'
-import type { Client, Person } from '../kit.ts'
-import { startRandomWrites, writeRandomly } from '../past/random-writes.ts'
+import { forFile, invite, make, openScene, openStreamIn, openTestService, register } from '../kit.ts'
+import { takeEvents, upTo } from '../kit.ts'
+import type { Client } from '../kit.ts'
 
-/** The types of the events that streams read from memory instead of the database. */
-const typesFromMemory = new Set<string>()
-const { service } = await openScene()
+const { service, ada } = await openScene(['Ada'])
 const other = await forFile(openTestService(service.env))
-const { recent, counts } = service.services
-// A pause of the process must not let events expire.
-recent['recent'].ttl = 60_000
-const { after } = recent
-recent.after = (range) => {
-  const events = after.call(recent, range)
-  for (const { type } of events ?? []) typesFromMemory.add(type)
-  return events
-}
-const ada = await register(service.client, 'Ada "the first"\\ — ä')
+const { counts } = service.services
 
 /** A project with a task, and with Grace as a member: events 1 to 3. */
 async function openShared() {
@@ -28,74 +16,6 @@ async function openShared() {
 }
 const create = (projectId: string, title: string, by: Client = ada) =>
   make(by, '/tasks', { title, projectId })
-
-async function openTextStream(reader: Person, projectId: string) {
-  const stream = await streamBodyIn(service, reader, `/projects/${projectId}/events?after=0`)
-  const chunks = stream.pipeThrough(new TextDecoderStream()).getReader()
-  let text = ''
-  return {
-    async eventsUpTo(version: number): Promise<string[]> {
-      while (!text.includes(`\nid: ${version}\nevent: `)) {
-        const { value, done } = await chunks.read()
-        if (done) throw new Error(`The stream ended: ${text.slice(-500)}`)
-        text += value
-      }
-      return text.split('\n\n').flatMap((message) => /\ndata: (.*)$/s.exec(message)?.[1] ?? [])
-    },
-    async textToEnd(): Promise<string> {
-      for (let chunk = await chunks.read(); !chunk.done; chunk = await chunks.read()) text += chunk.value
-      return text
-    },
-    stop: () => chunks.cancel(),
-  }
-}
-
-test('events sent from memory have exactly the bytes that the feed returns', async () => {
-  const [grace, bea] = [await register(service.client), await register(service.client)]
-  const world = await startRandomWrites(new Random(11), [ada, grace, bea])
-  const projects = world.projects.map(({ id }) => id)
-  const streams = await Promise.all(projects.map((id) => openTextStream(ada, id)))
-  const streamed: string[][] = projects.map(() => [])
-  const fed: string[][] = projects.map(() => [])
-  for (let wave = 0; wave < 30; wave++) {
-    await writeRandomly(world, 12)
-    await ada.patch(`/tasks/subtasks/${world.subtasks.at(-1)?.id}`, { title: `"\\ — ü ${wave}` })
-    for (const [n, id] of projects.entries()) {
-      const version = await versionOf(ada, id)
-      const before = streamed[n]!.length
-      streamed[n] = await streams[n]!.eventsUpTo(version)
-      const page = await ada.get(`/projects/${id}/events?after=${before}&limit=500`)
-      if (page.text !== '[]') fed[n]!.push(page.text.slice(1, -1))
-      expect(streamed[n]!.join()).toBe(fed[n]!.join())
-    }
-    if (wave % 5 === 4) await grace.patch('/auth/me', { name: `Grace the ${wave}th, “ünnamed”` })
-  }
-  for (const { stop } of streams) await stop()
-  const kinds = ['task', 'subtask', 'comment', 'label', 'field', 'view']
-  const read = new Set([...typesFromMemory].map((type) => type.split('.')[0]!))
-  expect([kinds.filter((kind) => !read.has(kind)), typesFromMemory.has('task.moved_in')]).toEqual([[], false])
-})
-
-test('a removed member gets no later event, no matter which process removed the member', async () => {
-  const { grace, projectId, memberId } = await openShared()
-  let [id, remover]: [string, Client] = [memberId, ada]
-  for (const next of [other.client.as(ada.token), undefined]) {
-    const stream = await openTextStream(grace, projectId)
-    await create(projectId, 'Before')
-    await stream.eventsUpTo(await versionOf(ada, projectId))
-    typesFromMemory.clear()
-    const last = await create(projectId, 'Also before')
-    await stream.eventsUpTo(await versionOf(ada, projectId))
-    expect([...typesFromMemory]).toEqual(['task.created'])
-    expect((await remover.delete(`/projects/${projectId}/members/${id}`)).status).toBe(200)
-    const secret = await create(projectId, 'After')
-    const text = await stream.textToEnd()
-    expect(text).toContain(last.id)
-    expect(text).not.toContain(secret.id)
-    expect(text).toContain('event: end\ndata: {"statusCode":404')
-    if (next) [id, remover] = [(await invite(ada, projectId, grace)).id, next]
-  }
-})
 
 const rounds = 10
 

@@ -1,4 +1,5 @@
-import { eventually, make, openScene, openStreamIn, takeEvents, upTo } from '../kit.ts'
+import { eventually, expectError, make, makeTasks, openScene, openStreamIn, readFeed } from '../kit.ts'
+import { streamBodyIn, takeEvents, upTo } from '../kit.ts'
 
 let projectId: string
 let reads: number
@@ -6,7 +7,7 @@ let reads: number
 let emptyReads: number
 /** If true, events are read from the database instead of from memory. */
 let isMemoryEmpty: boolean
-const { service, sql, ada } = await openScene(['Ada'], {})
+const { service, sql, ada } = await openScene(['Ada'], { HISTORY_DAYS: '30' })
 const { recent } = service.services
 const { after } = recent
 recent.after = (range) => {
@@ -21,7 +22,9 @@ beforeEach(async () => {
 
 const create = () => make(ada, '/tasks', { title: 'Draw', projectId })
 const open = (query = '') => openStreamIn(service, ada, projectId, query)
+const feedPath = (query: string) => `/projects/${projectId}/events?${query}`
 const notify = (version: number) => service.services.notifications.publish([{ projectId, version }])
+const deleteBefore = (seq: number) => sql`delete from events where project_id = ${projectId} and seq < ${seq}`
 const ended = { event: 'end', data: { statusCode: 400, message: expect.stringContaining('is ahead') } }
 
 /** Changes all event ids except the first, like a promoted standby that lost these events and stored others. */
@@ -94,4 +97,35 @@ test('a stream whose last event was deleted by retention continues', async () =>
   await create()
   expect(await takeEvents(messages, 1)).toMatchObject([{ id: '3', event: 'task.created' }])
   await messages.return()
+})
+
+test('rejects a position before the oldest stored event with 410, in every form of the feed', async () => {
+  await makeTasks(ada, projectId, 8)
+  const first = await ada.get(feedPath('after=0'))
+  await deleteBefore(5)
+  const answers = [
+    ...['after=3', 'after=3&wait=25', 'after=0&limit=1', 'after=0&types=comment.created'].map((query) =>
+      ada.get(feedPath(query)),
+    ),
+    ada.get(feedPath('after=0'), { 'if-none-match': first.headers.get('etag')! }),
+    ada.get(feedPath('after=0'), { accept: 'text/event-stream', 'last-event-id': '2' }),
+    ada.post('/events/read', { after: { [projectId]: 3 } }),
+  ]
+  for (const answer of answers) expectError(await answer, 410, /^Events .*before 5 are no longer kept$/)
+  expect((await readFeed(ada, feedPath('after=4'))).map(({ seq }) => seq)).toEqual([5, 6, 7, 8, 9])
+  for (const query of ['after=9', 'after=4&types=comment.created'])
+    expect((await ada.get(feedPath(query))).text).toBe('[]')
+})
+
+test('a stream ends with 410 when events that its client has not yet received are deleted', async () => {
+  isMemoryEmpty = true
+  await makeTasks(ada, projectId, 299)
+  const reader = (await streamBodyIn(service, ada, feedPath('after=0'))).getReader()
+  const chunk = async () => new TextDecoder().decode((await reader.read()).value)
+  expect(await chunk()).toStartWith('retry: ')
+  expect(await chunk()).toContain('id: 100\n')
+  await deleteBefore(201)
+  const error = { statusCode: 410, message: 'Events before 201 are no longer kept', error: 'Gone' }
+  expect(await chunk()).toEndWith(`event: end\ndata: ${JSON.stringify(error)}\n\n`)
+  expect((await reader.read()).done).toBe(true)
 })
