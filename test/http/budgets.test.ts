@@ -1,7 +1,8 @@
 import { eventually, expectError, freshRedis, invite, make, openTestService, register } from '../kit.ts'
 import { remainingBudget, statuses, tally, untilRedisReady, upTo, withOneDatabase } from '../kit.ts'
 import { withToken } from '../kit.ts'
-import type { Answer, Client, Person, Sql } from '../kit.ts'
+import type { Client, Person } from '../kit.ts'
+import { expectLimited } from './responses.ts'
 
 const withService = await withOneDatabase()
 const createProject = async (owner: Person) => (await make(owner, '/projects', { name: 'P' })).id
@@ -17,63 +18,6 @@ const withTwo = (env: Record<string, string>, work: (clients: [Person, Client]) 
     const ada = await register(client)
     await work([ada, other.client.as(ada.token)])
   })
-
-function expectLimited(answer: Answer, name: string, quota: number, window: number) {
-  expectError(answer, 429, /^Too many requests; try again in \d+ seconds?$/)
-  const { headers } = answer
-  const wait = Number(headers.get('retry-after'))
-  expect(wait).toBeWithin(1, window + 1)
-  expect(headers.get('ratelimit-policy')).toBe(`"${name}";q=${quota};w=${window}`)
-  expect(headers.get('ratelimit')).toBe(`"${name}";r=0;t=${wait}`)
-}
-
-async function insertTasks(sql: Sql, projects: string[], count: number, done = 0): Promise<void> {
-  await sql`insert into tasks (id, project_id, number, title, status, priority, created_at, updated_at, event_id)
-    select uuidv7(), id, n, 'T', case when n <= ${done}::int4 then 'DONE' else 'TODO' end, 'LOW', now(), now(), uuidv7()
-    from unnest(${projects}::uuid[]) id, generate_series(1, ${count}::int4) n`
-  await sql`update streams set last_number = ${count}, version = ${count} where project_id = any(${projects}::uuid[])`
-}
-
-async function costOf(by: Person, path: string): Promise<number> {
-  const [before, after] = [await by.get('/auth/me'), await by.get(path)]
-  expect(after.status).toBe(200)
-  return remainingBudget(before)! - remainingBudget(after)!
-}
-
-test('a list of all projects costs one read if a short scan fills its page, and otherwise one more for 500 tasks', () =>
-  withService({ READS_PER_MINUTE: '99' }, async ({ client, services }) => {
-    const ada = await register(client)
-    const ids = [await createProject(ada), await createProject(ada), await createProject(ada)]
-    await insertTasks(services.database.background, ids, 2_500)
-    const short = [
-      '',
-      'ready=true',
-      'noLabel=true&sort=-createdAt',
-      `dueBefore=1970-01-01&projectId=${ids[0]}`,
-    ]
-    for (const query of short) expect([query, await costOf(ada, `/tasks?${query}`)]).toEqual([query, 1])
-    for (const filter of ['dueBefore=1970-01-01', 'noLabel=true&dueAfter=2027-01-01'])
-      expect(await costOf(ada, `/tasks?${filter}&sort=createdAt`)).toBe(1 + 6_000 / 500)
-  }))
-
-test('a count costs one read for each 1,000 counted tasks, and a cached response one read', () =>
-  withService({ READS_PER_MINUTE: '99' }, async ({ client, services }) => {
-    const ada = await register(client)
-    const id = await createProject(ada)
-    await insertTasks(services.database.background, [id], 12_500, 100)
-    const costs = {
-      '': 13,
-      '&status=DONE': 1,
-      '&by=status': 13,
-      '&asOf=12500&status=DONE': 1,
-      '&ready=true': 13,
-    }
-    for (const [query, cost] of Object.entries(costs)) {
-      const path = `/tasks/counts?projectId=${id}${query}`
-      expect([query, await costOf(ada, path)]).toEqual([query, cost])
-      if (query === '') expect(await costOf(ada, path)).toBe(1)
-    }
-  }))
 
 test("requests with a revoked token do not reduce the account's budget", () =>
   withService({ WRITES_PER_MINUTE: '3' }, async ({ client }) => {
@@ -206,58 +150,4 @@ describe('reads and writes', () => {
         }
       },
     ))
-})
-
-describe('sign-in', () => {
-  const from = (address: string) => ({ 'x-forwarded-for': address })
-  const login = (client: Client, email: string, password: string, address = '10.0.0.1') =>
-    client.post('/auth/login', { email, password }, from(address))
-  const proxied = { TRUST_PROXY: 'on' }
-
-  test('is limited per IP address, together with registration', async () => {
-    await withService({ ...proxied, SIGN_INS_PER_MINUTE: '3' }, async ({ client }) => {
-      const { email } = await register(client)
-      for (const password of ['secret-1', 'wrong'])
-        expect(remainingBudget(await login(client, email, password))).toBeWithin(1, 3)
-      const account = { name: 'A', email: 'a@example.com', password: 'secret-1' }
-      expect((await client.post('/auth/register', account, from('10.0.0.1'))).status).toBe(201)
-      // The proxy appends the last entry; a client may send the earlier entries.
-      for (const address of ['10.0.0.1', '10.9.9.9, 10.0.0.1'])
-        expectLimited(await login(client, email, 'secret-1', address), 'sign-ins', 3, 60)
-      expect((await login(client, email, 'secret-1', '10.0.0.1, 10.0.0.2')).status).toBe(200)
-    })
-    await withService({ SIGN_INS_PER_MINUTE: '3' }, async ({ client }) => {
-      const { email } = await register(client)
-      const answers = await Promise.all(upTo(4).map((n) => login(client, email, 'secret-1', `10.0.0.${n}`)))
-      expect(statuses(answers)).toEqual({ 200: 2, 429: 2 })
-    })
-  })
-
-  test('is limited after too many wrong passwords, for that IP address and account only', () =>
-    withService({ ...proxied, SIGN_IN_FAILURES: '3' }, async ({ client }) => {
-      const [ada, grace] = [await register(client), await register(client)]
-      for (const _ of upTo(6)) expect((await login(client, ada.email, 'secret-1')).status).toBe(200)
-      for (const email of [ada.email, unknownEmail]) {
-        const guesses = await Promise.all(upTo(12).map((n) => login(client, email, `guess ${n}`)))
-        expect(statuses(guesses)).toEqual({ 401: 3, 429: 9 })
-      }
-      expectLimited(await login(client, ada.email.toUpperCase(), 'secret-1'), 'sign-in-failures', 3, 900)
-      expect((await login(client, ada.email, 'secret-1', '10.0.0.2')).status).toBe(200)
-      expect((await login(client, grace.email, 'secret-1')).status).toBe(200)
-    }))
-
-  test('counts wrong current passwords, also in a repeat with the same key and another password', () =>
-    withService({ ...proxied, SIGN_IN_FAILURES: '2' }, async ({ client }) => {
-      const ada = await register(client)
-      const change = (currentPassword: string) =>
-        ada.patch('/auth/me', { password: 'secret-2', currentPassword }, from('10.0.0.1'))
-      for (const wrong of ['a', 'b']) expectError(await change(wrong), 403)
-      expectLimited(await change('secret-1'), 'sign-in-failures', 2, 900)
-      const keyed = { ...from('10.0.0.1'), 'idempotency-key': 'k' }
-      const account = { name: 'A', email: 'keyed@example.com', password: 'secret-1' }
-      const enrol = (password: string) => client.post('/auth/register', { ...account, password }, keyed)
-      const answers = [await enrol('secret-1'), await enrol('wrong-1'), await enrol('wrong-2')]
-      expect(answers.map(({ status }) => status)).toEqual([201, 422, 422])
-      expectLimited(await enrol('secret-1'), 'sign-in-failures', 2, 900)
-    }))
 })

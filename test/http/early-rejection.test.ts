@@ -21,19 +21,13 @@ const tasksOf = (count: number, fields: object = {}) =>
   upTo(count).map(() => ({ op: 'task.create', title: 'T', ...fields }))
 
 /** Writes other than the examples of the document, with the responses for a stranger and a VIEWER. */
-const { projectId, memberId, subtaskId } = parts
+const { projectId, memberId } = parts
 const role = `/projects/${projectId}/members/${memberId}/role`
 const writes: [name: string, statuses: number[], send: (by: Person) => Promise<Answer>][] = [
   ['a create with an own id', [404, 403], (by) => by.post('/tasks', { title: 'T', projectId, id: newId() })],
   ['a used id', [409, 409], (by) => by.post('/projects', { id: projectId, name: 'Mine' })],
   ['a move', [404], (by) => by.patch(`/tasks/${ownTask}`, { projectId })],
-  ['a batch', [404, 403], (by) => batch(projectId, tasksOf(50), by)],
   ['a dry run', [404, 403], (by) => batch(projectId, tasksOf(50), by, '?dryRun=true')],
-  [
-    'a deletion in a batch',
-    [404, 403],
-    (by) => batch(projectId, [{ op: 'subtask.delete', id: subtaskId }], by),
-  ],
   ['a promotion', [404, 403], (by) => by.patch(role, { role: 'ADMIN' })],
 ]
 

@@ -1,6 +1,16 @@
-import { eventually, expectError, freshRedis, holdTransaction, openDatabase } from '../kit.ts'
-import { openTestService, readConfig, register, statuses, upTo, withService } from '../kit.ts'
+import {
+  eventually,
+  expectError,
+  freshRedis,
+  holdTransaction,
+  openDatabase,
+  openTestService,
+} from '../kit.ts'
+import { readConfig, register, remainingBudget, statuses, upTo, withOneDatabase } from '../kit.ts'
 import type { Answer, Client, Person, TestService } from '../kit.ts'
+import { expectLimited } from './responses.ts'
+
+const withService = await withOneDatabase()
 
 const withDelays = (
   env: Record<string, string>,
@@ -12,6 +22,7 @@ const withDelays = (
 
 const login = (client: Client, email: string, password: string, address = '10.2.0.1') =>
   client.post('/auth/login', { email, password }, { 'x-forwarded-for': address })
+const fromProxy = { 'x-forwarded-for': '10.2.0.1' }
 const status = async (...given: Parameters<typeof login>) => (await login(...given)).status
 /** Sends wrong passwords concurrently, each from its own address. */
 const guess = (client: Client, email: string, count: number) =>
@@ -141,4 +152,51 @@ test('many sign-ins from one address do not delay a sign-in from another address
       expectError(one, 429, 'Too many sign-ins from this address wait')
       expect(one.headers.get('retry-after')).toBe('1')
     }
+  }))
+
+test('sign-in is limited per IP address, together with registration', async () => {
+  await withService({ TRUST_PROXY: 'on', SIGN_INS_PER_MINUTE: '3' }, async ({ client }) => {
+    const { email } = await register(client)
+    for (const password of ['secret-1', 'wrong'])
+      expect(remainingBudget(await login(client, email, password))).toBeWithin(1, 3)
+    const account = { name: 'A', email: 'a@example.com', password: 'secret-1' }
+    expect((await client.post('/auth/register', account, fromProxy)).status).toBe(201)
+    // The proxy appends the last entry; a client may send the earlier entries.
+    for (const address of ['10.2.0.1', '10.9.9.9, 10.2.0.1'])
+      expectLimited(await login(client, email, 'secret-1', address), 'sign-ins', 3, 60)
+    expect((await login(client, email, 'secret-1', '10.2.0.1, 10.2.0.2')).status).toBe(200)
+  })
+  await withService({ SIGN_INS_PER_MINUTE: '3' }, async ({ client }) => {
+    const { email } = await register(client)
+    const answers = await Promise.all(upTo(4).map((n) => login(client, email, 'secret-1', `10.0.0.${n}`)))
+    expect(statuses(answers)).toEqual({ 200: 2, 429: 2 })
+  })
+})
+
+test('sign-in is limited after too many wrong passwords, for that IP address and account only', () =>
+  withService({ TRUST_PROXY: 'on', SIGN_IN_FAILURES: '3' }, async ({ client }) => {
+    const [ada, grace] = [await register(client), await register(client)]
+    for (const _ of upTo(6)) expect((await login(client, ada.email, 'secret-1')).status).toBe(200)
+    for (const email of [ada.email, 'nobody@example.com']) {
+      const guesses = await Promise.all(upTo(12).map((n) => login(client, email, `guess ${n}`)))
+      expect(statuses(guesses)).toEqual({ 401: 3, 429: 9 })
+    }
+    expectLimited(await login(client, ada.email.toUpperCase(), 'secret-1'), 'sign-in-failures', 3, 900)
+    expect((await login(client, ada.email, 'secret-1', '10.2.0.2')).status).toBe(200)
+    expect((await login(client, grace.email, 'secret-1')).status).toBe(200)
+  }))
+
+test('the limit of wrong passwords counts wrong current passwords, also in a repeat with the same key and another password', () =>
+  withService({ TRUST_PROXY: 'on', SIGN_IN_FAILURES: '2' }, async ({ client }) => {
+    const ada = await register(client)
+    const change = (currentPassword: string) =>
+      ada.patch('/auth/me', { password: 'secret-2', currentPassword }, fromProxy)
+    for (const wrong of ['a', 'b']) expectError(await change(wrong), 403)
+    expectLimited(await change('secret-1'), 'sign-in-failures', 2, 900)
+    const keyed = { ...fromProxy, 'idempotency-key': 'k' }
+    const account = { name: 'A', email: 'keyed@example.com', password: 'secret-1' }
+    const enrol = (password: string) => client.post('/auth/register', { ...account, password }, keyed)
+    const answers = [await enrol('secret-1'), await enrol('wrong-1'), await enrol('wrong-2')]
+    expect(answers.map(({ status }) => status)).toEqual([201, 422, 422])
+    expectLimited(await enrol('secret-1'), 'sign-in-failures', 2, 900)
   }))

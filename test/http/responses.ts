@@ -43,3 +43,13 @@ export const replayedParts = ({ status, text, headers }: Answer) => ({
 })
 
 export const isReplay = ({ headers }: Answer) => headers.get('idempotency-replayed') === 'true'
+
+/** Expects the rejection of a request whose budget, such as `reads`, is empty. @param window in seconds */
+export function expectLimited(answer: Answer, name: string, quota: number, window: number) {
+  expectError(answer, 429, /^Too many requests; try again in \d+ seconds?$/)
+  const { headers } = answer
+  const wait = Number(headers.get('retry-after'))
+  expect(wait).toBeWithin(1, window + 1)
+  expect(headers.get('ratelimit-policy')).toBe(`"${name}";q=${quota};w=${window}`)
+  expect(headers.get('ratelimit')).toBe(`"${name}";r=0;t=${wait}`)
+}
