@@ -1,5 +1,5 @@
 import { gunzipSync } from 'node:zlib'
-import { expectError, invite, make, nextPath, openProject, openTeam, register, words } from '../kit.ts'
+import { expectError, make, nextPath, openProject, openTeam, words } from '../kit.ts'
 import type { Client } from '../kit.ts'
 
 const { service, client, people, owner, editor, viewer, stranger, countEvents } = await openTeam()
@@ -9,7 +9,7 @@ await make(owner, '/projects', { name: 'A project without members', description 
 for (const assigneeId of [owner.id, editor.id, owner.id, editor.id])
   await make(owner, '/tasks', { title: 'Wheels', projectId, assigneeId, dueDate: '2030-01-01' })
 const taskId = (await make(owner, '/tasks', { title: 'Talk', projectId, description })).id
-const subtaskId = (await make(owner, `/tasks/${taskId}/subtasks`, { title: 'Oil' })).id
+await make(owner, `/tasks/${taskId}/subtasks`, { title: 'Oil' })
 await make(editor, `/tasks/${taskId}/comments`, { text: description })
 const paths = {
   project: `/projects/${projectId}`,
@@ -49,30 +49,6 @@ test('a matching If-None-Match gets 304 without a body, but a stranger gets 404 
       expectError(await revalidate(path, one, client), 401)
     }
   }
-})
-
-test('an ETag changes only when the resource changes, and a write returns the ETag of a read', async () => {
-  const before = await tagOf(paths.task)
-  await owner.patch(paths.project, { name: 'Changed' })
-  await owner.patch(`/tasks/subtasks/${subtaskId}/toggle`)
-  expect((await revalidate(paths.task, before)).status).toBe(304)
-  const changed = await owner.patch(paths.task, { status: 'DONE' })
-  const after = await revalidate(paths.task, before)
-  expect([after.status, after.body.status]).toEqual([200, 'DONE'])
-  expect(after.headers.get('etag')).toBe(changed.headers.get('etag'))
-})
-
-const changes: [list: keyof typeof paths, change: () => Promise<unknown>][] = [
-  ['tasks', () => owner.patch(paths.task, { priority: 'HIGH' })],
-  ['subtasks', () => owner.patch(`/tasks/subtasks/${subtaskId}/toggle`)],
-  ['comments', () => make(owner, paths.comments, { text: 'New' })],
-  ['members', async () => invite(owner, projectId, await register(client))],
-]
-test.each(changes)('the list of %s has a new ETag immediately after a change', async (list, change) => {
-  const before = await viewer.get(paths[list])
-  await change()
-  const after = await revalidate(paths[list], before.headers.get('etag')!)
-  expect([after.status, after.text === before.text]).toEqual([200, false])
 })
 
 test('a moved task has new ETags, even if both projects are at the same version', async () => {

@@ -79,36 +79,31 @@ test('a create with a taken id is rejected without affecting other commands in t
   expect(statuses(await Promise.all(answers))).toEqual({ 201: 39, 409: 1 })
 })
 
-test('a batch rejects an id that an earlier operation used for its row, and later operations may refer to this row', async () => {
-  const [taskId, subtaskId] = [newId(), newId()]
-  const create = { op: 'task.create', id: taskId, title: 'Own', as: 'own' }
-  const step = { op: 'subtask.create', taskId, id: subtaskId, title: 'Step' }
-  expectError(await batch([create, step, { ...create, as: 'two' }]), 409, `operations[2]: ${taken}`)
-  const { status, body } = await batch([create, step, { op: 'task.update', id: '#own', title: 'Renamed' }])
-  const { results } = body as unknown as { results: Body[] }
-  expect([status, results.map(({ id }) => id)]).toEqual([200, [taskId, subtaskId, taskId]])
-  expectError(await batch([create]), 409, `operations[0]: ${taken}`)
-  const again = { ...create, id: newId() }
-  const deletion = { op: 'task.delete', id: '#own' }
-  expectError(await batch([again, deletion, { ...again, as: 'two' }]), 409, `operations[2]: ${taken}`)
-  expectError(await batch([{ ...create, id: '#own' }]), 400, /^operations\[0\]: id must be a new UUIDv7/)
-})
-
 test('an id stays taken after its resource, or the parent of the resource, is deleted', async () => {
   const throttle = { batchRows: 500, pauseMs: 0 }
   const [subtask, comment] = await addChildren(task.id)
   const paths = [`/tasks/subtasks/${subtask!.id}`, `/tasks/comments/${comment!.id}`, `/tasks/${task.id}`]
-  for (const path of paths) expect((await ada.delete(path)).status).toBe(200)
-  await purgeTask(sql, { taskId: task.id }, throttle)
   const other = await make(ada, '/projects', { name: 'Q' })
-  await ada.delete(`/projects/${other.id}`)
+  const unpurged = await make(ada, '/tasks', { title: 'T', projectId: project.id })
+  for (const path of [...paths, `/projects/${other.id}`, `/tasks/${unpurged.id}`])
+    expect((await ada.delete(path)).status).toBe(200)
+  await purgeTask(sql, { taskId: task.id }, throttle)
   await purgeProject(sql, other.id, throttle)
-  await sql`delete from outbox`
-  const deleted = [subtask!, comment!, task, other]
+  await sql`delete from outbox where data ->> 'taskId' is distinct from ${unpurged.id}`
+  await sql`delete from events where task_id = ${unpurged.id}`
+  const deleted = [subtask!, comment!, task, other, unpurged]
   await open()
   for (const { id } of deleted)
     for (const entity of creates)
       for (const client of [ada, atB]) expectError(await client.post(...createOf(entity, id)), 409, taken)
+  await ada.delete(`/projects/${unpurged.projectId}`)
+})
+
+test('of many concurrent requests with one external id, one creates the task', async () => {
+  const path = `/projects/${project.id}/tasks/external/A`
+  const answers = await Promise.all(upTo(40).map((n) => byTurns(n).call('PUT', path, { title: `T${n}` })))
+  expect(statuses(answers)).toEqual({ 200: 39, 201: 1 })
+  expect(new Set(answers.map(({ body }) => body.id)).size).toBe(1)
 })
 
 test('two entities never get the same id, from one batch or from concurrent requests', async () => {
@@ -143,32 +138,15 @@ test('if old data contains two rows with one id, each can be found and written',
   expect((await ada.get(`/tasks/${id}`)).body.title).toBe('Written')
 })
 
-test('the id of a deleted task stays taken until its purge, also after its events have expired', async () => {
-  const { id } = task
-  await ada.delete(`/tasks/${id}`)
-  await sql`delete from events where task_id = ${id}`
-  await open('Q')
-  for (const client of [ada, atB]) expectError(await client.post(...createOf('task', id)), 409, taken)
-})
-
+const claim = (tx: Sql, id: string) =>
+  tx`insert into idempotency_keys (scope, key, fingerprint, status, body) values ('ids', ${id}, '', 0, '')`
+const writeInto = (table: string) => (tx: Sql, id: string) =>
+  tx`update ${tx(table)} set id = ${id} where ${tx(table === 'tasks' ? 'id' : 'task_id')} = ${task.id}`
 const uses: [how: string, entities: (typeof creates)[number][], use: (tx: Sql, id: string) => unknown][] = [
-  [
-    'claims its id',
-    [...creates],
-    (tx, id) =>
-      tx`insert into idempotency_keys (scope, key, fingerprint, status, body) values ('ids', ${id}, '', 0, '')`,
-  ],
-  ['writes a task', ['task'], (tx, id) => tx`update tasks set id = ${id} where id = ${task.id}`],
-  [
-    'writes a subtask',
-    ['subtask'],
-    (tx, id) => tx`update subtasks set id = ${id} where task_id = ${task.id}`,
-  ],
-  [
-    'writes a comment',
-    ['comment'],
-    (tx, id) => tx`update comments set id = ${id} where task_id = ${task.id}`,
-  ],
+  ['claims its id', [...creates], claim],
+  ['writes a task', ['task'], writeInto('tasks')],
+  ['writes a subtask', ['subtask'], writeInto('subtasks')],
+  ['writes a comment', ['comment'], writeInto('comments')],
 ]
 
 test.each(uses)('a create gets 409 if a commit of another project %s first', async (_, entities, use) => {

@@ -1,11 +1,11 @@
 import { anId, aTimestamp, expectError, expectResponse, faultsOf, invite, make } from '../kit.ts'
 import { malformedIds } from '../kit.ts'
-import { openProject, openTeam, readFeed, register, registerTeam, unknownId, upTo } from '../kit.ts'
+import { openTeam, readFeed, register, unknownId } from '../kit.ts'
 import { versionOf, words } from '../kit.ts'
-import type { Body, Person } from '../kit.ts'
+import type { Person } from '../kit.ts'
 import { invalidNames, invalidTexts, validMultilineTexts, validTexts } from './sample-texts.ts'
 
-const { client, people, owner, admin, editor, viewer, stranger, sql, countEvents } = await openTeam()
+const { client, owner, admin, viewer, stranger, sql } = await openTeam()
 const guest = await register(client)
 
 interface Place {
@@ -190,7 +190,8 @@ const values: Values[] = [
   ['Task', 'status', unchanged(words('DONE TODO IN_PROGRESS DONE IN_PROGRESS TODO')), [null, ...noChoices]],
   ['Task', 'priority', unchanged(words('LOW MEDIUM HIGH')), [null, ...noChoices]],
   [
-    ...(['Task', 'assigneeId', unchanged([...members, null])] as const),
+    ...(['Task', 'assigneeId'] as const),
+    [...unchanged([...members, null]), [viewer.id.toUpperCase(), viewer.id]],
     [stranger.id, unknownId, ...malformedIds, 'x'.repeat(101), ...noChoices],
   ],
   ['Task', 'dueDate', [...dueDates, [null, null]], [...badDates, 1767225600000, 0, true, {}, ['2027-01-31']]],
@@ -235,132 +236,4 @@ test('the filters by due date accept and reject the same times', async () => {
     for (const [sent] of dueDates) expect((await list(name, sent)).status).toBe(200)
     for (const sent of badDates) expectError(await list(name, sent), 400, new RegExp(`^${name} must be`))
   }
-})
-
-test('a project has limits for its fields, views and labels, also in a batch', async () => {
-  const projectId = await openProject(people)
-  for (const [list, max, rowOf] of [
-    ['field', 50, (n: number) => ({ key: `k${n}`, name: 'N', type: 'number' })],
-    ['view', 100, () => ({ name: 'V', query: {} })],
-    ['label', 500, (n: number) => ({ name: `L${n}` })],
-  ] as const) {
-    const operations = upTo(max).map((n) => ({ op: `${list}.create`, ...rowOf(n) }))
-    const batch = (all: object[]) => admin.post(`/projects/${projectId}/batch`, { operations: all })
-    const error = `A project has at most ${max} ${list}s`
-    const more = { op: `${list}.create`, ...rowOf(max + 1) }
-    if (max < 500) expectError(await batch([...operations, more]), 409, `operations[${max}]: ${error}`)
-    expect((await batch(operations)).status).toBe(200)
-    expectError(await admin.post(`/projects/${projectId}/${list}s`, rowOf(max + 1)), 409, error)
-  }
-})
-
-test('a task and its copy need the id of a project that its creator may write', async () => {
-  const create = (projectId: unknown) => admin.post('/tasks', { title: 'T', projectId })
-  expectError(await create(undefined), 400, /^projectId is required/)
-  for (const wrong of [null, 7, {}, 'x'.repeat(101)])
-    expectError(await create(wrong), 400, /^projectId must be/)
-  for (const wrong of ['', unknownId, ...malformedIds])
-    expectError(await create(wrong), 404, 'Project not found')
-  const projectId = await openProject(people)
-  const first = await make(editor, '/tasks', { title: 'T', projectId })
-  const copy = await make(editor, '/tasks', { ...first, id: undefined })
-  expect([copy.title, copy.number, copy.id === first.id]).toEqual(['T', 2, false])
-  await editor.delete(`/tasks/${copy.id}`)
-  expect((await make(editor, '/tasks', { title: 'T', projectId })).number).toBe(3)
-})
-
-test('the caller owns a new project; an update keeps absent fields, and writes no event without a change', async () => {
-  const fields = { name: ' Engine ', description: 'With wheels' }
-  const answer = await owner.post('/projects', { ...fields, ownerId: unknownId })
-  expectResponse(answer, 201, {
-    ...{ id: anId, ...fields, name: 'Engine', textEdits: 'last-write-wins' },
-    ...{ ownerId: owner.id, owner: userOf(owner), createdAt: aTimestamp },
-  })
-  const { body, headers } = answer
-  const path = `/projects/${body.id}`
-  expectResponse(await owner.get(path), 200, body)
-  for (const same of [{}, { name: ' Engine ', description: 'With wheels' }, { ownerId: unknownId }, body]) {
-    const again = await owner.patch(path, same)
-    expectResponse(again, 200, body)
-    expect(again.headers.get('etag')).toBe(headers.get('etag'))
-  }
-  expect(await countEvents(body.id)).toBe(1)
-  expectResponse(await owner.patch(path, { name: ' New ' }), 200, { ...body, name: 'New' })
-  expectResponse(await owner.patch(path, { description: null }), 200, {
-    ...body,
-    name: 'New',
-    description: null,
-  })
-  expect(await countEvents(body.id)).toBe(3)
-  const copy = await make(owner, '/projects', { ...body, id: undefined })
-  expect([copy.name, copy.id === body.id]).toEqual(['Engine', false])
-})
-
-test("the list of projects contains the caller's own and shared projects, until a project is deleted", async () => {
-  const others = await registerTeam(client)
-  const shared = await openProject(others, 'Shared')
-  const own = await make(others.viewer, '/projects', { name: 'Own' })
-  const { body } = await others.viewer.get('/projects')
-  expect(body.map(({ id }) => id)).toEqual([shared, own.id])
-  expectResponse(await others.viewer.get(`/projects/${shared}`), 200, body[0])
-  expectResponse(await others.stranger.get('/projects'), 200, [])
-  const path = `/projects/${shared}`
-  expectResponse(await others.owner.delete(path), 200, { message: 'Project deleted successfully' })
-  for (const again of [await others.owner.get(path), await others.owner.delete(path)])
-    expectError(again, 404, 'Project not found')
-  expectResponse(await others.owner.get('/projects'), 200, [])
-  expectResponse(await others.viewer.get('/projects'), 200, [own])
-})
-
-const projectId = await openProject(people)
-const list = `/projects/${projectId}/members`
-const inviteBy = (by: Person, body: object) => by.post(`${list}/invite`, body)
-
-test('an invitation needs an e-mail address of an account and one of three roles, and is for new members', async () => {
-  for (const email of [...invalidTexts(254), 'not-an-address', undefined])
-    expectError(await inviteBy(owner, { email }), 400, /^email /)
-  const { email } = stranger
-  for (const role of ['OWNER', 'viewer', '', null, 1, ['ADMIN'], {}])
-    expectError(await inviteBy(owner, { email, role }), 400, /^role must be one of VIEWER/)
-  expectError(await stranger.get(`/projects/${projectId}`), 404)
-  // The error must not tell whether an account has the address.
-  for (const address of ['nobody@example.com', email]) {
-    expectError(await inviteBy(editor, { email: address }), 403, 'This needs the role ADMIN in the project')
-    expectError(await inviteBy(stranger, { email: address }), 404, 'Project not found')
-  }
-  expectError(await inviteBy(owner, { email: owner.email }), 409, 'This user owns the project')
-  expectError(await inviteBy(owner, { email: viewer.email }), 409, 'This user is a member already')
-})
-
-test('a role is set once, and every member may leave and be invited again', async () => {
-  const { body } = await viewer.get(list)
-  expect(body.map(({ userId }) => userId).sort()).toEqual([admin, editor, viewer].map(({ id }) => id).sort())
-  for (const role of ['VIEWER', 'EDITOR', 'ADMIN']) {
-    const person = await register(client)
-    const member = await invite(admin, projectId, person, role)
-    expect(member.role).toBe(role)
-    const set = (to: unknown) => person.patch(`${list}/${member.id}/role`, { role: to })
-    for (const wrong of ['OWNER', 'admin', '', null, 0, undefined])
-      expectError(await admin.patch(`${list}/${member.id}/role`, { role: wrong }), 400, /^role /)
-    if (role === 'ADMIN') {
-      const before = await countEvents(projectId)
-      for (const to of ['ADMIN', 'VIEWER']) expectResponse(await set(to), 200, { ...member, role: to })
-      expect(await countEvents(projectId)).toBe(before + 1)
-    }
-    expectError(await set('ADMIN'), 403, 'This needs the role ADMIN in the project')
-    const none = { webhooks: [], serviceAccounts: [], tokens: [] }
-    const removed = { message: 'Member removed successfully', stillWorking: none, revoked: none }
-    expectResponse(await person.delete(`${list}/${member.id}`), 200, removed)
-    expectError(await person.get(`/projects/${projectId}`), 404, 'Project not found')
-    expectError(await owner.delete(`${list}/${member.id}`), 404, 'Member not found')
-    const again: Body = await invite(owner, projectId, person, 'EDITOR')
-    expect(again.id).not.toBe(member.id)
-  }
-})
-
-test('the id of a member of another project gets 404', async () => {
-  const elsewhere = await invite(owner, (await make(owner, '/projects', { name: 'Other' })).id, viewer)
-  expectError(await owner.patch(`${list}/${elsewhere.id}/role`, { role: 'ADMIN' }), 404, 'Member not found')
-  expectError(await owner.delete(`${list}/${elsewhere.id}`), 404, 'Member not found')
-  expectError(await viewer.delete(`${list}/${unknownId}`), 403)
 })

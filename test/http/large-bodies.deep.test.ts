@@ -11,7 +11,7 @@ const json = { 'Content-Type': 'application/json' }
 const chunked = { ...json, 'Transfer-Encoding': 'chunked' }
 
 test('a client that sends a body above the limit gets 413, and the connection serves the next request', async () => {
-  for (const mib of [2, 8, 30]) {
+  for (const mib of [2, 30]) {
     const large = 'x'.repeat(mib * mebi)
     const next = requestHead('GET', '/api/v1/auth/me', withToken)
     for (const [lengthHeader, body] of [

@@ -1,131 +1,78 @@
 import fc from 'fast-check'
-import { cases, expectError, expectUndone, faultsOf, invite, make, openScene, readFeed } from '../kit.ts'
-import { workerActor } from '../kit.ts'
+import { cases, expectError, expectUndone, faultsOf, make, openScene, readFeed, workerActor } from '../kit.ts'
+import { sessionsIn } from '../support/sessions.ts'
 import { fillers, openOrder, type Place } from './order-scene.ts'
 
-const { ada, bea, sql } = await openScene(['Ada', 'Bea'])
+const { ada, sql } = await openScene(['Ada'])
+const titles = 'abcdefgh'
 
-async function openFilled(titles: string) {
+async function open() {
   const scene = await openOrder(ada, titles)
-  const { at, put, undo, version } = scene
-  const last = async () => ({ seq: await version() })
-  return {
-    ...scene,
-    last,
-    respace: (title: string) => scene.respace(at(title)),
-    undone: async (selection: object, by = ada) => expectUndone(await undo(selection, by)),
-    async move(title: string, place: Place): Promise<{ seq: number }> {
-      expect((await put(title, place)).status).toBe(200)
-      return last()
-    },
-    async remove(title: string): Promise<{ seq: number }> {
-      expect((await ada.delete(`/tasks/${at(title)}`)).status).toBe(200)
-      return last()
-    },
+  const { add, at, batch, letters, put, undo, version } = scene
+  const undone = async (selection: object) => expectUndone(await undo(selection))
+  const move = async (title: string, place: Place) => expect((await put(title, place)).status).toBe(200)
+  const remove = async (title: string) => expect((await ada.delete(`/tasks/${at(title)}`)).status).toBe(200)
+  const respace = (title: string) => scene.respace(at(title))
+  /** Creates a task between all neighbours: new tasks get the keys of deleted tasks. */
+  async function fill(): Promise<void> {
+    await batch([...(await letters())].map((title) => ({ op: 'task.create', title: '-', after: at(title) })))
+    await add('-', { place: 'first' })
   }
+  const seqs: Record<string, number> = {}
+  /** Runs a line of a section. */
+  async function run(command: string): Promise<unknown> {
+    const [verb, ...words] = command.split(' ')
+    if (verb === 'fill') return fill()
+    if (verb === 'respace') return respace(words[0]!)
+    if (verb === 'delete') return remove(words[0]!)
+    if (verb === 'undo') return undone({ seqs: words.map((name) => seqs[name]) })
+    const [, moved = '', near, place] = /^move ([a-h ]+?) (?:((?:before|after) \w)|(first|last))$/.exec(
+      command,
+    )!
+    const [side = '', title = ''] = near?.split(' ') ?? []
+    for (const one of moved.split(' '))
+      await move(one, near ? { [side]: at(title) } : { place: place as 'first' })
+    return undefined
+  }
+  return { ...scene, undone, move, remove, respace, run, seqs, last: async () => ({ seq: await version() }) }
 }
 
-test('a move can be undone by everybody, and the undo too, after the tasks around it got new keys', async () => {
-  const { projectId, at, move, respace, letters, undone, last, version } = await openFilled('abcd')
-  await invite(ada, projectId, bea, 'EDITOR')
-  const moved = await move('d', { after: at('a') })
-  await respace('a')
-  const then = await version()
-  await undone(moved)
-  expect(await letters()).toBe('abcd')
-  const undo = await last()
-  await respace('c')
-  await undone(undo, bea)
-  expect(await letters()).toBe('adbc')
-  const redo = await last()
-  await respace('d')
-  await undone(redo)
-  expect([await letters(), await letters(`&asOf=${then}`)]).toEqual(['abcd', 'adbc'])
-  expect(await faultsOf(sql)).toEqual([])
-})
-
-test('an undo restores the first, a middle and the last place, and deleted neighbours, also if only the tasks around that place got new keys', async () => {
-  for (const [title, place] of [
-    ['a', 'last'],
-    ['b', 'last'],
-    ['e', 'last'],
-    ['f', 'first'],
-  ] as const) {
-    const { move, respace, letters, undone } = await openFilled('abcdef')
-    const moved = await move(title, { place })
-    await respace('c')
-    await undone(moved)
-    expect([title, await letters()]).toEqual([title, 'abcdef'])
+/*
+ * Each section is a test with the tasks a to h. `respace a` gives the tasks around a new keys. A word before `$` names
+ * the change of the line, so that a later line can undo the change. The line below is the order of the tasks.
+ */
+test.each(sessionsIn('test/http/orders'))('%s', async (_, steps) => {
+  const { run, seqs, letters, version } = await open()
+  for (const { by, command, shown } of steps) {
+    await run(command)
+    if (by) seqs[by] = await version()
+    const order = shown.trim()
+    if (order) expect([command, await letters()]).toEqual([command, order])
   }
-  const { remove, respace, letters, undone } = await openFilled('abcdef')
-  const seqs = [(await remove('c')).seq, (await remove('d')).seq]
-  for (const title of 'ae') await respace(title)
-  await undone({ seqs })
-  expect(await letters()).toBe('abcdef')
 })
 
 test('an undo restores the place of a task, even if another task now has the key of this place', async () => {
-  const { at, add, move, remove, order, undone } = await openFilled('abcd')
+  const { at, add, last, move, remove, order, undone } = await open()
   await add('n', { after: at('b') })
-  const moved = await move('n', { place: 'last' })
+  await move('n', { place: 'last' })
+  const moved = await last()
   await add('m', { after: at('b') })
   await undone(moved)
-  expect(['abnmcd', 'abmncd']).toContain(await order())
-  const deleted = await remove('c')
+  expect(['abnmcdefgh', 'abmncdefgh']).toContain(await order())
+  await remove('c')
+  const deleted = await last()
   await add('p', { before: at('d') })
   await undone(deleted)
-  expect((await order()).replace(/[nmp]/g, '')).toBe('abcd')
-})
-
-test('deleted tasks return one after another, in any order, after new tasks took their keys', async () => {
-  const titles = [...'abcdefgh']
-  for (const [first, second, third] of ['cde', 'edc', 'abh', 'hga', 'dbf']) {
-    const { add, at, batch, move, remove, respace, letters, undone } = await openFilled(titles.join(''))
-    // Keys that are not made from the numbers of the tasks.
-    for (const title of titles.slice(1)) await move(title, { before: at('a') })
-    const order = await letters()
-    const removed = [await remove(first!), await remove(second!), await remove(third!)]
-    const left = [...order].filter((title) => ![first, second, third].includes(title))
-    // Between the same neighbours, new tasks get the keys of the deleted tasks.
-    await batch(left.map((title) => ({ op: 'task.create', title: '-', after: at(title) })))
-    await add('-', { place: 'first' })
-    await respace(left[1]!)
-    for (const one of removed) await undone(one)
-    expect([first, await letters()]).toEqual([first, order])
-  }
-  expect(await faultsOf(sql)).toEqual([])
-})
-
-test('several moves and deletions are undone in one request, with new keys between the moves and after them', async () => {
-  const { at, move, remove, respace, letters, undo, undone, version } = await openFilled('abcdef')
-  const seqs: number[] = []
-  const step = async (done: Promise<{ seq: number }>) => seqs.push((await done).seq)
-  await step(move('b', { after: at('d') }))
-  await respace('d')
-  await step(move('b', { place: 'first' }))
-  await respace('b')
-  await step(move('b', { after: at('e') }))
-  for (const title of 'bcd') await step(remove(title))
-  for (const title of 'ae') await respace(title)
-  const before = await version()
-  const dryRun = await undo({ seqs }, ada, '?dryRun=true')
-  expect([dryRun.status, await version()]).toEqual([200, before])
-  await undone({ seqs })
-  expect(await letters()).toBe('abcdef')
-  expect(await faultsOf(sql)).toEqual([])
+  expect((await order()).replace(/[nmp]/g, '')).toBe(titles)
 })
 
 test('an undo of the batch that gave other tasks new keys changes only the tasks that the batch placed', async () => {
-  const { projectId, at, move, respace, letters, undone, version } = await openFilled('abcd')
+  const { projectId, at, move, respace, letters, undone, version } = await open()
   const batch = (await version()) + 1
   await respace('b')
   await move('b', { place: 'first' })
   const types = (await undone({ batch })).changes.map(({ type }) => type)
-  expect([types.length, new Set(types), await letters()]).toEqual([
-    fillers,
-    new Set(['task.deleted']),
-    'bacd',
-  ])
+  expect([types, await letters()]).toEqual([Array(fillers).fill('task.deleted'), 'bacdefgh'])
   // A single task may also give other tasks new keys.
   const from = await version()
   let created = 0
@@ -134,17 +81,15 @@ test('an undo of the batch that gave other tasks new keys changes only the tasks
   const [event] = await readFeed(ada, `/projects/${projectId}/events?after=${(await version()) - 1}`)
   const { changes } = await undone({ batch: event!.batch })
   expect(changes.map(({ type }) => type)).toEqual(['task.deleted'])
-  expect(await letters()).toBe('bacd')
+  expect(await letters()).toBe('bacdefgh')
 })
 
 test('the service is the actor of the events with new keys, and an undo of these events changes nothing', async () => {
-  const { projectId, respace, letters, undone, version } = await openFilled('abcd')
+  const { projectId, respace, letters, undone, version } = await open()
   const after = await version()
   await respace('b')
-  const events = await readFeed(
-    ada,
-    `/projects/${projectId}/events?after=${after}&limit=200&types=task.updated`,
-  )
+  const path = `/projects/${projectId}/events?after=${after}&limit=200&types=task.updated`
+  const events = await readFeed(ada, path)
   expect(events.length).toBeGreaterThan(1)
   for (const { actor, before } of events) {
     expect(actor).toEqual({ id: workerActor, name: null })
@@ -152,39 +97,26 @@ test('the service is the actor of the events with new keys, and an undo of these
   }
   const now = await version()
   const nothing = await undone({ seqs: events.map(({ seq }) => seq) })
-  expect([nothing, await version(), await letters()]).toEqual([{ version: now, changes: [] }, now, 'abcd'])
+  expect([nothing, await version(), await letters()]).toEqual([{ version: now, changes: [] }, now, titles])
 })
 
-test('a later move still rejects the undo with 409, which names only this move', async () => {
-  const { at, move, respace, undo, letters } = await openFilled('abcd')
-  const first = await move('d', { after: at('a') })
-  await respace('a')
-  const second = await move('d', { place: 'first' })
-  await respace('d')
-  const message = `Seq ${first.seq} cannot be undone: position changed since by seq ${second.seq}`
+test('a later move rejects the undo with 409, which names only this move; a dry run changes nothing', async () => {
+  const { run, last, undo, letters, version } = await open()
+  await run('move d after a')
+  const first = await last()
+  await run('respace a')
+  const before = await version()
+  expect([(await undo(first, ada, '?dryRun=true')).status, await version()]).toEqual([200, before])
+  await run('move d first')
+  const { seq } = await last()
+  await run('respace d')
+  const message = `Seq ${first.seq} cannot be undone: position changed since by seq ${seq}`
   expectError(await undo(first), 409, message)
-  expect(await letters()).toBe('dabc')
-})
-
-test('an undo keeps the order of several tasks whose places became one place', async () => {
-  for (const [moved, place, near] of [
-    ['hg', 'first', 'f'],
-    ['gh', 'first', 'f'],
-    ['ab', 'last', 'c'],
-    ['ba', 'last', 'c'],
-  ] as const) {
-    const { move, respace, letters, undone } = await openFilled('abcdefgh')
-    const seqs = []
-    for (const title of moved) seqs.push((await move(title, { place })).seq)
-    await respace(near)
-    await undone({ seqs })
-    expect([moved, await letters()]).toEqual([moved, 'abcdefgh'])
-  }
+  expect(await letters()).toBe('dabcefgh')
 })
 
 test('an undo of random moves and deletions restores the order, with new keys between them and after them', async () => {
-  const titles = 'abcdefgh'
-  const scene = await openFilled(titles)
+  const scene = await open()
   const title = fc.constantFrom(...titles)
   const how = fc.constantFrom('before', 'after', 'delete', 'respace', 'respace')
   const steps = fc.array(fc.tuple(title, how, title), { minLength: 4, maxLength: 10 })

@@ -1,6 +1,4 @@
-import { exported, linesOf } from '../exports/scene.ts'
-import { allPages, applyEvent, emptyReplica, expectError, faultsOf, malformedIds, openScene } from '../kit.ts'
-import { Random, readFeed, unknownId, upTo } from '../kit.ts'
+import { allPages, applyEvent, emptyReplica, faultsOf, openScene, Random, readFeed, upTo } from '../kit.ts'
 import type { Body } from '../kit.ts'
 import { batchResult, newTask } from './batch-scene.ts'
 import { openOrder, type Place } from './order-scene.ts'
@@ -33,80 +31,6 @@ test('tasks are in the order of creation until a client changes the order; each 
     seen.push([await version(), expected])
   }
   for (const [then, was] of seen) expect([then, await order(`&asOf=${then}`)]).toEqual([then, was])
-})
-
-test('a new place and other fields are one event, and the same place again writes no event', async () => {
-  const { at, order, put, version } = await openOrder(ada, 'abc')
-  const before = await version()
-  expect((await put('c', { before: at('b'), status: 'DONE' })).body).toMatchObject({ status: 'DONE' })
-  const same: [string, Place][] = [
-    ['c', { after: at('a') }],
-    ['c', { before: at('b') }],
-    ['a', { place: 'first' }],
-    ['b', { place: 'last' }],
-  ]
-  for (const [title, place] of same) expect((await put(title, place)).status).toBe(200)
-  expect([await order(), await version()]).toEqual(['acb', before + 1])
-})
-
-test('rejects several places, a malformed neighbour and the task itself with 400, and a missing neighbour with 409', async () => {
-  const { projectId, at, order, put, version, batch } = await openOrder(ada, 'abc')
-  const other = await openOrder(ada, 'x')
-  await ada.delete(`/tasks/${at('c')}`)
-  const before = await version()
-  const several = 'Send at most one of before, after and place'
-  const cases: [place: object, status: number, message: RegExp | string][] = [
-    [{ before: at('b'), place: 'last' }, 400, several],
-    [{ before: at('b'), after: at('b') }, 400, several],
-    [{ before: at('a') }, 400, 'before must be the id of another task'],
-    [{ after: at('a') }, 400, 'after must be the id of another task'],
-    ...['middle', null].map((place): [object, number, RegExp] => [{ place }, 400, /^place must be one of/]),
-    ...[null, ...malformedIds].map((id): [object, number, RegExp] => [{ after: id }, 400, /^after must be/]),
-    ...[unknownId, at('c'), other.at('x')].map((id): [object, number, string] => [
-      { after: id },
-      409,
-      `Task ${id} is not in the project: it was deleted or moved`,
-    ]),
-  ]
-  for (const [place, status, message] of cases) {
-    expectError(await put('a', place), status, message)
-    const isOwn = /another task/.test(String(message))
-    if (!isOwn) expectError(await ada.post('/tasks', { title: 'n', projectId, ...place }), status, message)
-    const operation = { op: 'task.update', id: at('a'), ...place }
-    expectError(await batch([operation]), status, new RegExp(isOwn || status === 409 ? 'operations.0.' : ''))
-  }
-  const move = await put('a', { projectId: other.projectId, place: 'first' })
-  expectError(move, 400, /^before, after and place cannot be sent with a projectId/)
-  expect((await put('b', { projectId, place: 'first' })).status).toBe(200)
-  expect([await order(), await version()]).toEqual(['ba', before + 1])
-})
-
-test('operations of a batch place tasks next to tasks of earlier operations', async () => {
-  const { at, order, batch } = await openOrder(ada, 'ab')
-  const operations = [
-    newTask('1', { as: 'one', after: at('a') }),
-    newTask('2', { as: 'two', before: '#one' }),
-    newTask('3', { as: 'three' }),
-    { op: 'task.update', id: at('a'), after: '#three' },
-    { op: 'task.update', id: '#two', after: at('b') },
-    newTask('4', { after: '#three' }),
-    { op: 'task.delete', id: '#one' },
-    newTask('5', { place: 'first' }),
-  ]
-  batchResult(await batch(operations))
-  expect(await order()).toBe('5b234a')
-  expectError(await batch([newTask('6', { after: '#one' })]), 400, /after must be an id/)
-})
-
-test('a task that moves to another project is the last task of that project, also when it moves back', async () => {
-  const { projectId, order, put } = await openOrder(ada, 'abc')
-  const other = await openOrder(ada, 'xyz')
-  await put('c', { place: 'first' })
-  await put('c', { projectId: other.projectId })
-  expect([await order(), await other.order()]).toEqual(['ab', 'xyzc'])
-  await put('c', { place: 'first' })
-  await put('c', { projectId })
-  expect([await order(), await other.order()]).toEqual(['abc', 'xyz'])
 })
 
 test('if a batch places many tasks between two tasks, other tasks get new keys in the same batch', async () => {
@@ -199,36 +123,4 @@ test('a client that only reads the feed has the rows of the project and their or
     const pages = await Promise.all(busy.map(({ id }) => allPages(ada, `/tasks/${id}/${list}`)))
     expect(sortedBy('id', rows.values())).toEqual(sortedBy('id', pages.flat(2)))
   }
-})
-
-test('every read of a task, event and undo shows its position, which no request can set', async () => {
-  const { projectId, at, add, put, undo, version, batch } = await openOrder(ada, 'abcd')
-  await put('d', { after: at('a') })
-  const task = (await ada.get(`/tasks/${at('d')}`)).body
-  expect(task.position).toMatch(/^j0000000001./)
-  const change = { before: { position: 'j0000000004' }, after: { position: task.position } }
-  const seq = await version()
-  expect((await readFeed(ada, `/projects/${projectId}/events?after=${seq - 1}`))[0]).toMatchObject(change)
-  const dry = await undo({ seq }, ada, '?dryRun=true')
-  expect(dry.body).toMatchObject({ changes: [{ before: change.after, after: change.before }] } as never)
-  for (const limit of [50, 100])
-    for (const sort of ['createdAt', 'position']) {
-      const { body } = await ada.get(`/tasks?projectId=${projectId}&sort=${sort}&limit=${limit}`)
-      expect(body.find(({ id }) => id === task.id)).toEqual(task)
-    }
-  for (const format of ['ndjson', 'docket']) {
-    const lines = linesOf(await exported(ada, projectId, `format=${format}`))
-    expect(lines.find(({ id }) => id === task.id)).toMatchObject({ position: task.position })
-  }
-  expect(await exported(ada, projectId, 'format=csv')).not.toContain('position')
-  expect((await ada.patch(`/tasks/${task.id}`, { ...task, position: '0' })).body).toEqual(task)
-  expect((await add('e', { position: '0' })).position).toBe('j0000000005')
-  for (const [position, status] of [
-    [task.position, 200],
-    ['0', 409],
-  ] as const) {
-    const operation = { op: 'task.update', id: task.id, position: '0', was: { position } }
-    expect([position, (await batch([operation])).status]).toEqual([position, status])
-  }
-  expect((await ada.get(`/tasks/${task.id}`)).body).toEqual(task)
 })

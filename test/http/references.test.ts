@@ -1,6 +1,6 @@
-import { changesOf, expectError, expectUndone, faultsOf, make, newId, openUndoScene, upTo } from '../kit.ts'
+import { changesOf, eventually, expectError, expectUndone, faultsOf, holdTransaction, make } from '../kit.ts'
+import { newId, openUndoScene, runBatch, upTo } from '../kit.ts'
 import type { Answer, Body } from '../kit.ts'
-import { batchResult } from './batch-scene.ts'
 
 const scene = await openUndoScene()
 const { ada, batch, sql, undo, version } = scene
@@ -92,27 +92,13 @@ describe.each(lists)('$field', ({ field, add, remove, of, op, create, path, name
 
   test('has at most 50 ids; one more gets 409 until one is removed or its row is deleted', async () => {
     const operations = upTo(51).map((n) => ({ op, ...named(`N${n}`) }))
-    const ids = batchResult(await batch(operations)).results.map(({ id }) => id)
+    const ids = (await runBatch(ada, scene.project.id, operations)).map(({ id }) => id)
     await patch({ [field]: ids.slice(0, 50) })
     expectError(await send({ [add]: [ids[50]] }), 409, `A task has at most 50 ${field}`)
     expect(await patch({ [add]: [ids[50]], [remove]: [ids[0]] })).toEqual(ids.slice(1))
     await ada.delete(path(ids[1]!))
     expect(await patch({ [add]: [ids[0]] })).toEqual([...ids.slice(2), ids[0]!])
     expect(await faultsOf(sql)).toEqual([])
-  })
-
-  test('a batch may refer by name to rows that it creates', async () => {
-    const [a] = await createAll('a')
-    const update = { op: 'task.update', id: scene.task.id }
-    const operations = [
-      { op, as: 'new', ...named('new') },
-      { op: 'task.create', title: 'T', [field]: [a, '#new'] },
-      { ...update, [add]: ['#new'], was: { [field]: [] } },
-      { ...update, [add]: [a], [remove]: ['#new'] },
-    ]
-    const { results } = batchResult(await batch(operations, {}, '?return=full'))
-    const { id } = results[0]!
-    expect(results.slice(1).map(idsIn)).toEqual([[a, id], [id], [a]])
   })
 
   test('a deleted row disappears from every response at once, ETags change, and an undo restores it', async () => {
@@ -156,4 +142,40 @@ describe.each(lists)('$field', ({ field, add, remove, of, op, create, path, name
     expectError(await undo({ seq: 2 }), 409, RegExp(`${field} changed since`))
     expect(await faultsOf(sql)).toEqual([])
   })
+})
+
+test('changes of a blocked task in the same commit as the undo that restores the task show its blockers', async () => {
+  const { id: projectId } = scene.project
+  const create = (fields: object) => make(ada, '/tasks', { title: 'T', projectId, ...fields })
+  const blockersIn = ({ body }: Answer) => (body as unknown as { blockedByIds: string[] }).blockedByIds
+  const { id: blocker } = await create({})
+  const { id } = await create({ blockedByIds: [blocker] })
+  const other = await make(ada, '/projects', { name: 'Other' })
+  const { actors, database } = scene.service.services
+  const untilWaiting = (count: number) =>
+    eventually(`${count} waiting writes`, () => actors.load().waiting === count)
+  for (const _ of upTo(5)) {
+    await ada.delete(`/tasks/${id}`)
+    const seq = await version()
+    // After the arrival of a task, the process forgets the rows of the project.
+    await ada.patch(`/tasks/${(await create({ projectId: other.id })).id}`, { projectId })
+    const release = await holdTransaction(
+      database.background,
+      (tx) => tx`select from streams where project_id = ${projectId} for update`,
+    )
+    // The undo and the changes wait together until the first write is committed.
+    const first = create({})
+    await untilWaiting(1)
+    const undone = undo({ seq })
+    await untilWaiting(2)
+    const changes = upTo(5).map((n) => ada.patch(`/tasks/${id}`, { title: `U${n}` }))
+    await untilWaiting(7)
+    await release()
+    await first
+    expectUndone(await undone)
+    for (const answer of await Promise.all(changes))
+      expect([answer.status, blockersIn(answer)]).toEqual([200, [blocker]])
+  }
+  await ada.delete(`/tasks/${blocker}`)
+  expect(blockersIn(await ada.patch(`/tasks/${id}`, { title: 'W' }))).toEqual([])
 })

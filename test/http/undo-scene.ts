@@ -13,9 +13,9 @@ export const expectUndone = ({ status, body, text }: Answer): UndoResponse => {
 export const changesOf = ({ changes }: UndoResponse): string[] =>
   changes.map(({ type, undoes }) => `${type} ${undoes}`)
 
-/** Opens a service with two users; `setUp` creates Ada's project with a task, events 1 and 2, for each test. */
+/** Opens a service with the user Ada; `setUp` creates her project with a task, events 1 and 2, for each test. */
 export async function openUndoScene() {
-  const { ada, ...others } = await openService(['Ada', 'Bea'])
+  const { ada, ...others } = await openService(['Ada'])
   const scene = {
     ...{ ...others, ada },
     project: null as unknown as Body,
@@ -23,19 +23,15 @@ export async function openUndoScene() {
     async setUp() {
       scene.project = await make(ada, '/projects', { name: 'P' })
       scene.task = await make(ada, '/tasks', { title: 'T', projectId: scene.project.id })
-      return { project: scene.project, task: scene.task }
     },
     async addChildren(taskId: string) {
       await make(ada, `/tasks/${taskId}/subtasks`, { title: 'S' })
       await make(ada, `/tasks/${taskId}/comments`, { text: 'C' })
     },
-    undo: (body: object, client: Person = ada, query = '', headers = {}) =>
-      client.post(`/projects/${scene.project.id}/undo${query}`, body, headers),
-    batch: (operations: object[], others: object = {}, query = '', headers = {}, client: Person = ada) =>
-      client.post(`/projects/${scene.project.id}/batch${query}`, { ...others, operations }, headers),
-    events: () => scene.sql<{ seq: number; type: string; batch: number | null }[]>`
-      select seq::float8 as seq, type, batch::float8 as batch from events
-      where project_id = ${scene.project.id} order by events.seq`,
+    undo: (body: object, client: Person = ada, query = '') =>
+      client.post(`/projects/${scene.project.id}/undo${query}`, body),
+    batch: (operations: object[], query = '') =>
+      ada.post(`/projects/${scene.project.id}/batch${query}`, { operations }),
     version: () => versionOf(ada, scene.project.id),
   }
   return scene
