@@ -10,13 +10,37 @@ const { service, client, ada, bea, cy } = await openScene(['Ada', 'Bea', 'Cy'])
 const other = await forFile(openTestService(service.env))
 // Without Redis this process gets no notifications, so it polls Postgres.
 const polling = await forFile(openTestService({ ...service.env, REDIS_URL: 'redis://127.0.0.1:1' }))
-const { subscriptions } = service.services
+const { counts, subscriptions } = service.services
 
 const openProject = async (by: Client = ada) => (await make(by, '/projects', { name: 'Engine' })).id
 const addTask = (projectId: string, by: Client = ada) => make(by, '/tasks', { title: 'Draw', projectId })
 const feedPath = (projectId: string, query: string) => `/projects/${projectId}/events?${query}`
 const read = (after: object, more: object, by: Client = ada) => by.post('/events/read', { after, ...more })
 const seqsOf = (events: { seq: number }[]) => events.map(({ seq }) => seq)
+
+const writes = 10
+
+/** Opens 40 streams of one project. Returns how many queries ten writes cost, with the events that the streams send. */
+async function queriesOf(writer: Client): Promise<number> {
+  const projectId = await openProject()
+  await invite(ada, projectId, bea)
+  const all = []
+  for (const n of upTo(40)) all.push(await openStreamIn(service, n % 2 ? ada : bea, projectId))
+  const before = counts.queries.reads.total
+  for (const n of upTo(writes)) {
+    const received = Promise.all(all.map((messages) => takeEvents(messages, 1)))
+    await addTask(projectId, writer)
+    for (const [event] of await received) expect(event).toMatchObject({ id: String(n + 2) })
+  }
+  const { total } = counts.queries.reads
+  for (const messages of all) await messages.return()
+  return total - before
+}
+
+test('an event is read and authorized once for all streams of an account, or not at all if this process wrote it', async () => {
+  expect(await queriesOf(other.client.as(ada.token))).toBeLessThan(10 * writes)
+  expect(await queriesOf(ada)).toBeLessThan(2 * writes)
+})
 
 test('every way to read, in every process, returns the events of others exactly once, in order and with the same content', async () => {
   await bea.patch('/auth/me', { name: 'Bea "the first"\\ — ä' })
