@@ -1,11 +1,10 @@
 import { importRows } from '../../modules/imports/command/import-rows.ts'
-import type { ImportOperation } from '../../modules/imports/command/operations.ts'
+import type { ImportOperation, TaskOperation } from '../../modules/imports/command/operations.ts'
 import { blockers } from '../../modules/tasks/blockers.ts'
 import { externalIds } from '../../modules/tasks/external-ids.ts'
 import { applyEvent } from '../../src/actor/state.ts'
 import type { EventDraft } from '../../src/model/events.ts'
 import { newId, upTo } from '../kit.ts'
-import { taskOf as operationOf } from '../imports/command/scene.ts'
 import { admin, editor, projectId, staffed, subtask, subtaskCreated, taskCreated, taskOf } from './events.ts'
 import { contextOf, folded, now, ruleOf } from './given.ts'
 
@@ -22,6 +21,8 @@ function importInto(events: EventDraft[], operations: ImportOperation[], input =
   const afters = decision.changes.map(({ after }) => after)
   return { ...decision, afters, results, outcomes: results.map(({ outcome }) => outcome) as string[] }
 }
+const operationOf = (externalId: string, ...values: Partial<TaskOperation>[]): TaskOperation =>
+  Object.assign({ op: 'task' as const, id: newId(), externalId, title: externalId }, ...values)
 const block = (id: string, ...addBlockedByIds: string[]): ImportOperation => ({
   op: 'references',
   id,
@@ -73,9 +74,11 @@ test('an import writes no event for a row that already has all values, and rejec
   expect(changes).toEqual([])
   expect(answer).toEqual({ batch: undefined, results: [a, b, a].map((id) => ({ outcome: 'unchanged', id })) })
   const other = subtaskCreated({ ...subtask, taskId: b, id: c })
-  const { results } = importInto([taskCreated(rowA), other], [step({ taskId: b }), step({ id: c }), step({})])
-  const taken = 'This id is already used; send a new UUIDv7'
-  expect(results.map(({ message }) => message)).toEqual(['Task not found', taken, undefined])
+  const elsewhere = taskCreated(taskOf({ id: c, projectId: newId() }))
+  const operations = [step({ taskId: b }), step({ taskId: c }), step({ id: c }), step({})]
+  const { results } = importInto([taskCreated(rowA), elsewhere, other], operations)
+  const [missing, taken] = ['Task not found', 'This id is already used; send a new UUIDv7']
+  expect(results.map(({ message }) => message)).toEqual([missing, missing, taken, undefined])
 })
 
 test('an import rejects operations whose values the command for a row does not accept', () => {

@@ -3,7 +3,7 @@ import { type ImportedRows, importRows } from '../../modules/imports/command/imp
 import type { ImportOperation } from '../../modules/imports/command/operations.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { HttpError } from '../../src/responses/errors.ts'
-import { forEachPage } from '../throttle.ts'
+import { forEachPage, type Throttle } from '../throttle.ts'
 import { endStep, moveCursor, type Run } from './import-row.ts'
 import { type FinishedRow, type PreparedRow, storeFinished } from './report.ts'
 
@@ -17,28 +17,36 @@ interface Batches<Row extends { n: number }> {
   before?(operations: ImportOperation[]): ImportOperation[]
 }
 
-/**
- * Runs a step in batches. The next rows are read and prepared while the previous rows are imported. An interrupted batch may
- * run again, and then changes nothing.
- */
+/** Writes pages until there is none. Reads each page while the page before it is written. */
+export async function writePages<Page>(
+  throttle: Throttle,
+  read: (before?: Page) => Promise<Page | undefined>,
+  write: (page: Page) => Promise<unknown>,
+): Promise<void> {
+  let next = read()
+  await forEachPage(throttle, true, async () => {
+    const page = await next
+    if (page === undefined) return undefined
+    next = read(page)
+    // Prevents an unhandled rejection: the next page throws the same error.
+    next.catch(() => {})
+    await write(page)
+    return true
+  })
+}
+
+/** Runs a step in batches. An interrupted batch may run again, and then changes nothing. */
 export async function runBatches<Row extends { n: number }>(run: Run, spec: Batches<Row>): Promise<void> {
   const { running, throttle, services } = run
   const { step, last } = spec
-  const readPage = async (after: number) => {
-    const rows = await spec.read(after)
-    return { prepared: await spec.prepare(rows), n: rows.at(-1)?.n }
+  const read = async (before: { n: number } = running.cursor) => {
+    const rows = await spec.read(before.n)
+    return rows.length > 0 ? { prepared: await spec.prepare(rows), n: rows.at(-1)!.n } : undefined
   }
-  let next = readPage(running.cursor.n)
-  await forEachPage(throttle, true, async () => {
-    const { prepared, n } = await next
-    if (n === undefined) return undefined
-    next = readPage(n)
-    // Prevents an unhandled rejection: the next page throws the same error.
-    next.catch(() => {})
+  await writePages(throttle, read, async ({ prepared, n }) => {
     const finished = await runOperations(run, spec, prepared)
     await moveCursor(run, { step, n }, n / last, (tx) => storeFinished(tx, running.id, finished))
     services.counts.imports.rows += prepared.length
-    return true
   })
   await endStep(run, step)
 }

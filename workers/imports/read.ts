@@ -8,7 +8,8 @@ import type { Reader } from '../../modules/imports/readers/reader.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { isTransient } from '../../src/postgres/errors.ts'
 import { reasonOf } from '../reason.ts'
-import { forEachPage, SliceEnded } from '../throttle.ts'
+import { SliceEnded } from '../throttle.ts'
+import { writePages } from './batches.ts'
 import { contentOf } from './file.ts'
 import { endStep, ImportTaken, isActive, isUnmoved, moveCursor, progressAt, type Run } from './import-row.ts'
 import { readPeople } from './names.ts'
@@ -66,24 +67,18 @@ async function readItems(run: Run, reader: Reader, admit: Admit): Promise<void> 
     propose: (part) => void Object.assign(proposed, part),
     report: (message) => void messages.add(message),
   })[Symbol.asyncIterator]()
-  const storePage = async () => {
-    await insertItems(sql, running, staging.takePage())
-    await sql`update imports set progress = ${progressAt('read', partsRead / file!.parts)} where id = ${id}`
+  const readPage = async () => {
+    await fillPage(items, staging, names, running.source)
+    return staging.isEmpty ? undefined : staging.takePage()
   }
-  // A page is stored while the next page is read.
-  let stored: Promise<unknown> = Promise.resolve()
-  await forEachPage({ ...run.throttle, isOver: run.throttle.isStopping }, true, async () => {
-    const isEnd = await fillPage(items, staging, names, running.source)
-    await stored
-    stored = storePage()
-    // Prevents an unhandled rejection: the next page throws the same error.
-    stored.catch(() => {})
-    return isEnd ? undefined : true
-  }).finally(() => stored)
+  await writePages({ ...run.throttle, isOver: run.throttle.isStopping }, readPage, async (page) => {
+    await insertItems(sql, running, page)
+    await sql`update imports set progress = ${progressAt('read', partsRead / file!.parts)} where id = ${id}`
+  })
   const people = new People(await readPeople(sql, running.projectId), mapping)
   running.mapping = storableValue(names.mapping(mapping, proposed, people))
   staging.addSpecs(names, running.mapping)
-  await storePage()
+  await insertItems(sql, running, staging.takePage())
   // Without statistics, Postgres would read all earlier items to find a key.
   await sql`analyze import_items`
   await markLeaves(sql, running)
@@ -123,20 +118,20 @@ function openFile({ sql, running, throttle }: Run, admit: Admit, onChunk: (n: nu
   }
 }
 
-/** Returns true at the end of the file. @throws ImportError for every error in the file, also an unexpected one */
+/** Reads items until they fill a page. @throws ImportError for every error in the file, also an unexpected one */
 async function fillPage(
   items: AsyncIterator<ImportedItem>,
   staging: Staging,
   names: NamesInFile,
   source: string,
-): Promise<boolean> {
+): Promise<void> {
   for (let turnAt = performance.now() + turnMs; !staging.isFull;) {
     const next = await items.next().catch((error: unknown) => {
       const isOfFile = !(error instanceof ImportTaken || error instanceof SliceEnded || isTransient(error))
       if (!isOfFile || error instanceof ImportError) throw error
       throw new ImportError(`The file cannot be read: ${reasonOf(error)}`)
     })
-    if (next.done) return true
+    if (next.done) return
     if (!isSpec(next.value)) shortenKeys(next.value, source)
     const { item, json } = storable(next.value)
     names.add(item)
@@ -145,5 +140,4 @@ async function fillPage(
     await nextTurn()
     turnAt = performance.now() + turnMs
   }
-  return false
 }

@@ -80,6 +80,10 @@ export class Staging {
     return this.rows.length >= page.rows || this.characters >= page.characters
   }
 
+  get isEmpty(): boolean {
+    return this.rows.length === 0
+  }
+
   takePage(): NewItem[] {
     const { rows } = this
     this.rows = []

@@ -8,9 +8,8 @@ const maybeUnstorable = /\\u0000|\\ud[89a-f]/
 /** Replaces the characters that Postgres cannot store. Returns the item with its JSON. */
 export function storable<Item extends ImportedItem>(item: Item): { item: Item; json: string } {
   const json = JSON.stringify(item)
-  if (!maybeUnstorable.test(json)) return { item, json }
-  const cleaned = storableValue(item)
-  if (JSON.stringify(cleaned) === json) return { item, json }
+  const cleaned = maybeUnstorable.test(json) ? storableValue(item) : item
+  if (cleaned === item || JSON.stringify(cleaned) === json) return { item, json }
   const messages = 'messages' in cleaned ? (cleaned.messages ?? []) : []
   const message = `Characters that Docket cannot store were replaced by ${replacement}`
   const noted = { ...cleaned, messages: [...messages, message] }

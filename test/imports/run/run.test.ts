@@ -3,10 +3,13 @@ import fc from 'fast-check'
 import type { ImportedItem } from '../../../modules/imports/items.ts'
 import type { Reader } from '../../../modules/imports/readers/reader.ts'
 import { openRunImport } from '../../../workers/imports/run-import.ts'
-import { cases, make, type Person, SliceEnded, until, upTo } from '../../kit.ts'
+import { findTasks, firstTask, kinds } from '../../../workers/timed-events.ts'
+import { cases, expectError, faultsOf, make, newId, type Person, readFeed } from '../../kit.ts'
+import { SliceEnded, until, upTo, versionOf } from '../../kit.ts'
 import { comment, fast, fileOf, openRunScene, subtask, task, tasksOf } from './scene.ts'
 
-const { newProject, importItems, queue, work, execute, resultOf, services } = await openRunScene()
+const scene = await openRunScene()
+const { newProject, importItems, queue, work, execute, resultOf, services, sql } = scene
 
 const messagesOf = ({ lines }: Awaited<ReturnType<typeof importItems>>) => lines.map(({ message }) => message)
 const unchanged = (read: number) => ({ read, created: 0, updated: 0, unchanged: read, rejected: 0 })
@@ -20,6 +23,54 @@ test('sorts imported tasks by their time of creation, and gives them the order o
     (await owner.get(`/tasks?projectId=${projectId}&sort=${sort}`)).body.map(({ number }) => number)
   expect(await numbersOf('createdAt')).toEqual([3, 2, 5, 1, 4, 6, 7])
   expect(await numbersOf('position')).toEqual([1, 2, 3, 4, 5, 6, 7])
+})
+
+test('the imported author is in events, in the past and after a move, and clients cannot change it', async () => {
+  const { owner, projectId } = await newProject()
+  const [createdAt, importedAuthor] = ['2019-05-04T03:02:01.000Z', 'Grace Hopper']
+  const [origin, from] = [
+    { createdAt, importedAuthor },
+    { createdAt, author: { name: importedAuthor } },
+  ]
+  await importItems(owner, projectId, [task('1', from), comment('1', 'C', from)])
+  const get = async (path: string) => (await owner.get(path)).body
+  const version = await versionOf(owner, projectId)
+  const [row] = await tasksOf(owner, projectId)
+  const path = `/tasks/${row!.id}`
+  const comments = await get(`${path}/comments`)
+  expect([row, comments[0]]).toMatchObject([origin, origin])
+  const events = await readFeed(owner, `/projects/${projectId}/events?after=1`)
+  expect(events.map(({ after }) => after)).toMatchObject([origin, origin])
+  for (const [of, body] of [
+    [path, { ...row, title: 'N' }],
+    [`/tasks/comments/${comments[0]!.id}`, { ...comments[0], text: 'N' }],
+  ] as const)
+    expect((await owner.patch(of, { ...body, importedAuthor: 'Someone' })).body).toMatchObject(origin)
+  expectError(await owner.patch(path, { importedAuthors: 'Someone' }), 400)
+  const { id: to } = await make(owner, '/projects', { name: 'Elsewhere' })
+  expect((await owner.patch(path, { projectId: to })).body).toMatchObject(origin)
+  expect((await get(`${path}/comments`))[0]).toMatchObject(origin)
+  const past = `projectId=${projectId}&asOf=${version}`
+  expect([await get(`${path}?${past}`), await get(`${path}/comments?${past}`)]).toEqual([
+    row,
+    comments,
+  ] as never)
+  const made = await make(owner, '/tasks', { ...row, id: newId(), number: 9, projectId, externalId: null })
+  expect(made).toMatchObject({ importedAuthor: null })
+  expect(await faultsOf(sql)).toEqual([])
+})
+
+test('due dates that have passed cause no events, also when a later import sets them', async () => {
+  const { owner, projectId } = await newProject()
+  const [past, future] = [{ dueDate: '2020-01-01' }, { dueDate: '2999-01-01', remindAt: '2999-01-01' }]
+  for (const items of [
+    [task('1', past), task('2', future), task('3')],
+    [task('1', { dueDate: '2021-01-01' }), task('2', past), task('3', past)],
+  ]) {
+    expect(await importItems(owner, projectId, items)).toMatchObject({ lines: [], counts: { read: 3 } })
+    const found = await Promise.all(kinds.map((kind) => findTasks(sql, kind, firstTask, 1_000)))
+    expect(found.flat().filter((one) => one.projectId === projectId)).toEqual([])
+  }
 })
 
 test('lines of the report have the outcome of the row, also if only its comments or blockers changed', async () => {
