@@ -32,12 +32,14 @@ export function sessionsIn(folder: string): [title: string, steps: Step[]][] {
 
 const id = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g
 
+type Run = (command: string, by: string, shown: string) => Promise<string>
+
 /** Runs the commands of a section. In a command, `$1` stands for the first id that the output contained, and so on. */
-export async function expectSession(steps: Step[], run: (command: string, by: string) => Promise<string>) {
+export async function expectSession(steps: Step[], run: Run): Promise<void> {
   const ids = new Set<string>()
   for (const { by, command, shown } of steps) {
     const given = command.replace(/\$(\d+)/g, (_, n) => [...ids][Number(n) - 1]!)
-    const printed = await run(given, by)
+    const printed = await run(given, by, shown)
     for (const [found] of printed.matchAll(id)) ids.add(found)
     expect([command, difference(printed, shown)]).toEqual([command, undefined])
   }

@@ -16,7 +16,7 @@ export type Scene = Awaited<ReturnType<typeof openSceneOn>>
 /** Opens a service with workers for all tests of the file, and returns `openScene`. */
 export async function openWebhooks() {
   // Commits wait for locks that a test holds.
-  const shared = await forFile(openTestService({ LOCK_TIMEOUT_MS: '30000' }))
+  const shared = await forFile(openTestService({ LOCK_TIMEOUT_MS: '30000', HISTORY_DAYS: '30' }))
   shared.startWorkers()
   return (overrides?: Record<string, string>, respond?: Respond) => openSceneOn(shared, overrides, respond)
 }
@@ -54,17 +54,4 @@ async function openSceneOn(shared: TestService, overrides?: Record<string, strin
       await sql`delete from webhook_deliveries`
     },
   })
-}
-
-/** Delays the first response until `answer` is called. Responds to later requests immediately with 200. */
-export function held(status = 200) {
-  const { promise, resolve: answer } = Promise.withResolvers<void>()
-  let isFirst = true
-  const respond: Respond = async (response) => {
-    if (!isFirst) return response.end()
-    isFirst = false
-    await promise
-    return response.writeHead(status, { 'retry-after': '3600' }).end()
-  }
-  return { respond, answer }
 }
