@@ -1,5 +1,5 @@
-import { eventually, expireEvents, type FeedEvent, forFile, make, makeProjects, newId } from '../kit.ts'
-import { nextPath, openScene, openTestService, readFeed, runBatch, SliceEnded } from '../kit.ts'
+import { eventually, expireEvents, type FeedEvent, forFile, make, makeProjects, makeTasks } from '../kit.ts'
+import { newId, nextPath, openScene, openTestService, readFeed, SliceEnded } from '../kit.ts'
 import { unreachableUrl, upTo } from '../kit.ts'
 import { countDeletes } from './remains.ts'
 
@@ -10,12 +10,7 @@ const expire = (more = {}) => expireEvents(sql, days, { batchRows: 10, pauseMs: 
 /** Creates a project with `count` events, of which the first `old` have expired. */
 async function openProject(count: number, old: number): Promise<string> {
   const [projectId = ''] = await makeProjects(ada, 1)
-  if (count > 1)
-    await runBatch(
-      ada,
-      projectId,
-      upTo(count - 1).map((n) => ({ op: 'task.create', title: `T${n}` })),
-    )
+  if (count > 1) await makeTasks(ada, projectId, count - 1)
   await sql`update events set at = at - interval '31 days' where project_id = ${projectId} and seq <= ${old}`
   return projectId
 }

@@ -94,21 +94,6 @@ test.each(Object.keys(losses))('runs a job that is committed %s', async (what) =
   await scene.untilPurged()
 })
 
-test('two concurrent workers together run every job, also jobs that were never queued', async () => {
-  const { service, ada, doomed, sql, remove, untilPurged } = await open()
-  const more = await Promise.all(upTo(12).map(() => createFullProject(ada, 1)))
-  const [never, ...others] = more
-  await sql`delete from projects where id = ${never!.id}`
-  const data = JSON.stringify({ projectId: never!.id })
-  await sql`insert into outbox (id, project_id, name, data, created_at)
-    values (${newId()}, ${never!.id}, 'purge-project', ${data}::text::jsonb, now() - interval '1 hour')`
-  service.startWorkers()
-  service.startWorkers()
-  await Promise.all([doomed, ...others].map(({ id }) => remove(id)))
-  await untilPurged()
-  for (const { ids } of more) expect(await rowsWith(sql, ids)).toEqual({})
-})
-
 test('runs the job of the outbox row even if the job in Redis was changed, and ignores a job without an outbox row', async () => {
   const { service, ada, doomed, sql, queue, untilQueued } = await open()
   const { id: projectId, taskIds } = doomed
@@ -158,9 +143,11 @@ test('an operator lists, retries and drops dead letters; an orphan gets a new jo
     await open()
   await refuse()
   await remove()
+  const { id } = (await row())!
+  for (const verb of ['retry', 'drop'])
+    expect(await admin(verb, id)).toEqual({ code: 1, text: `No dead letter has the id ${id}` })
   service.startWorkers()
   await untilParked()
-  const { id } = (await row())!
   const { code, text } = await admin()
   expect(code).toBe(0)
   for (const part of [id, 'purge-project', doomed.id, `${attempts} attempts`, 'Not today', '1 dead letter'])
@@ -175,34 +162,4 @@ test('an operator lists, retries and drops dead letters; an orphan gets a new jo
   await allow()
   expect(await queueOrphans()).toBe(1)
   await untilPurged()
-})
-
-test('the jobs command rejects unknown ids and words, and leaves pending jobs unchanged', async () => {
-  const { remove, row, admin } = await open()
-  await remove()
-  const { id } = (await row())!
-  for (const verb of ['retry', 'drop']) {
-    for (const unknown of [id, 'x'])
-      expect(await admin(verb, unknown)).toEqual({ code: 1, text: `No dead letter has the id ${unknown}` })
-    expect(await admin(verb, 'all')).toMatchObject({ code: 0, text: expect.stringContaining('0 jobs') })
-    expect((await admin(verb)).code).toBe(1)
-  }
-  for (const words of [['sing'], ['list', 'all'], ['constructor', 'x'], ['drop', id, id]])
-    expect(await admin(...words)).toMatchObject({ code: 1, text: expect.stringContaining('jobs retry') })
-  expect((await admin('list')).text).toBe('0 dead letters, 1 job waiting or running')
-})
-
-test('an unknown job becomes a dead letter, and its error omits the rejected value', async () => {
-  const { service, sql } = await open()
-  await sql`insert into outbox (id, project_id, name, data, created_at) values
-    (${newId()}, null, 'sing', '{}', now()),
-    (${newId()}, null, 'purge-task', '{"taskId":"the secret"}', now())`
-  service.startWorkers()
-  const errors = async () =>
-    (await sql<Row[]>`select error from outbox where parked_at is not null order by name`).map(
-      ({ error }) => error,
-    )
-  await eventually('two dead letters', async () => (await errors()).length === 2)
-  const invalid = '22P02: invalid input syntax for type uuid: "…"'
-  expect(await errors()).toEqual([invalid, 'This release has no job sing'])
 })

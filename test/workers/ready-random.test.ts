@@ -1,5 +1,5 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
-import { cases, eventually, faultsOf, make, openScene, openTestService, Random, runBatch } from '../kit.ts'
+import { cases, eventually, faultsOf, make, makeTasks, openScene, openTestService, Random } from '../kit.ts'
 import { upTo, versionOf } from '../kit.ts'
 
 const { service, ada, sql } = await openScene(['Ada'])
@@ -39,8 +39,7 @@ async function openProject(seed: number) {
   const random = new Random(seed)
   const { id: projectId } = await make(ada, '/projects', { name: `Random ${seed}` })
   const { id: otherId } = await make(ada, '/projects', { name: 'Other' })
-  const created = upTo(7).map((n) => ({ op: 'task.create', title: `T${n}` }))
-  const ids = (await runBatch(ada, projectId, created)).map(({ id }) => id)
+  const ids = (await makeTasks(ada, projectId, 7)).map(({ id }) => id)
   const deletions: number[] = []
   const any = () => random.pick(ids)!
   const patch = (fields: () => object) => () => ada.patch(`/tasks/${any()}`, fields())

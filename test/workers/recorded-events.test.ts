@@ -4,45 +4,47 @@ import { openEventScenes } from './events-scene.ts'
 
 const open = openEventScenes()
 
-describe.each(['timed', 'ready'])('%s events', (kind) => {
-  test('are recorded once by workers that start later, even if no web process runs, but not of a deleted project or task', async () => {
-    const { forEach, service, ada, sql, create, recorded, untilRecorded } = await open()
-    const [first, deleted, second] = [await create(kind, 20), await create(kind, 2), await create(kind, 2)]
-    for (const one of [first, deleted, second]) await one.happen()
-    await ada.delete(`/projects/${deleted.projectId}`)
-    await ada.delete(`/tasks/${second.ids.shift()}`)
-    for (const _ of upTo(2)) await forEach(spawnService('worker', service.env))
-    await untilRecorded(first, second)
-    expect(await recorded(deleted)).toEqual([])
-    if (kind === 'timed')
-      expect(await sql`select from tasks where attempts = 1 and claimed_by is null`).toHaveLength(21)
-  })
+/** Creates projects with these numbers of tasks, and as many for the other kind of events, which then happen. */
+const happenIn = async ({ create }: Awaited<ReturnType<typeof open>>, ...counts: number[]) => {
+  const all = ['timed', 'ready'].flatMap((kind) => counts.map((count) => create(kind, count)))
+  const projects = await Promise.all(all)
+  for (const { happen } of projects) await happen()
+  return counts.map((_, n) => [projects[n]!, projects[n + counts.length]!] as const)
+}
 
-  test('are recorded once by several workers without Redis', async () => {
-    const scene = await open({ REDIS_URL: 'redis://127.0.0.1:9' })
-    for (const _ of upTo(2)) scene.service.startWorkers()
-    for (const tasks of [5, 1]) {
-      const one = await scene.create(kind, tasks)
-      await one.happen()
-      await scene.untilRecorded(one)
-    }
-  })
+test('events are recorded once by workers that start later, even if no web process runs, but not of a deleted project or task', async () => {
+  const scene = await open()
+  const { forEach, service, ada, sql, recorded, untilRecorded } = scene
+  const [first, deleted, second] = await happenIn(scene, 20, 2, 2)
+  for (const { projectId } of deleted!) await ada.delete(`/projects/${projectId}`)
+  for (const { ids } of second!) await ada.delete(`/tasks/${ids.shift()}`)
+  for (const _ of upTo(2)) await forEach(spawnService('worker', service.env))
+  await untilRecorded(...first!, ...second!)
+  for (const one of deleted!) expect(await recorded(one)).toEqual([])
+  expect(await sql`select from tasks where attempts = 1 and claimed_by is null`).toHaveLength(21)
+})
 
-  test('are not delayed by a project whose commits wait for a lock', async () => {
-    const { service, sql, create, recorded, untilRecorded } = await open({ JOB_BATCH_ROWS: '3' })
-    const [slow, other] = [await create(kind, 20), await create(kind, 1)]
-    for (const one of [slow, other]) await one.happen()
-    const release = await holdTransaction(
-      service.services.database.reads,
-      (tx) => tx`select from streams where project_id = ${slow.projectId} for update`,
-    )
-    service.startWorkers()
-    await untilRecorded(other)
-    expect(await recorded(slow)).toEqual([])
-    await release()
-    await untilRecorded(slow)
-    expect(await faultsOf(sql)).toEqual([])
-  })
+test('events are recorded once by several workers without Redis', async () => {
+  const scene = await open({ REDIS_URL: 'redis://127.0.0.1:9' })
+  for (const _ of upTo(2)) scene.service.startWorkers()
+  for (const count of [5, 1]) await scene.untilRecorded(...(await happenIn(scene, count))[0]!)
+})
+
+test('events are not delayed by projects whose commits wait for a lock', async () => {
+  const scene = await open({ JOB_BATCH_ROWS: '3' })
+  const { service, sql, recorded, untilRecorded } = scene
+  const [slow, other] = await happenIn(scene, 20, 1)
+  const ids = slow!.map(({ projectId }) => projectId)
+  const release = await holdTransaction(
+    service.services.database.reads,
+    (tx) => tx`select from streams where project_id = any(${ids}::uuid[]) for update`,
+  )
+  service.startWorkers()
+  await untilRecorded(...other!)
+  for (const one of slow!) expect(await recorded(one)).toEqual([])
+  await release()
+  await untilRecorded(...slow!)
+  expect(await faultsOf(sql)).toEqual([])
 })
 
 test('many ready tasks are recorded in bounded commits, and delay no other project', async () => {
