@@ -1,14 +1,35 @@
-import { type Body, eventually, expectError, expectResponse, forFile, invite, make } from '../kit.ts'
-import { openScene, openTestService, readConfig, register, statuses, upTo } from '../kit.ts'
+import {
+  eventually,
+  expectError,
+  expectResponse,
+  expiresAt,
+  forFile,
+  invite,
+  make,
+  openScene,
+} from '../kit.ts'
+import { openTestService, readConfig, register, statuses, upTo } from '../kit.ts'
+import { testSessions } from '../support/http-sessions.ts'
 import { openSilentServer } from '../support/mail.ts'
 import { untilOutboxEmpty } from '../workers/remains.ts'
-import { forgetting, notValid, openMailScene, resetting, verified, verifying } from './scene.ts'
+import { forgetting, notValid, openMailScene, resetting, resetToken, verified, verifying } from './scene.ts'
 
-const scene = await forFile(openMailScene({ MAILS_PER_HOUR: '3' }))
+const scene = await forFile(openMailScene({ MAILS_PER_HOUR: '6' }))
 const { client, server, sql } = scene
 
-const enrol = (email: string) => client.post('/auth/register', { name: 'Ada', email, password: 'secret-1' })
-const isVerified = ({ user }: { user: Body }) => (user as unknown as { emailVerified: boolean }).emailVerified
+// `mail ADDRESS N` waits for the n-th mail to an address, and prints its subject. `$token` is the token in this mail.
+testSessions('test/mail/sessions', () => {
+  const values = { token: '', tomorrow: expiresAt }
+  const commands = {
+    async mail(words: string) {
+      const [address = '', n = '1'] = words.split(' ')
+      const { subject, token } = await server.mail(address, Number(n))
+      values.token = token
+      return subject
+    },
+  }
+  return { client, sql, values, commands }
+})
 
 const mail = { MAIL_FROM: 'Docket <docket@example.com>', PUBLIC_URL: 'https://tracker.example.com/app/' }
 const settings: [env: Record<string, string>, from: RegExp, verify: RegExp, reset: RegExp][] = [
@@ -48,95 +69,17 @@ test.each(settings)(
   },
 )
 
-test('registration sends a token that verifies the address', async () => {
-  const email = 'Ada.Verifying@Example.com'
-  const { body } = await enrol(email)
-  expect([body.user.email, isVerified(body)] as unknown[]).toEqual([email.toLowerCase(), false])
-  const ada = client.as(body.access_token)
-  const before = await ada.get('/auth/me')
-  const { token } = await server.mail(email.toLowerCase())
-  expectResponse(await verifying(client, token), 200, { message: 'Email address verified successfully' })
-  const after = await ada.get('/auth/me')
-  expect([before, after].map(({ body: user }) => isVerified({ user }))).toEqual([false, true])
-  expect(after.headers.get('etag')).not.toBe(before.headers.get('etag'))
-  expect(isVerified((await client.post('/auth/login', { email, password: 'secret-1' })).body)).toBe(true)
-})
-
-test('delivers to addresses with every allowed character, and rejects malformed addresses with 400', async () => {
-  const odd = ["o'neil+tag=x/y%z@example.com", "!#$%&'*+-/=?^_`{|}~.a@example.com", 'grüße@example.com']
-  for (const email of odd) {
-    expect([email, (await enrol(email)).status]).toEqual([email, 201])
-    expect((await server.mail(email)).to).toBe(email)
-  }
-  const malformed = ['a@example.com\r\nBcc: b@example.com', 'a b@example.com', '<a@example.com>', 'a,b@c.de']
-  for (const email of malformed) expect([email, (await enrol(email)).status]).toEqual([email, 400])
-})
-
-test('a mail token can be used once, for one purpose and the address that it was sent to, until it expires', async () => {
-  const ada = await register(client)
-  const { token } = await server.mail(ada.email)
-  const other = `${token.startsWith('A') ? 'B' : 'A'}${token.slice(1)}`
-  for (const wrong of ['', 'x', other, token.slice(1), token.repeat(2), ` ${token}`, 'a\0b'])
-    expectError(await verifying(client, wrong), 400, notValid)
-  expectError(await resetting(client, token, 'secret-2'), 400, notValid)
-  const expireIn = (minutes: number) => sql`
-    update mail_tokens set expires_at = now() + ${minutes}::int4 * interval '1 minute' where user_id = ${ada.id}`
-  await expireIn(0)
-  expectError(await verifying(client, token), 400, notValid)
-  await expireIn(1)
-  await sql`update users set email = ${`new-${ada.email}`} where id = ${ada.id}`
-  expectError(await verifying(client, token), 400, notValid)
-  await sql`update users set email = ${ada.email} where id = ${ada.id}`
-  const answers = await Promise.all(upTo(8).map(() => verifying(client, token)))
-  expect(statuses(answers)).toEqual({ 200: 1, 400: 7 })
-})
-
-test('inviting an unverified address fails with 409, also in a batch, but the account itself can use the service', async () => {
-  const [ada, ceo] = [await register(client), await register(client, 'The CEO')]
-  const { id } = await make(ada, '/projects', { name: 'P' })
-  const invitation = { email: ceo.email, role: 'EDITOR' }
-  const inviting = () => ada.post(`/projects/${id}/members/invite`, invitation)
-  const batch = (query = '') =>
-    ada.post(`/projects/${id}/batch${query}`, { operations: [{ op: 'member.invite', ...invitation }] })
-  expectError(await inviting(), 409, /^The user has not verified this email address/)
-  for (const query of ['', '?dryRun=true']) expectError(await batch(query), 409, /^operations\[0\]: The user/)
-  expect((await ceo.post('/projects', { name: 'Own' })).status).toBe(201)
-  await verifying(client, (await server.mail(ceo.email)).token)
-  expect((await batch('?dryRun=true')).status).toBe(200)
-  expect((await inviting()).status).toBe(201)
-})
-
-test('sends the verification mail again, a limited number of times per hour and once for an Idempotency-Key', async () => {
-  const ada = await register(client)
-  const key = { 'idempotency-key': 'once' }
-  const resend = () => ada.post('/auth/email/resend', undefined, key)
-  const replays = async (send: () => Promise<{ headers: Headers }>) =>
-    [await send(), await send()].map(({ headers }) => headers.get('idempotency-replayed'))
-  expect(await replays(resend)).toEqual([null, 'true'])
-  expectResponse(await ada.post('/auth/email/resend'), 202, { message: 'A mail will be sent' })
-  expectError(await ada.post('/auth/email/resend'), 429, /^Too many requests; try again in \d+ seconds$/)
-  await server.mail(ada.email, 3)
-  const tokens = server.to(ada.email).map(({ token }) => token)
-  expect(new Set(tokens).size).toBe(3)
-  expect(await replays(() => client.post('/auth/email/verify', { token: tokens[1] }, key))).toEqual([
-    null,
-    'true',
-  ])
-  expect((await verifying(client, tokens[0]!)).status).toBe(200)
-  expectError(await ada.post('/auth/email/resend'), 409, 'This email address is verified already')
-})
-
 test('deleting an account deletes its mail tokens, and registering again does not raise the mail limit of the address', async () => {
   const email = 'again@example.com'
-  for (const n of upTo(4)) {
-    const { body } = await enrol(email)
-    if (n <= 3) await server.mail(email, n)
+  for (const n of upTo(7)) {
+    const { body } = await client.post('/auth/register', { name: 'Ada', email, password: 'secret-1' })
+    if (n <= 6) await server.mail(email, n)
     const deleted = await client.as(body.access_token).delete('/auth/me')
     expectResponse(deleted, 200, { message: 'Account deleted successfully' })
   }
   expect(await sql`select from mail_tokens where email = ${email}`).toHaveLength(0)
   await verified(scene)
-  expect(server.to(email)).toHaveLength(3)
+  expect(server.to(email)).toHaveLength(6)
 })
 
 test('without SMTP_URL the mail routes respond with 409, and unverified addresses can be invited', async () => {
@@ -153,7 +96,6 @@ test('without SMTP_URL the mail routes respond with 409, and unverified addresse
   expect(await without.services.database.background`select from outbox`).toHaveLength(0)
   const { id } = await make(ada, '/projects', { name: 'P' })
   expect((await invite(ada, id, grace)).userId as unknown).toBe(grace.id)
-  expect(isVerified({ user: (await grace.get('/auth/me')).body })).toBe(false)
 })
 
 test('retries a mail that the server deferred, with the same token, and drops a mail that the server rejected', async () => {
@@ -208,4 +150,79 @@ test('MAIL_FROM must be a single address, with or without a name, and URLs must 
     expect(() => read(wrong)).toThrow(/^MAIL_FROM must be an address such as /)
   expect(() => readConfig({ SMTP_URL: 'http://mail' })).toThrow(/^SMTP_URL must be a URL starting with smtp:/)
   expect(() => readConfig({ PUBLIC_URL: 'tracker' })).toThrow(/^PUBLIC_URL must be a URL starting with http/)
+})
+
+test('exactly one of many concurrent resets with the same token sets the password', async () => {
+  const ada = await verified(scene)
+  const token = await resetToken(scene, ada)
+  const answers = await Promise.all(upTo(6).map((n) => resetting(client, token, `secret-1${n}`)))
+  expect(statuses(answers)).toEqual({ 200: 1, 400: 5 })
+  const won = answers.findIndex(({ status }) => status === 200)
+  const password = `secret-1${won + 1}`
+  expect((await client.post('/auth/login', { email: ada.email, password })).status).toBe(200)
+  expectError(await resetting(client, token, 'secret-9'), 400, notValid)
+})
+
+test('verified, unverified and unknown addresses get the same response after the same number of queries', async () => {
+  await using idle = await openMailScene({ MAILS_PER_HOUR: '20' }, { isIdle: true })
+  const [known, unverified] = [await register(idle.client), await register(idle.client)]
+  await idle.sql`delete from outbox`
+  await idle.sql`update users set email_verified_at = now() where id = ${known.id}`
+  const total = () => idle.service.services.counts.queries.background.total
+  /** Of several requests, the least queries: others may run at the same time. */
+  const responseTo = async (email: string) => {
+    const answers = []
+    for (const _ of upTo(3)) {
+      const before = total()
+      const { status, body, headers } = await forgetting(idle.client, email)
+      answers.push({ status, body, names: [...headers.keys()].sort(), queries: total() - before })
+    }
+    return answers.toSorted((a, b) => a.queries - b.queries)[0]!
+  }
+  const answer = await responseTo(known.email)
+  const sent = { message: 'A mail will be sent if this address is verified' }
+  expect([answer.status, answer.body as unknown]).toEqual([202, sent])
+  for (const email of [unverified.email, 'nobody@example.com'])
+    expect(await responseTo(email)).toEqual(answer)
+  expect(await idle.sql`select from outbox`).toHaveLength(9)
+  idle.service.startWorkers()
+  await untilOutboxEmpty(idle.sql)
+  expect(idle.server.attempts).toEqual(Array(3).fill(known.email))
+  expectError(await forgetting(idle.client, 'nobody'), 400, /^email must be /)
+})
+
+test('limits the mails per hour to an address, whether or not it has an account, and applies the password policy to a reset', async () => {
+  const policy = { PASSWORD_MIN_CHARACTERS: '12', PASSWORD_REJECT_COMMON: 'on', MAILS_PER_HOUR: '2' }
+  await using strict = await openMailScene(policy)
+  const account = { name: 'A', email: 'strict@example.com', password: 'a plate of brass' }
+  await strict.client.post('/auth/register', account)
+  await verifying(strict.client, (await strict.server.mail(account.email)).token)
+  const statusesFor = async (email: string) => {
+    const found: number[] = []
+    for (const _ of upTo(3)) found.push((await forgetting(strict.client, email)).status)
+    return found
+  }
+  expect(await statusesFor('nobody@example.com')).toEqual([202, 202, 429])
+  expect(await statusesFor(account.email.toUpperCase())).toEqual([202, 429, 429])
+  const { token } = await strict.server.mail(account.email, 2)
+  for (const [password, message] of [
+    ['too short', /^password must be a password of 12 to 1024 characters$/],
+    ['1QAZ2wsx3edc', /most common/],
+  ] as const)
+    expectError(await resetting(strict.client, token, password), 400, message)
+  expect((await resetting(strict.client, token, 'another plate of brass')).status).toBe(200)
+})
+
+test('a mail token stays valid while JWT_SECRET contains the secret that signed it', async () => {
+  const [first, second, third] = ['x', 'y', 'z'].map((one) => one.repeat(32))
+  await using scene = await openMailScene({ JWT_SECRET: first! })
+  const token = await resetToken(scene, await verified(scene))
+  const { DATABASE_URL = '', SMTP_URL = '' } = scene.service.env
+  for (const [JWT_SECRET, status] of [
+    [third!, 400],
+    [`${second},${first}`, 200],
+  ] as const) {
+    await using other = await openTestService({ DATABASE_URL, JWT_SECRET, SMTP_URL })
+    expect((await resetting(other.client, token, 'secret-2')).status).toBe(status)
+  }
 })
