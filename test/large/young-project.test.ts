@@ -1,4 +1,4 @@
-import { make, purgeProject, runBatch, versionOf } from '../kit.ts'
+import { make, makeTasks, purgeProject, runBatch, versionOf } from '../kit.ts'
 import { fill } from './fill.ts'
 import { costOf, costOfGet, openExplained } from './plans.ts'
 
@@ -14,10 +14,7 @@ for (const table of ['tasks', 'events', 'comments', 'subtasks'])
 
 const { id: projectId } = await make(owner, '/projects', { name: 'Young' })
 const batch = (operations: object[]) => runBatch(owner, projectId, operations)
-const results = await batch(
-  Array.from({ length: tasks }, (_, n) => ({ op: 'task.create', title: `Task ${n}` })),
-)
-const ids = results.map(({ id }) => id)
+const ids = (await makeTasks(owner, projectId, tasks)).map(({ id }) => id)
 const version = await versionOf(owner, projectId)
 await batch(ids.map((taskId) => ({ op: 'comment.create', taskId, text: 'Talk' })))
 await batch(ids.map((id) => ({ op: 'task.update', id, title: 'Changed', blockedByIds: [ids[0]!] })).slice(1))

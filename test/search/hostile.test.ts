@@ -1,68 +1,52 @@
 import fc from 'fast-check'
 import { hostileTexts } from '../http/hostile.ts'
 import { cases, make, openWebProcess, words } from '../kit.ts'
-import { search, searchIds, task } from './scene.ts'
+import { searchIds, task } from './scene.ts'
 
 const { ada } = await openWebProcess()
 const { id: projectId } = await make(ada, '/projects', { name: 'Engine' })
-await task(ada, projectId, "Foo's bar & (baz) | !qux <-> quux:*A \\ 'x'", { description: 'a' })
+await task(ada, projectId, 'Foo', { description: 'a' })
 
-/** Texts with spaces are separated by `;`. */
-const parts = (text: string) => text.split(';').map((one) => one.trim())
 const ascii = Array.from({ length: 95 }, (_, n) => String.fromCharCode(32 + n))
 const marks = ascii.filter((one) => /[^\p{L}\p{N}]/u.test(one))
-const characters = [0xd800, 0, 0x200b, 0xad, 0x301, 0x202e, 0xfeff, 0x2028].map((code) =>
-  String.fromCharCode(code),
-)
 const others =
-  words(`foo foo:* foo:A #1 #0 #1.5 #٣ #99999999999999999999 <-> <2> '' "" -" 漢字 かな 한국 ไทย नमस्ते مرحبا 😀 👩‍👩‍👧‍👦 𝔘𝔫𝔦 ﷺ
-  ½ İ ẞ null NaN {} __proto__ 1e999 0x10`)
-const part = fc.constantFrom('foo', ' ', '"', '-', ...marks, ...characters, ...others)
+  words(`foo foo:* foo:A #1 #0 #1.5 #٣ #99999999999999999999 <-> <2> '' "" -" 漢字 かな 한국 ไทย नमस्ते مرحبا 😀
+  👩‍👩‍👧‍👦 𝔘𝔫𝔦 ﷺ ½ İ ẞ \ud800 \0 \u200b \u00ad \u0301 \u202e`)
+const part = fc.constantFrom('foo', ' ', '"', '-', ...marks, ...others)
 const short = fc.array(part, { maxLength: 8 }).map((all) => all.join(''))
-const lengths = [999, 1_000, 1_001, 10_000]
 const long = fc
-  .tuple(fc.array(part, { minLength: 1, maxLength: 2 }), fc.constantFrom(...lengths))
-  .map(([all, length]) => all.join('').repeat(length).slice(0, length))
+  .tuple(short, fc.constantFrom(999, 1_000, 1_001, 10_000))
+  .map(([text, length]) => `${text}x`.repeat(length).slice(0, length))
 const hostile = fc.constantFrom(...hostileTexts.filter((text) => text.length < 2_000))
+const text = fc.oneof(
+  { weight: 8, arbitrary: short },
+  { arbitrary: long, weight: 1 },
+  { arbitrary: hostile, weight: 1 },
+)
 
 /** A lone surrogate is sent as the bytes of its code. */
 const encoded = (q: string) =>
   [...q].map((one) => (one.isWellFormed() ? encodeURIComponent(one) : '%ED%A0%80')).join('')
-const paths = ['/search?', '/search?types=comment&', '/tasks?', `/tasks?projectId=${projectId}&`]
+const path = fc.constantFrom(
+  '/search?',
+  '/search?types=comment&',
+  '/tasks?',
+  `/tasks?projectId=${projectId}&`,
+)
 /** The server may reject the header of a longer text before the service reads the text. */
 const maxLength = 4_000
 
-const text = fc.oneof(
-  { weight: 8, arbitrary: short },
-  { weight: 1, arbitrary: long },
-  { weight: 1, arbitrary: hostile },
-)
-
-test(
-  'every text gets 200 or a documented 400, which a text of more than 1,000 characters always gets',
-  () =>
-    fc.assert(
-      fc.asyncProperty(fc.constantFrom(...paths), text, async (path, q) => {
-        const { status, body, text } = await ada.get(`${path}q=${encoded(q)}`)
-        if (q.length > maxLength && [414, 431].includes(status)) return
-        if (status === 400 || [...q.trim()].length > 1_000)
-          expect(body as unknown).toEqual({
-            statusCode: 400,
-            message: expect.any(String),
-            error: 'Bad Request',
-          })
-        else expect([status, text[0]]).toEqual([200, '['])
-      }),
-      { numRuns: cases(300) },
-    ),
-  120_000,
-)
-
-test('marks that mean nothing in a search do not hide a title', async () => {
-  const queries = `foo's; bar & (baz); foo | qux; !qux; quux:*A; 'x'; "s bar"; "bar & (baz)"; QUX <-> QUU`
-  for (const q of parts(queries))
-    expect([q, (await search(ada, q)).map(({ type }) => type)]).toEqual([q, ['task']])
-})
+test('every text gets 200 or a documented 400, which a text of more than 1,000 characters always gets', () =>
+  fc.assert(
+    fc.asyncProperty(path, text, async (path, q) => {
+      const { status, body, text } = await ada.get(`${path}q=${encoded(q)}`)
+      if (q.length > maxLength && [414, 431].includes(status)) return
+      if (status === 400 || [...q.trim()].length > 1_000)
+        expect(body as object).toEqual({ statusCode: 400, message: expect.any(String), error: 'Bad Request' })
+      else expect([status, text[0]]).toEqual([200, '['])
+    }),
+    { numRuns: cases(200) },
+  ))
 
 const documents = [
   ...hostileTexts.filter((text) => text.isWellFormed() && !text.includes('\0')),

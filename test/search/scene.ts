@@ -1,4 +1,4 @@
-import { allPages, type Answer, type Body, type Client, make } from '../kit.ts'
+import { allPages, type Answer, type Body, type Client, make, makeTasks } from '../kit.ts'
 
 export interface Hit {
   type: 'task' | 'comment' | 'project'
@@ -52,11 +52,7 @@ export const task = async (client: Client, projectId: string, title: string, ove
 
 /** Creates tasks whose titles end with 1 to `count`. */
 export async function createMany(client: Client, projectId: string, count: number, title: string) {
-  for (let last = 0; last < count; last += 500) {
-    const operations = Array.from({ length: Math.min(500, count - last) }, (_, n) => {
-      return { op: 'task.create', title: `${title} ${last + n + 1}` }
-    })
-    const { status } = await client.post(`/projects/${projectId}/batch`, { operations })
-    expect(status).toBe(200)
-  }
+  const [most, titleOf] = [500, (n: number) => ({ title: `${title} ${n}` })]
+  for (let last = 0; last < count; last += most)
+    await makeTasks(client, projectId, Math.min(most, count - last), (n) => titleOf(last + n))
 }
