@@ -1,5 +1,4 @@
 import { spawnSync } from 'node:child_process'
-import { run } from '../processes/launch.ts'
 import { spawnSupervised } from '../processes/supervised-service.ts'
 import { eventually, freshEnv, openForEach } from '../kit.ts'
 import { startOnOwnPort } from '../support/own-port.ts'
@@ -38,21 +37,6 @@ test('one address reports the metrics of all processes, labelled by process, als
   await eventually('the replaced process', async () => {
     const began = (await scrape(port)).of(start('web-2'))
     return began !== undefined && began > before.of(start('web-2'))!
-  })
-})
-
-test('exits with an error that names the metrics port if the port is in use', async () => {
-  const { env } = await forEach(freshEnv())
-  const { code, output } = await run('web', { ...env, METRICS_PORT: '1', METRICS_HOST: '203.0.113.1' })
-  expect([code, output.trim()]).toEqual([
-    1,
-    'METRICS_HOST "203.0.113.1" is not an address of this machine: set one of its addresses, or 0.0.0.0 for all addresses',
-  ])
-  using taken = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
-  const METRICS_PORT = String(taken.port)
-  expect(await run('web', { ...env, METRICS_PORT })).toEqual({
-    code: 1,
-    output: `METRICS_PORT ${METRICS_PORT} is taken by another program: stop that program, or set another METRICS_PORT\n`,
   })
 })
 

@@ -1,8 +1,6 @@
 import { allPages, cases, eventually, faultsOf, make, nextPath, openScene, Random } from '../kit.ts'
-import { versionOf } from '../kit.ts'
-import { workerActor } from '../kit.ts'
-import type { Person } from '../kit.ts'
-import { countedBy } from '../http/filters-scene.ts'
+import { type Person, versionOf, workerActor } from '../kit.ts'
+import { countedBy, type Query, randomQuery } from '../http/filters-scene.ts'
 import { startRandomWrites, type RandomWrites, writeRandomly } from './random-writes.ts'
 
 const waves = cases(3)
@@ -46,55 +44,39 @@ async function readAtVersion(who: Person, path: string, projectId?: string) {
 }
 
 /** Returns random filters of a project's tasks, with the labels and fields that the project has now. */
-async function someFilters({ random, people, tasks }: RandomWrites, projectId: string) {
-  const [labels, fields] = await Promise.all(
+async function someFilters({ random, people, tasks }: RandomWrites, projectId: string): Promise<Query> {
+  const [labels = [], fields = []] = await Promise.all(
     ['labels', 'fields'].map(async (list) => (await allPages(ada, `/projects/${projectId}/${list}`)).flat()),
   )
-  const some = (name: string, values: readonly string[], chance = 0.2) =>
-    values.length > 0 && random.chance(chance) ? [[name, random.pick(values)!]] : []
-  const ids = labels!.map(({ id }) => id)
+  const ids = labels.map(({ id }) => id)
   const values: Record<string, string[]> = {
     ...{ text: ['a', '2030-01-01'], number: ['1', '2.5'], boolean: ['true', 'false'] },
     ...{ date: ['2030-01-01', '2030-01-02'] },
   }
   type Field = { key: string; type: string; options: string[] | null }
-  const ofFields = (fields as unknown as Field[]).flatMap(({ key, type, options }) => {
-    const isOrdered = type === 'number' || type === 'date'
-    const bounds = isOrdered ? ['', '.min', '.max'] : ['']
-    return some(`field.${key}${random.pick(bounds)}`, options ?? values[type]!, 0.1)
-  })
-  return [
-    ['projectId', projectId],
-    ...some('status', ['TODO', 'IN_PROGRESS', 'DONE']),
-    ...some('priority', ['LOW', 'MEDIUM', 'HIGH']),
-    ...some('assigneeId', ['me', people[1]!.id]),
-    ...some('dueAfter', ['2030-01-01', '2030-01-02']),
-    ...some('dueBefore', ['2030-01-03', '2030-01-05']),
-    ...[
-      ...some('labels', [...ids, ids.slice(0, 2).join()]),
-      ...some('anyLabel', [...ids, ids.join()]),
-    ].filter(([, value]) => value),
-    ...[...some('noLabel', ['true'], 0.1), ...some('ready', ['true'])],
-    ...some('claimedBy', ['me', 'none', people[1]!.id]),
-    ...some('externalId', ['X-1', 'X-2'], 0.1),
-    ...some(
-      'blocks',
-      tasks.slice(0, 8).map(({ id }) => id),
-      0.1,
-    ),
-    ...ofFields,
-  ] as [string, string][]
+  const choices: Record<string, string[]> = {
+    ...{ status: ['TODO', 'IN_PROGRESS', 'DONE'], priority: ['LOW', 'MEDIUM', 'HIGH'] },
+    ...{ assigneeId: ['me', people[1]!.id], claimedBy: ['me', 'none', people[1]!.id] },
+    ...{ dueAfter: ['2030-01-01', '2030-01-02'], dueBefore: ['2030-01-03', '2030-01-05'] },
+    ...{ noLabel: ['true'], ready: ['true'], externalId: ['X-1', 'X-2'] },
+    ...(ids.length > 0 && { labels: [...ids, ids.slice(0, 2).join()], anyLabel: [...ids, ids.join()] }),
+    ...(tasks.length > 0 && { blocks: tasks.slice(0, 8).map(({ id }) => id) }),
+  }
+  for (const { key, type, options } of fields as unknown as Field[]) {
+    const bound = /number|date/.test(type) ? random.pick(['', '.min', '.max'])! : ''
+    choices[`field.${key}${bound}`] = options ?? values[type]!
+  }
+  return random.chance(0.2) ? {} : randomQuery(random, choices, 3)
 }
 
 async function someList(world: RandomWrites, projectId: string): Promise<string> {
   const { random } = world
-  const filters = await someFilters(world, projectId)
+  const query = { projectId, ...(await someFilters(world, projectId)) }
   if (random.chance(0.3))
-    return `/tasks/counts?${new URLSearchParams([...filters, ['by', random.pick(countedBy)!]])}`
+    return `/tasks/counts?${new URLSearchParams({ ...query, by: random.pick(countedBy)! })}`
   const sort = random.pick(['createdAt', '-createdAt', 'dueDate', '-dueDate', 'position'])!
   const limit = random.pick(['1', '2', '3', '5', '7', '100', '200'])!
-  const order: [string, string][] = random.chance(0.7) ? [['sort', sort]] : []
-  return `/tasks?${new URLSearchParams([...filters, ...order, ['limit', limit]])}`
+  return `/tasks?${new URLSearchParams({ ...query, ...(random.chance(0.7) && { sort }), limit })}`
 }
 
 const limited = (random: Random, path: string) => `${path}?limit=${random.pick([1, 2, 3, 50])}`

@@ -1,38 +1,32 @@
 import { createServer } from 'node:http'
 import { eventually, forFile, listen, make, openPair, openTestService } from '../kit.ts'
 
-interface Collected {
+type Attributes = { key: string; value: { stringValue?: string; intValue?: number } }[]
+interface Span {
   name: string
   traceId: string
   spanId: string
   parentSpanId?: string
   kind: number
   status: { code: number }
-  attributes: { key: string; value: { stringValue?: string; intValue?: number } }[]
-  service: string
+  attributes: Attributes
 }
+type Sent = { resourceSpans: { resource: { attributes: Attributes }; scopeSpans: { spans: Span[] }[] }[] }
 
-interface Sent {
-  resourceSpans: {
-    resource: { attributes: Collected['attributes'] }
-    scopeSpans: { spans: Collected[] }[]
-  }[]
-}
+const valueOf = ({ attributes }: { attributes: Attributes }, name: string) =>
+  attributes.find(({ key }) => key === name)?.value
 
 async function openCollector() {
-  const spans: Collected[] = []
+  const spans: (Span & { service: string | undefined })[] = []
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk as Buffer)
-    if (request.url === '/v1/traces') take(JSON.parse(Buffer.concat(chunks).toString()) as Sent)
+    const sent = request.url === '/v1/traces' && (JSON.parse(Buffer.concat(chunks).toString()) as Sent)
+    for (const { resource, scopeSpans } of sent ? sent.resourceSpans : [])
+      for (const span of scopeSpans.flatMap((one) => one.spans))
+        spans.push({ ...span, service: valueOf(resource, 'service.name')?.stringValue })
     response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
   })
-  const take = ({ resourceSpans }: Sent) => {
-    for (const { resource, scopeSpans } of resourceSpans) {
-      const service = resource.attributes.find(({ key }) => key === 'service.name')?.value.stringValue ?? ''
-      for (const span of scopeSpans.flatMap((one) => one.spans)) spans.push({ ...span, service })
-    }
-  }
   return { spans, ...(await listen(server)) }
 }
 
@@ -42,9 +36,8 @@ const pair = await openPair({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, LOG_RE
 const traceId = (n: number) => `${n}`.padStart(32, 'a')
 const from = (n: number, flags = '01') => ({ traceparent: `00-${traceId(n)}-00f067aa0ba902b7-${flags}` })
 const spansOf = (n: number) => collector.spans.filter((span) => span.traceId === traceId(n))
-const valueOf = ({ attributes }: Collected, name: string) => attributes.find(({ key }) => key === name)?.value
 
-async function collected(n: number, count: number): Promise<Collected[]> {
+async function collected(n: number, count: number): Promise<Span[]> {
   await eventually(`${count} spans of trace ${n}`, () => spansOf(n).length >= count)
   return spansOf(n)
 }
