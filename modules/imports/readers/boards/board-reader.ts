@@ -82,7 +82,7 @@ function commentIn(row: Entry, { commented }: BoardSource, board: Board): Commen
 
 const linesOf = (notes: Card['notes'] = {}): string[] =>
   Object.entries(notes).flatMap(([name, values]) =>
-    [values].flat().flatMap((value) => {
+    (Array.isArray(values) ? values : [values]).flatMap((value) => {
       if (!value) return []
       if (value === true) return name
       return `${name}: ${typeof value === 'object' ? JSON.stringify(value) : value}`

@@ -122,16 +122,18 @@ export class Board {
    * Returns the people at these paths. A value is a user, an id, or a list of users or ids. The name is the id if the file
    * does not contain the user.
    */
-  people(row: Entry, paths: string): ImportedPerson[] {
-    const values = paths
-      .split('|')
-      .flatMap((path) => [row.get(path) ?? []].flat().map((one) => [path, one] as const))
-    const people = values.flatMap(([path, value]): ImportedPerson[] => {
-      if (!isObject(value)) return [this.personWith(row.asText(path, value))]
-      const user = row.inside(path, value)
-      return 'participant' in value ? this.people(user, 'participant') : [readPerson(user) ?? []].flat()
-    })
-    return [...new Map(people.map((one) => [`${one.name} ${one.email}`, one])).values()]
+  people(row: Entry, paths: string[]): ImportedPerson[] {
+    const people = new Map<string, ImportedPerson>()
+    for (const path of paths) {
+      const given = row.get(path)
+      for (const value of Array.isArray(given) ? given : given === undefined ? [] : [given]) {
+        const user = isObject(value) ? row.inside(path, value) : undefined
+        const participant = user?.isSet('participant') ? this.people(user, ['participant'])[0] : undefined
+        const person = user ? (participant ?? readPerson(user)) : this.personWith(row.asText(path, value))
+        if (person) people.set(`${person.name} ${person.email}`, person)
+      }
+    }
+    return [...people.values()]
   }
 
   personWith(id: string): ImportedPerson {

@@ -27,15 +27,17 @@ export interface Comment extends Partial<Omit<CommentItem, 'kind' | 'row'>> {
 
 /** The keys of a value in all products. */
 const authors =
-  'memberCreator|idMemberCreator|creatorUserId|userId|owner|user|author|created_by|actorDisplayName|actorId'
+  'memberCreator idMemberCreator creatorUserId userId owner user author created_by actorDisplayName actorId'.split(
+    ' ',
+  )
 const times = 'createdAt|created_at|creationDateTime|date'
-const people = 'assignees|members|assignee|assignedUsers|assigneeUserId|idMembers|idMember'
+const people = 'assignees members assignee assignedUsers assigneeUserId idMembers idMember'.split(' ')
 const labels = ['idLabels', 'labelIds', 'labels', 'tags']
 const values = ['customFieldItems', 'customFields']
 const done =
   'dueComplete|isClosed|isDueCompleted|isDueDateCompleted|done|completed|isCompleted|isFinished'.split('|')
 /** The values that become lines at the foot of the description, by the names of the lines. */
-const notes = {
+const notes = Object.entries({
   Received: 'receivedAt',
   Start: 'start|startAt|startdate|start_at|start_on',
   End: 'endAt',
@@ -57,7 +59,7 @@ const notes = {
   Coordinates: 'coordinates',
   Votes: 'idMembersVoted',
   'Linked card': 'linkedCardId',
-}
+})
 const peopleInNotes = ['Requested by', 'Assigned by', 'Votes for', 'Votes against', 'Votes']
 
 const isArchived = (row: Entry | undefined): boolean =>
@@ -82,7 +84,7 @@ export function cardOf(row: Entry, board: Board): Card {
     author: creator === undefined ? board.people(row, authors)[0] : board.personWith(creator),
     people: [
       ...board.people(row, people),
-      ...board.of('cardMemberships', id).flatMap((one) => board.people(one, 'userId')),
+      ...board.of('cardMemberships', id).flatMap((one) => board.people(one, ['userId'])),
     ],
     labels: [
       ...labels.flatMap((path) => board.labelNames(row, path)),
@@ -99,17 +101,22 @@ export function cardOf(row: Entry, board: Board): Card {
       'In the trash': type === 'trash',
       Deleted: row.isSet('deletedAt'),
       Template: row.isSet('isTemplate') || row.get('type') === 'template-card',
-      ...Object.fromEntries(
-        Object.entries(notes).map(([name, paths]) => [
-          name,
-          peopleInNotes.includes(name) ? namesOf(board.people(row, paths)) : row.get(paths),
-        ]),
-      ),
+      ...notesIn(row, board),
       Attachment: [...row.entries('attachments'), ...board.of('attachments', id)].map(attachmentOf),
     },
     comments: [...comments, ...row.entries('stories')].filter(isComment),
     total: row.number('badges.comments|commentsTotal|commentsCount') ?? numberIn(row.get('comments')),
   }
+}
+
+function notesIn(row: Entry, board: Board): Record<string, NoteValue> {
+  const found: Record<string, NoteValue> = {}
+  for (const [name, paths] of notes) {
+    const value = row.get(paths)
+    if (value !== undefined)
+      found[name] = peopleInNotes.includes(name) ? namesOf(board.people(row, paths.split('|'))) : value
+  }
+  return found
 }
 
 export const namesOf = (all: ImportedPerson[]): string => all.map(({ name }) => name).join(', ')

@@ -1,4 +1,4 @@
-import { DateTime, IANAZone } from 'luxon'
+import { DateTime, IANAZone, Info } from 'luxon'
 import { withoutAccents } from '../../convert/texts.ts'
 
 /** `day` for 21/11/2026, `month` for 11/21/2026. */
@@ -200,8 +200,10 @@ export class Dates {
     if (clock.zone === null) return undefined
     const zone = clock.zone ?? this.zoneOf(given)
     this.usedZone ||= clock.zone === undefined && zone === this.zone
-    const time = DateTime.fromMillis(day.toMillis() + clock.ms, { zone: 'UTC' })
-    return isoOf(zone === 'UTC' ? time : time.setZone(zone, { keepLocalTime: true }))
+    const local = day.toMillis() + clock.ms
+    const timeZone = Info.normalizeZone(zone)
+    const offsetAt = (time: number) => timeZone.offset(time) * 60_000
+    return new Date(local - offsetAt(local - offsetAt(local))).toISOString()
   }
 }
 
