@@ -7,7 +7,6 @@ import { untilBlocked, untilRedisReady, upTo } from '../kit.ts'
 import type { Client, Sql } from '../kit.ts'
 import { rowsWith, untilOutboxEmpty } from '../workers/remains.ts'
 import { invalidNames, validTexts } from './sample-texts.ts'
-import { testScenarios } from './scenarios.ts'
 
 const password = 'secret-1'
 const { service, sql, client } = await openScene()
@@ -33,8 +32,6 @@ test('PATCH /auth/me trims and stores a name of 1 to 200 characters', async () =
   }
   for (const name of invalidNames(200)) expectError(await ada.patch('/auth/me', { name }), 400, /^name /)
 })
-
-await testScenarios('accounts', { nobody: client }, sql)
 
 test('exactly one of several concurrent password changes succeeds', async () => {
   const ada = await register(service.client)

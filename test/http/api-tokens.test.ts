@@ -1,10 +1,9 @@
-import { anId, aTimestamp, eventually, expectError, make, malformedIds, openTeam, register } from '../kit.ts'
-import { statuses, unknownId, upTo } from '../kit.ts'
+import { allPages, anId, aTimestamp, eventually, expectError, invite, make, malformedIds } from '../kit.ts'
+import { openScene, register, statuses, unknownId, upTo, withToken } from '../kit.ts'
 import type { Client } from '../kit.ts'
 import { invalidNames } from './sample-texts.ts'
-import { testScenarios } from './scenarios.ts'
 
-const { client, sql, ada, owner, stranger } = await openTeam(['Ada'])
+const { client, sql, ada, guest, owner } = await openScene(['Ada', 'Guest', 'Owner'])
 
 const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString()
 const tokenBody = (fields: object = {}) => ({
@@ -64,8 +63,6 @@ test.each(invalid)('creating a token rejects an invalid %s with 400', async (fie
     expectError(await ada.post('/tokens', tokenBody({ [field]: value })), 400, message)
 })
 
-await testScenarios('api-tokens', { ada, owner, stranger }, sql)
-
 test('a token expires at expiresAt, by the clock of the database, and the list shows its last use', async () => {
   const expiresAt = new Date(Date.now() + 3_600_000).toISOString()
   const { id, token } = await createToken(ada, { expiresAt })
@@ -93,4 +90,26 @@ test('an account has at most 100 unexpired tokens, also with concurrent creates'
   expect(await listTokens(person)).toEqual([])
   expect(statuses(await create(102))[201]).toBe(100)
   expect(await sql`select from api_tokens where user_id = ${person.id}`).toHaveLength(100)
+})
+
+test('lists contain only the projects that the token may read, page by page, and have a different ETag', async () => {
+  const own = await make(owner, '/projects', { name: 'Own' })
+  await make(owner, '/projects', { name: 'Other' })
+  await make(owner, '/tasks', { title: 'Here', projectId: own.id })
+  const shared = await make(guest, '/projects', { name: 'Shared' })
+  await invite(guest, shared.id, owner, 'EDITOR')
+  await make(guest, '/tasks', { title: 'There', projectId: shared.id })
+  const some = await withToken(owner, { projects: [own.id, shared.id, unknownId] })
+  const projects = [own.id, shared.id].sort()
+  const list = await some.get('/projects')
+  expect(list.body.map(({ id }) => id).sort()).toEqual(projects)
+  expect((await allPages(some, '/projects?limit=1')).flatMap(([one]) => one!.id).sort()).toEqual(projects)
+  const condition = { 'if-none-match': list.headers.get('etag')! }
+  expect((await some.get('/projects', condition)).status).toBe(304)
+  await owner.patch(`/projects/${own.id}`, { name: 'Engine 1' })
+  expect((await some.get('/projects', condition)).status).toBe(200)
+  for (const query of ['', '?sort=dueDate', '?sort=-createdAt&limit=200', '?status=TODO']) {
+    const tasks = (await allPages(some, `/tasks${query}`)).flat()
+    expect([...new Set(tasks.map(({ projectId }) => projectId))].sort()).toEqual(projects)
+  }
 })

@@ -2,21 +2,11 @@ import { faultsOf, forFile, isReplay, make, makeTasks, openTestService } from '.
 import { runBatch, upTo } from '../kit.ts'
 import { batchResult, newTask } from './batch-scene.ts'
 import { openQueue, titleIn } from './queue-scene.ts'
-import { testScenarios } from './scenarios.ts'
 
 const queue = await openQueue()
 const { at, ada, bea, service, sql, add, batch, claimFor, next, patch, take, takeAll } = queue
 // Each test begins with an empty queue.
 beforeEach(async () => void (await patch({ status: 'DONE' })))
-
-await testScenarios('claim-next', { ada, bea }, sql, {
-  /** The process then no longer has the rows of the project's tasks in memory. */
-  async 'moved-task'(projectId = '') {
-    const { id: elsewhere } = await make(ada, '/projects', { name: 'Other' })
-    const { id } = await make(ada, '/tasks', { projectId: elsewhere, title: 'Moved', status: 'DONE' })
-    expect((await patch({ projectId }, id)).status).toBe(200)
-  },
-})
 
 test('a repeat with its Idempotency-Key returns the same task; a 204 response is not stored', async () => {
   const headers = { 'idempotency-key': `next-${at.projectId}` }

@@ -1,20 +1,9 @@
 import { eventually, expectError } from '../kit.ts'
 import { batchResult } from './batch-scene.ts'
 import { claimIn, openQueue } from './queue-scene.ts'
-import { testScenarios } from './scenarios.ts'
 
 const queue = await openQueue()
-const { at, ada, bea, cyd, service, sql, add, batch, claim, claimFor, events, read, release, version } = queue
-
-const verbs = {
-  'expired-claim': (id = '') => claimFor(0, id),
-  unassign: (projectId = '', userId = '', id = '') =>
-    service.services.run({
-      ...{ name: 'task.unassign', input: { projectId, userId, ids: [id] }, caller: { userId: ada.id } },
-    }),
-}
-await testScenarios('claims', { ada, bea, cyd }, sql, verbs)
-await testScenarios('attempts', { ada, bea }, sql, verbs)
+const { at, ada, bea, add, batch, claim, claimFor, events, read, release, version } = queue
 
 const typesAfter = async (seq: number) => (await events(`after=${seq}`)).map(({ type }) => type)
 const tagOf = ({ headers }: { headers: Headers }) => headers.get('etag')!

@@ -10,7 +10,7 @@ export const claimIn = ({ body }: Pick<Answer, 'body'>) => (body as Body & { cla
 
 /** Before each test, Ada creates a project with the EDITOR Bea and with the task `Draw`: events 1 to 3. */
 export async function openQueue() {
-  const scene = await openScene(['Ada', 'Bea', 'Cyd'])
+  const scene = await openScene(['Ada', 'Bea'])
   const { ada, bea, service } = scene
   const at = { projectId: '', taskId: '', memberId: '' }
   beforeEach(async () => {

@@ -2,11 +2,8 @@ import { expectError, invite, make, makeTasks, model, openScene, openTestService
 import { register, runBatch, unknownId, upTo } from '../kit.ts'
 import type { Body } from '../kit.ts'
 import { type EventsPage, expectEvents } from './feed.ts'
-import { testScenarios } from './scenarios.ts'
 
 const { ada, grace, sql } = await openScene(['Ada', 'Grace'])
-await testScenarios('feed-parameters', { ada, grace }, sql)
-
 const openProject = async (by = ada) => (await make(by, '/projects', { name: 'Engine' })).id
 const openProjects = (count: number) => Promise.all(upTo(count).map(() => openProject()))
 const addTask = (projectId: string) => make(ada, '/tasks', { title: 'Draw', projectId })

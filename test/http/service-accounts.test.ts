@@ -2,11 +2,8 @@ import { eventually, expectError, invite, make, openProject, openTeam, register 
 import { upTo, versionOf } from '../kit.ts'
 import type { Answer, Person } from '../kit.ts'
 import { type Account, accountsPath, openServiceAccount } from './account-scene.ts'
-import { testScenarios } from './scenarios.ts'
 
 const { service, client, sql, people } = await openTeam([], { PROJECT_MEMBERS: '6' })
-
-await testScenarios('service-accounts', people, sql)
 
 service.startWorkers()
 

@@ -2,7 +2,7 @@ import { expectError, expiresAt, faultsOf, newId, nextPath, openScene, register,
 import type { Answer } from '../kit.ts'
 import { sessionsIn } from '../support/sessions.ts'
 
-const { client, sql } = await openScene()
+const { client, service, sql } = await openScene()
 
 /** What the steps of a section may refer to: people, ids, and the responses that earlier steps named. */
 type Names = Record<string, object>
@@ -30,7 +30,9 @@ function fill(names: Names, value: unknown): unknown {
   }
   if (Array.isArray(value)) return value.map((one) => fill(names, one))
   if (!isObject(value)) return value
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, fill(names, one)]))
+  return Object.fromEntries(
+    Object.entries(value).map(([key, one]) => [fillText(names, key), fill(names, one)]),
+  )
 }
 
 const patternOf = (text: string) => new RegExp(`^${text.split('…').map(RegExp.escape).join('.*')}$`, 's')
@@ -93,6 +95,13 @@ function expectAnswer(names: Names, command: string, answer: Answer, lines: stri
   }
 }
 
+/** Runs a command as Ada, with an input that no request may have, or that workers send. */
+async function run(names: Names, command: string): Promise<void> {
+  const [, name = '', input = ''] = /^RUN (\S+) (.*)$/.exec(command)!
+  const caller = { userId: String(valueOf(names, 'ada')) }
+  await service.services.run({ name, input: fill(names, Bun.YAML.parse(input)) as object, caller })
+}
+
 const beginning = [
   'project = POST /projects {name: Engine}',
   'task = POST /tasks {title: T, projectId: $project}',
@@ -102,7 +111,7 @@ const beginning = [
  * Each section is a test. Ada owns its project, which has one task: events 1 and 2. A path without `/` is below the
  * project, and a list is the operations of a batch. `bea$` is a request of Bea. `label = POST …` and `as` name a
  * response: `$label` is its id, and `$label.name` its field `name`. Indented lines continue a line, or are headers.
- * Without a line below it, a request must succeed.
+ * Without a line below it, a request must succeed. `RUN` and the name of a command runs it without a request.
  */
 test.each(sessionsIn('test/http/sessions'))('%s', async (_, steps) => {
   const ids = { unknown: { id: unknownId }, free: { id: newId() }, tomorrow: { id: expiresAt } }
@@ -110,6 +119,10 @@ test.each(sessionsIn('test/http/sessions'))('%s', async (_, steps) => {
   for (const name of ['Ada', 'Bea', 'Cay']) names[name.toLowerCase()] = await register(client, name)
   for (const line of beginning) await send(names, '', [line])
   for (const { by, command, shown } of steps) {
+    if (command.startsWith('RUN ')) {
+      await run(names, command)
+      continue
+    }
     const lines = shown.split('\n').filter(Boolean)
     const length = lines.findIndex((line) => !line.startsWith('  '))
     const more = lines.splice(0, length < 0 ? lines.length : length)

@@ -1,10 +1,7 @@
 import { invite, make, openScene, register, statuses } from '../kit.ts'
 import type { Answer, Person } from '../kit.ts'
-import { testScenarios } from './scenarios.ts'
 
-const { client, sql, dora } = await openScene(['Dora'])
-await testScenarios('user-names', { dora, nobody: client }, sql)
-
+const { client, sql } = await openScene()
 const etagOf = ({ headers }: Answer) => headers.get('etag')!
 const rename = (by: Person, name: string) => by.patch('/auth/me', { name })
 

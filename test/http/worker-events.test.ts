@@ -1,6 +1,5 @@
 import { type Answer, type Body, eventually, expectError, faultsOf, make, openScene } from '../kit.ts'
 import { readFeed } from '../kit.ts'
-import { testScenarios } from './scenarios.ts'
 
 const { service, ada, sql } = await openScene(['Ada'])
 service.startWorkers()
@@ -55,8 +54,6 @@ test('a reminder is recorded by the worker at its time, and cleared', async () =
   await recorded('task.reminded', 2)
   expect(await faultsOf(sql)).toEqual([])
 })
-
-await testScenarios('reminders', { ada }, sql)
 
 test('a due date is recorded once, also after an undo and a move, and a move keeps a reminder', async () => {
   const { id } = await create({ remindAt: later })

@@ -12,22 +12,28 @@ export interface Step {
 
 /**
  * Returns the sections of the files in a folder. A section begins with its title after `##`; then each line that contains
- * the prompt `$ ` is a command, and the lines below it are the output, in which `…` stands for any text within a line.
+ * the prompt `$ ` is a command, and the lines below it are the output, in which `…` stands for any text within a line. Each
+ * section of a file begins with the commands before the first title.
  */
 export function sessionsIn(folder: string): [title: string, steps: Step[]][] {
   const files = readdirSync(join(root, folder)).map((name) => read(`${folder}/${name}`).text)
-  return files
-    .flatMap((text) => text.split(/^## /m).slice(1))
-    .map((section) => {
+  return files.flatMap((text) => {
+    const [start = '', ...sections] = text.split(/^## /m)
+    return sections.map((section): [string, Step[]] => {
       const [title = '', ...lines] = section.split('\n')
-      const steps: Step[] = []
-      for (const line of lines) {
-        const [, by, command] = /^(\w*)\$ (.*)$/.exec(line) ?? []
-        if (command !== undefined) steps.push({ by: by!, command, shown: '' })
-        else if (steps.length > 0) steps.at(-1)!.shown += `${line}\n`
-      }
-      return [title, steps]
+      return [title, stepsIn([...start.split('\n').filter(Boolean), ...lines])]
     })
+  })
+}
+
+function stepsIn(lines: string[]): Step[] {
+  const steps: Step[] = []
+  for (const line of lines) {
+    const [, by, command] = /^(\w*)\$ (.*)$/.exec(line) ?? []
+    if (command !== undefined) steps.push({ by: by!, command, shown: '' })
+    else if (steps.length > 0) steps.at(-1)!.shown += `${line}\n`
+  }
+  return steps
 }
 
 const id = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g
