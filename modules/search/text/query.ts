@@ -35,8 +35,7 @@ const part = /-?"([^"]*)"?|[^\s"]+/g
  */
 export function readSearchText(q: string): SearchQuery {
   const text = q.trim()
-  // Postgres cannot compare a text with U+0000.
-  if (!hasLength(text, { minLength: 1, maxLength: maxCharacters }) || text.includes('\0')) throw badText(text)
+  if (!hasLength(text, { minLength: 1, maxLength: maxCharacters }) || unstorableIn(text)) throw badText(text)
   const query: SearchQuery = { text, terms: [], excluded: [] }
   const parts = [...text.replace(/[“”„‟＂]/g, '"').matchAll(part)]
   for (const [n, part] of parts.entries()) addPart(query, part, n === parts.length - 1)
