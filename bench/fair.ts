@@ -1,4 +1,4 @@
-import { fresh, get, type PlannedRequest, post, runLoad, send, singleKind, storePlan } from './load.ts'
+import { fresh, get, openLoad, type PlannedRequest, post, send, singleKind } from './load.ts'
 import { eachOf, numbers, type Probe, tenths, whole } from './probe.ts'
 import { createOf, getTask, newProject, newTask, newUser, renameOf, type ResourceRef } from './seed.ts'
 import { type Servers, startServers } from './servers.ts'
@@ -68,8 +68,9 @@ export const fair: Probe = {
     const rows: string[][] = []
     for (const [title, requests] of Object.entries(floods)) {
       const during = async (target: Neighbours) => {
-        const plan = await storePlan(servers.folder, 'flood', singleKind(200, requests(target)))
-        const load = runLoad({ url: target.url, plan, connections, seconds, mayFail: true })
+        const plan = singleKind(200, requests(target))
+        const flood = await openLoad(servers, plan, { url: target.url, connections, mayFail: true })
+        const load = flood(seconds)
         return { client: await measureClient(near, load), perSecond: (await load).perSecond }
       }
       const alone = await measureClient(near, Bun.sleep(seconds * 1_000))

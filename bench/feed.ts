@@ -1,5 +1,5 @@
 import { openStreams } from './listener.ts'
-import { fresh, type LoadRun, type PlannedRequest, post, runLoad, singleKind, storePlan } from './load.ts'
+import { fresh, type LoadRun, openLoad, type PlannedRequest, post, singleKind } from './load.ts'
 import { type Bench, numbers, percent, type Probe, tenths, whole } from './probe.ts'
 import { createOf, newProject, type ResourceRef } from './seed.ts'
 import { median, residentMiB } from './usage.ts'
@@ -14,7 +14,6 @@ export const feed: Probe = {
   async measure(bench) {
     const { servers, world, seconds } = bench
     const { projects } = world
-    await servers.web(1)
     const late = await measureLatency(bench)
     const each = await measureBeside(bench, projects)
     await servers.web(0)
@@ -22,11 +21,13 @@ export const feed: Probe = {
     const quiet = await newProject(servers.url, projects[0]!)
     const idle = await measureBeside(bench, new Array<ResourceRef>(idleStreams).fill(quiet))
     const busy = await openStreams(servers.url, new Array<ResourceRef>(listeners).fill(projects[0]!))
-    await loadOf(bench, [createOf(projects[0]!)], 64)(seconds)
+    await (
+      await loadOf(bench, [createOf(projects[0]!)], 64)
+    )(seconds)
     const { events } = await busy.take()
     busy.stop()
-    const batch = await loadOf(bench, projects.map(batchOf100), 64, 200)(seconds)
-    const single = await loadOf(bench, projects.map(createOf), 64)(seconds)
+    const batch = await (await loadOf(bench, projects.map(batchOf100), 64, 200))(seconds)
+    const single = await (await loadOf(bench, projects.map(createOf), 64))(seconds)
     const times = (batch.perSecond * 100) / single.perSecond
     return {
       headline:
@@ -49,7 +50,7 @@ async function measureLatency(bench: Bench) {
   const { servers, world, seconds } = bench
   const other = await servers.beside(1, { DATABASE_URL: servers.databaseUrl, REDIS_PREFIX: 'docket' })
   const streams = await openStreams(other.url, world.projects)
-  const load = loadOf(bench, world.projects.map(createOf), 64, 201, perSecond)
+  const load = await loadOf(bench, world.projects.map(createOf), 64, 201, perSecond)
   await load(1)
   await Bun.sleep(settleMs)
   await streams.take()
@@ -65,7 +66,7 @@ async function measureLatency(bench: Bench) {
 /** Measures creates with and without streams. `growthMiB`: of the web process when all streams are open. */
 async function measureBeside(bench: Bench, streams: ResourceRef[]) {
   const { servers, world, rounds, seconds } = bench
-  const load = loadOf(bench, world.projects.map(createOf), 256)
+  const load = await loadOf(bench, world.projects.map(createOf), 256)
   const memory = () => residentMiB(servers.pids.web()[0]!)
   await load(2)
   let growthMiB = 0
@@ -83,18 +84,13 @@ async function measureBeside(bench: Bench, streams: ResourceRef[]) {
   return { rate, growthMiB, errors: runs.flat().flatMap(({ errors }) => errors) }
 }
 
-const loadOf =
-  (
-    { servers: { folder, url } }: Bench,
-    requests: PlannedRequest[],
-    connections: number,
-    status = 201,
-    rate = 0,
-  ) =>
-  async (seconds: number) => {
-    const plan = await storePlan(folder, 'feed', singleKind(status, requests))
-    return runLoad({ url, plan, connections, seconds, perSecond: rate })
-  }
+const loadOf = (
+  { servers }: Bench,
+  requests: PlannedRequest[],
+  connections: number,
+  status = 201,
+  rate = 0,
+) => openLoad(servers, singleKind(status, requests), { connections, perSecond: rate })
 
 const batchOf100 = ({ id, token }: ResourceRef) =>
   post(`/projects/${id}/batch`, token, {

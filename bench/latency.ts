@@ -1,7 +1,8 @@
+import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import type postgres from 'postgres'
 import { newId } from '../src/ids.ts'
-import { get, post, runLoad, send, storePlan } from './load.ts'
+import { get, openLoad, post, send } from './load.ts'
 import { numbers, type Probe, tenths, whole } from './probe.ts'
 import { createOf, newUser, trackerMix } from './seed.ts'
 import { openTimes, type Times } from './usage.ts'
@@ -16,8 +17,7 @@ const mixSeconds = 30
 /** The latency of a create with no other load, compared with a plain insert and a round trip to Redis. */
 export const singleClient: Probe = {
   name: 'single-client',
-  async measure({ servers: { sql, url, redisUrl, web }, world }) {
-    await web(1)
+  async measure({ servers: { sql, url, redisUrl }, world }) {
     const [, project] = world.projects
     const nowhere = project!.ownerId
     const redis = new Redis(redisUrl)
@@ -49,8 +49,7 @@ export const singleClient: Probe = {
 /** Workers claim one task after another from one project. */
 export const claims: Probe = {
   name: 'claims',
-  async measure({ servers: { sql, url, web }, seconds }) {
-    await web(1)
+  async measure({ servers: { sql, url }, seconds }) {
     const { ownerId, token } = await newUser(url)
     const id = await insertProject(sql, ownerId, claimedTasks)
     const claim = post(`/projects/${id}/claim-next`, token, { leaseSeconds: 3_600 })
@@ -78,15 +77,13 @@ export const claims: Probe = {
 export const deletion: Probe = {
   name: 'deletion',
   async measure({ servers, world }) {
-    const { sql, url, folder } = servers
-    await servers.web(1)
+    const { sql, url } = servers
     const { token, ownerId } = world.projects[0]!
     const id = await insertProject(sql, ownerId, deletedTasks)
-    const plan = await storePlan(folder, 'deletion', trackerMix(world))
-    const mix = () => runLoad({ url, plan, connections: 64, seconds: mixSeconds })
+    const mix = await openLoad(servers, trackerMix(world), { connections: 64 })
     return servers.withWorker(async () => {
-      const before = await mix()
-      const load = mix()
+      const before = await mix(mixSeconds)
+      const load = mix(mixSeconds)
       await Bun.sleep(1_000)
       await send(url, get('/auth/me', token)) // opens the connection, and caches the token
       const taken = openTimes()
@@ -109,16 +106,7 @@ export const deletion: Probe = {
 /** Inserts a project into the database, so that no process has it in memory. */
 async function insertProject(sql: postgres.Sql, ownerId: string, tasks: number): Promise<string> {
   const id = newId()
-  await sql`
-    with made as materialized (select n, uuidv7() as id, uuidv7() as event from generate_series(1, ${tasks}::int) n),
-    project as (insert into projects (id, owner_id, name, created_at, event_id) values (${id}, ${ownerId}, 'Large', now(), uuidv7())),
-    task as (insert into tasks (id, project_id, number, title, status, priority, created_at, updated_at, event_id)
-      select id, ${id}, n, 'Task ' || n, 'TODO', (array['LOW', 'MEDIUM', 'HIGH'])[1 + n % 3], now(), now(), event from made),
-    event as (insert into events (project_id, seq, id, type, entity, entity_id, actor_id, at, after)
-      select ${id}, n, event, 'task.created', 'task', id, ${ownerId}, now(),
-        jsonb_build_object('id', id, 'projectId', ${id}::text, 'number', n, 'title', 'Task ' || n) from made)
-    insert into streams (project_id, version, last_number, last_event_id)
-      select ${id}, n, n, event from made where n = ${tasks}`
+  await sql.file(join(import.meta.dirname, 'data/project.sql'), [id, ownerId, tasks])
   await sql`vacuum analyze tasks, events`
   await sql`checkpoint`
   return id

@@ -29,8 +29,8 @@ export const fresh = '#########'
 const separator = '\x1e'
 
 /** Stores a plan as requests.lua reads it: `kind <share> <status>`, then the requests as sent. */
-export async function storePlan(folder: string, name: string, plan: Plan): Promise<string> {
-  const file = join(folder, `${name}.plan`)
+async function storePlan(folder: string, plan: Plan): Promise<string> {
+  const file = join(folder, `${crypto.randomUUID()}.plan`)
   const records = plan.flatMap(({ share, status, requests }) => [
     `kind ${share} ${status}`,
     ...requests.map(rawRequest),
@@ -70,24 +70,28 @@ export interface LoadRun {
   errors: string[]
 }
 
-interface Load {
-  url: string
-  plan: string
+interface LoadOptions {
   connections: number
-  seconds: number
+  /** The service that gets the requests, if it is not the first one. */
+  url?: string
   /** The maximum rate: each connection pauses. Default: no pauses. */
   perSecond?: number
   /** Unexpected statuses are no errors. */
   mayFail?: boolean
 }
 
-/** Sends the requests of a plan with `wrk`. */
-export async function runLoad(load: Load): Promise<LoadRun> {
-  const { url, plan, connections, seconds, perSecond, mayFail = false } = load
+/** Returns a function that sends the requests of a plan with `wrk`. */
+export async function openLoad(servers: { folder: string; url: string }, plan: Plan, options: LoadOptions) {
+  const file = await storePlan(servers.folder, plan)
+  return (seconds: number) => runLoad(file, { url: servers.url, ...options }, seconds)
+}
+
+async function runLoad(file: string, options: LoadOptions, seconds: number): Promise<LoadRun> {
+  const { url = '', connections, perSecond, mayFail = false } = options
   const pauseMs = perSecond ? [String((connections / perSecond) * 1_000)] : []
   const size = [`-t${Math.min(2, connections)}`, `-c${connections}`, `-d${seconds}s`, '--timeout', '20s']
   const script = join(import.meta.dirname, 'requests.lua')
-  const { stdout } = await runTool(['wrk', ...size, '-s', script, url, '--', plan, ...pauseMs])
+  const { stdout } = await runTool(['wrk', ...size, '-s', script, url, '--', file, ...pauseMs])
   const report = JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Record<string, number>
   const { requests = 0, micros = 0, p50 = 0, p99 = 0, unexpected, last, socket, timeout } = report
   const failures = [

@@ -1,4 +1,5 @@
 import { availableParallelism, cpus, platform, release, totalmem } from 'node:os'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { Redis } from 'ioredis'
 import { fair } from './fair.ts'
@@ -8,7 +9,7 @@ import type { Bench, Probe } from './probe.ts'
 import { markdown, readResults, type Results, writeResults } from './report.ts'
 import { scaling } from './scaling.ts'
 import { filters, search } from './search.ts'
-import { seed, seedLimits } from './seed.ts'
+import { seed } from './seed.ts'
 import { type Closers, type Servers, startServers } from './servers.ts'
 import { throughput } from './throughput.ts'
 import { requireTools, versionOf } from './tools.ts'
@@ -85,7 +86,7 @@ async function run({ wanted, rounds, seconds, out }: NonNullable<ReturnType<type
   const servers = await startServers(closers)
   await servers.web(1)
   const world = await seed(servers.url)
-  await seedLimits(servers.sql, world)
+  await servers.sql.file(join(import.meta.dirname, 'data/limits.sql'))
   await servers.sql`vacuum analyze`
   const bench: Bench = { servers, closers, world, rounds, seconds }
   const machine = await describeMachine(servers)
@@ -94,6 +95,7 @@ async function run({ wanted, rounds, seconds, out }: NonNullable<ReturnType<type
     if (isInterrupted) break
     log(name)
     const measuredAt = new Date().toISOString()
+    await servers.web(1)
     const failure = (error: Error) => ({ figures: {}, failures: [error.message] })
     const findings = await measure(bench).catch(failure)
     results[name] = { measuredAt, rounds, seconds, machine, ...findings }

@@ -1,4 +1,4 @@
-import { runLoad, storePlan } from './load.ts'
+import { openLoad } from './load.ts'
 import { type Bench, parts, type Probe, times, whole } from './probe.ts'
 import { seed, type World } from './seed.ts'
 import { type MeasuredRun, measureRun, mediansOf, scenarios } from './throughput.ts'
@@ -59,18 +59,16 @@ async function measureLoad(
   sides: Side[],
 ) {
   const scenario = scenarios.find((one) => one.name === name)!
-  const plans = await Promise.all(
-    sides.map(async ({ count, world }) =>
-      storePlan(servers.folder, `scaling-${count}`, await scenario.plan(world)),
+  const opened = await Promise.all(
+    sides.map(async ({ url, count, world }) =>
+      openLoad(servers, await scenario.plan(world), { url, connections: first + further * (count - 1) }),
     ),
   )
   const measured: MeasuredRun[][] = sides.map(() => [])
   for (let round = 0; round < rounds; round++)
-    for (const [n, { url, count, pids }] of sides.entries()) {
-      const connections = first + further * (count - 1)
-      const load = (seconds: number) => runLoad({ url, plan: plans[n]!, connections, seconds })
-      await load(round ? warmUpSeconds.later : warmUpSeconds.first * count)
-      measured[n]!.push(await measureRun(servers, () => load(seconds), pids))
+    for (const [n, load] of opened.entries()) {
+      await load(round ? warmUpSeconds.later : warmUpSeconds.first * sides[n]!.count)
+      measured[n]!.push(await measureRun(servers, () => load(seconds), sides[n]!.pids))
     }
   const [alone = [], ...others] = measured
   const ratio = (runs: MeasuredRun[], of: (run: MeasuredRun) => number) =>

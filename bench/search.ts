@@ -1,8 +1,8 @@
 import { type LargeData, openLargeData, openWords, type Project, size } from './large-data.ts'
-import { fresh, get, type PlannedRequest, post, runLoad, send, singleKind, storePlan } from './load.ts'
+import { fresh, get, openLoad, type PlannedRequest, post, send, singleKind } from './load.ts'
 import { type Bench, numbers, percent, type Probe, tenths, whole } from './probe.ts'
 import type { Servers } from './servers.ts'
-import { openTimes, type Times, timesOf } from './usage.ts'
+import { openTimes, repeatUntil, type Times, timesOf } from './usage.ts'
 
 /** Whether a task of the project is in the scope. The first project is the large one. */
 const scopes: Record<string, (project: number) => boolean> = {
@@ -14,30 +14,30 @@ const scopes: Record<string, (project: number) => boolean> = {
 const scopeNames = Object.keys(scopes)
 const head = ['first page, ms: p50 / p95', ...scopeNames]
 const counts = { warmUp: 5, measured: 50 }
-const burst = { seconds: 60, perSecond: 8_000, connections: 1_024 }
+const burst = { perSecond: 8_000, connections: 1_024 }
+const burstSeconds = 60
 
 /** Searches of 1,000,000 tasks of 46 words, alone and beside creates. */
 export const search: Probe = {
   name: 'search',
   async measure(bench) {
-    const { servers } = bench
-    await servers.web(1)
+    const { servers, seconds } = bench
     const data = await openLargeData(servers)
-    const creates = await storePlan(servers.folder, 'search', singleKind(201, createsOf(data)))
-    const load = { url: servers.url, plan: creates, connections: 256, seconds: bench.seconds }
-    await runLoad(load)
-    const without = await runLoad(load)
+    const creates = singleKind(201, createsOf(data))
+    const load = await openLoad(servers, creates, { connections: 256 })
+    await load(seconds)
+    const without = await load(seconds)
     const began = performance.now()
     return servers.withWorker(async () => {
       await untilIndexed(servers)
       const fillSeconds = (performance.now() - began) / 1_000
       await servers.sql`vacuum analyze`
       const alone = await measureKinds(servers.url, data, searches)
-      const beside = await measureBeside(bench, data, creates)
+      const beside = await measureBeside(bench, data, await openLoad(servers, creates, burst))
       await untilIndexed(servers)
       const [row] = await servers.sql<{ missing: number }[]>`
         select count(*)::int4 as missing from tasks t where not exists (select from search_documents s where s.id = t.id)`
-      const indexed = await runLoad(load)
+      const indexed = await load(seconds)
       const rows = [...alone, ['all kinds, beside creates', ...beside.taken.map(cellOf)]]
       return {
         headline:
@@ -60,7 +60,6 @@ export const search: Probe = {
 export const filters: Probe = {
   name: 'filters',
   async measure({ servers }) {
-    await servers.web(1)
     const data = await openLargeData(servers)
     const rows = await measureKinds(servers.url, data, lists)
     rows.push(...(await measureKinds(servers.url, data, listsOfProject, scopeNames.slice(0, 2))))
@@ -97,39 +96,35 @@ const oneOf = <T>(items: T[]): T => items[below(items.length)]!
 /** Returns the path of a request. Each request has other values, so that no response comes from a cache. */
 type Kind = (words: string[], project: Project) => string
 
-const textOf = {
-  several: (count: number) => (words: string[]) =>
-    numbers(count)
-      .map(() => oneOf(words))
-      .join(' '),
-  phrase: (count: number) => (words: string[]) => {
-    const from = below(words.length - count + 1)
-    return `"${words.slice(from, from + count).join(' ')}"`
-  },
-  start: (length: number) => (words: string[]) => oneOf(words).slice(0, length),
-  without: (words: string[]) => `"${oneOf(words.slice(0, 23))}" -${oneOf(words.slice(23))}`,
-  /** No word has a "q", so only similar titles are found. */
-  misspelled(words: string[]) {
-    const word = words.slice(0, size.titleWords).find(({ length }) => length > 5) ?? 'loruparo'
-    return `${word.slice(0, 3)}q${word.slice(4)}`
-  },
+const several = (count: number) => (words: string[]) =>
+  numbers(count)
+    .map(() => oneOf(words))
+    .join(' ')
+const phrase = (count: number) => (words: string[]) => {
+  const from = below(words.length - count + 1)
+  return `"${words.slice(from, from + count).join(' ')}"`
+}
+const start = (length: number) => (words: string[]) => oneOf(words).slice(0, length)
+const without = (words: string[]) => `"${oneOf(words.slice(0, 23))}" -${oneOf(words.slice(23))}`
+/** No word has a "q", so only similar titles are found. */
+const misspelled = (words: string[]) => {
+  const word = words.slice(0, size.titleWords).find(({ length }) => length > 5) ?? 'loruparo'
+  return `${word.slice(0, 3)}q${word.slice(4)}`
 }
 const searchOf =
   (text: (words: string[]) => string, path = '/search'): Kind =>
   (words) =>
     `${path}?q=${encodeURIComponent(text(words))}`
 const searches: Record<string, Kind> = {
-  'a word': searchOf(textOf.phrase(1)),
-  'two words, the last a prefix': searchOf(textOf.several(2)),
-  'three words, the last a prefix': searchOf(textOf.several(3)),
-  'phrase of two words': searchOf(textOf.phrase(2)),
-  'phrase of three words': searchOf(textOf.phrase(3)),
-  ...Object.fromEntries(
-    [1, 2, 3, 4, 5].map((length) => [`prefix, ${length} letters`, searchOf(textOf.start(length))]),
-  ),
-  'a word without another': searchOf(textOf.without),
-  'misspelled: similar titles': searchOf(textOf.misspelled),
-  'GET /tasks?q=, two words': searchOf(textOf.several(2), '/tasks'),
+  'a word': searchOf(phrase(1)),
+  'two words, the last a prefix': searchOf(several(2)),
+  'three words, the last a prefix': searchOf(several(3)),
+  'phrase of two words': searchOf(phrase(2)),
+  'phrase of three words': searchOf(phrase(3)),
+  ...Object.fromEntries([1, 2, 3, 4, 5].map((n) => [`prefix, ${n} letters`, searchOf(start(n))])),
+  'a word without another': searchOf(without),
+  'misspelled: similar titles': searchOf(misspelled),
+  'GET /tasks?q=, two words': searchOf(several(2), '/tasks'),
 }
 const list = (filter: string): string => `/tasks?limit=50&${filter}`
 const lists: Record<string, Kind> = {
@@ -178,28 +173,31 @@ async function measureKinds(url: string, data: LargeData, kinds: Record<string, 
 }
 
 /** Sends one search at a time during creates at a steady rate. Every tenth round, creates a task and searches for it. */
-async function measureBeside({ servers: { url } }: Bench, data: LargeData, plan: string) {
-  const load = runLoad({ url, plan, ...burst })
+async function measureBeside(
+  { servers: { url } }: Bench,
+  data: LargeData,
+  sendCreates: Awaited<ReturnType<typeof openLoad>>,
+) {
+  const load = sendCreates(burstSeconds)
   const [taken, kinds] = [scopeNames.map(openTimes), Object.values(searches)]
-  let [isOver, behind, created, notFound] = [false, 0, 0, 0]
-  void load.catch(() => {}).finally(() => (isOver = true))
-  for (let round = 0; !isOver; round++) {
+  let [behind, created, notFound] = [0, 0, 0]
+  await repeatUntil(load, 0, async (round) => {
     for (const [n, scope] of scopeNames.entries()) {
       const kind = kinds[round % kinds.length]!
       if (!(await taken[n]!.of(() => sendOne(url, data, scope, kind)))) behind++
       await Bun.sleep(20)
     }
-    if (round % 10) continue
+    if (round % 10) return
     const word = `fresh${round}x${Date.now()}`
     const projectId = data.projects[round % data.projects.length]!.id
     const create = post('/tasks', data.owner.token, { title: `A ${word}`, projectId })
     // An overloaded service rejects a create.
     const task = await send(url, create).catch(() => undefined)
     const found = await send(url, get(`/search?q=${word}`, data.owner.token))
-    if (!task || found.headers.get('docket-indexed') !== 'all') continue
+    if (!task || found.headers.get('docket-indexed') !== 'all') return
     created++
     if (found.body[0]?.id !== task.body.id) notFound++
-  }
+  })
   const { perSecond, p99Ms, errors } = await load
   return { taken, behind, created, notFound, perSecond, p99Ms, errors }
 }

@@ -1,4 +1,3 @@
-import type postgres from 'postgres'
 import { fresh, get, type Plan, type PlannedRequest, post, send } from './load.ts'
 import { eachOf, numbers } from './probe.ts'
 
@@ -46,25 +45,6 @@ export async function seed(url: string): Promise<World> {
     newTask(url, projects[n % projects.length]!),
   )
   return { url, projects, tasks }
-}
-
-/** Stores the ids for pgbench, as constant arrays in SQL, so that choosing one costs nothing. */
-export async function seedLimits(sql: postgres.Sql, { projects, tasks }: World): Promise<void> {
-  const arrays = {
-    projects: projects.map(({ id }) => id),
-    owners: projects.map(({ ownerId }) => ownerId),
-    tasks: tasks.map(({ id }) => id),
-    task_projects: tasks.map(({ projectId }) => projectId),
-    task_owners: tasks.map(({ ownerId }) => ownerId),
-  }
-  await sql.unsafe(`create schema bench;
-    create table bench.arrays (name text primary key, ids uuid[] not null);
-    alter table bench.arrays alter ids set storage external`)
-  for (const [name, ids] of Object.entries(arrays)) {
-    await sql`insert into bench.arrays values (${name}, ${ids}::uuid[])`
-    await sql.unsafe(`create function bench.${name}() returns uuid[] immutable language sql
-      as $$ select ids from bench.arrays where name = '${name}' $$`)
-  }
 }
 
 export const getTask = ({ id, token }: ResourceRef) => get(`/tasks/${id}`, token)

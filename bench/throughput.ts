@@ -1,8 +1,6 @@
-import { writeFile } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
-import { createLimits, type LimitScript, patchLimits, readLimits as reads } from './limits.ts'
-import { type LoadRun, type Plan, type PlannedRequest, runLoad, send, singleKind, storePlan } from './load.ts'
+import { type LoadRun, openLoad, type Plan, type PlannedRequest, send, singleKind } from './load.ts'
 import { type Bench, eachOf, type Findings, parts, type Probe, tenths, times, whole } from './probe.ts'
 import { createOf, getTask, keyedCreateOf, listTasks, renameOf, trackerMix, type World } from './seed.ts'
 import type { Servers } from './servers.ts'
@@ -14,69 +12,65 @@ interface Scenario {
   title: string
   connections: number
   plan(world: World): Plan | Promise<Plan>
-  /** The scripts of pgbench, given the numbers of projects and tasks. */
-  limits(projects: number, tasks: number): { least: LimitScript[]; usual?: LimitScript[] }
+  /** What Postgres alone can do for a request: the scripts in `limits`, with their shares. */
+  least: string[]
+  usual?: string[]
+  /** The number of projects to which the requests go. By default all. */
+  projects?: number
   headline?(figures: Figures): string
 }
 
-const alone = ({ least, usual }: { least: string; usual?: string }) => ({
-  least: [{ share: 1, text: least }],
-  ...(usual && { usual: [{ share: 1, text: usual }] }),
-})
-const creates = { connections: 256, plan: ({ projects }: World) => singleKind(201, projects.map(createOf)) }
+const creates = {
+  ...{ connections: 256, least: ['create-least'], usual: ['create-usual'] },
+  plan: ({ projects }: World) => singleKind(201, projects.map(createOf)),
+}
+const mixedReads = ['get@65', 'list@23', 'projects@9']
 const lists = { connections: 64, plan: ({ projects }: World) => singleKind(200, projects.map(listTasks)) }
 
 export const scenarios: Scenario[] = [
   {
     ...{ ...creates, name: 'create-keyed', title: 'create task with a key, all projects' },
     plan: ({ projects }) => singleKind(201, projects.map(keyedCreateOf)),
-    limits: (projects) => alone(createLimits(projects, true)),
+    ...{ least: ['create-keyed-least'], usual: ['create-keyed-usual'] },
     headline: ({ perSecond, ratios: { least, usual } }) =>
       `Docket commits ${whole(perSecond)} tasks a second, each with an Idempotency-Key: ${times(least)} the rate of one ` +
       `statement for each task, ${times(usual)} the rate of a usual transaction.`,
   },
   {
     ...{ ...creates, name: 'create', title: 'create task, all projects' },
-    limits: (projects) => alone(createLimits(projects)),
   },
   {
     ...{ ...creates, name: 'create-hot', title: 'create task, one project' },
     plan: ({ projects }) => singleKind(201, [createOf(projects[0]!)]),
-    limits: () => alone(createLimits(1)),
+    projects: 1,
   },
   {
     ...{ name: 'patch', title: 'patch task, all projects', connections: 256 },
     plan: ({ tasks }) => singleKind(200, tasks.map(renameOf)),
-    limits: (_, tasks) => alone(patchLimits(tasks)),
+    ...{ least: ['patch-least'], usual: ['patch-usual'] },
   },
   {
     ...{ name: 'get', title: 'get task', connections: 64 },
     plan: ({ tasks }) => singleKind(200, tasks.map(getTask)),
-    limits: (_, tasks) => alone({ least: reads.task(tasks) }),
+    least: ['get'],
     headline: ({ perSecond, p99Ms }) =>
       `It answers ${whole(perSecond)} reads of a task a second, with a p99 of ${tenths(p99Ms)} ms.`,
   },
   {
     ...{ ...lists, name: 'list', title: 'list 20 tasks' },
-    limits: (projects) => alone({ least: reads.tasks(projects) }),
+    least: ['list'],
   },
   {
     ...{ ...lists, name: 'list-304', title: 'list 20 tasks, If-None-Match' },
     plan: async ({ url, projects }) =>
       singleKind(304, await eachOf(projects, (project) => ifChanged(url, listTasks(project)))),
     // Without versions, a service must read the list to know that it is unchanged.
-    limits: (projects) => alone({ least: reads.version(projects), usual: reads.tasks(projects) }),
+    ...{ least: ['version'], usual: ['list'] },
   },
   {
     ...{ name: 'mix', title: 'mix of a tracker', connections: 64 },
     plan: trackerMix,
-    limits(projects, tasks) {
-      const { least, usual } = createLimits(projects)
-      const shares = [65, 23, 9, 3]
-      const others = [reads.task(tasks), reads.tasks(projects), reads.projects(projects)]
-      const mixed = (create: string) => [...others, create].map((text, n) => ({ share: shares[n]!, text }))
-      return { least: mixed(least), usual: mixed(usual) }
-    },
+    ...{ least: [...mixedReads, 'create-least@3'], usual: [...mixedReads, 'create-usual@3'] },
   },
 ]
 
@@ -110,15 +104,14 @@ async function measureScenario(
   { servers, world, rounds, seconds }: Bench,
   scenario: Scenario,
 ): Promise<Findings> {
-  const { name, title, connections } = scenario
-  await servers.web(1)
+  const { title, connections } = scenario
   // A checkpoint now, so that none falls into one side only.
   await servers.sql`checkpoint`
-  const plan = await storePlan(servers.folder, name, await scenario.plan(world))
-  const load = (seconds: number) => runLoad({ url: servers.url, plan, connections, seconds })
-  const { least, usual } = scenario.limits(world.projects.length, world.tasks.length)
+  const load = await openLoad(servers, await scenario.plan(world), { connections })
+  const { least, usual, projects = world.projects.length } = scenario
+  const sizes = ['-D', `projects=${projects}`, '-D', `tasks=${world.tasks.length}`]
   const scripts = [least, ...(usual ? [usual] : [])]
-  const limits = await Promise.all(scripts.map((one) => openLimit(servers, one, connections)))
+  const limits = await Promise.all(scripts.map((one) => openLimit(servers, one, sizes, connections)))
   const runs: { run: MeasuredRun; limits: number[] }[] = []
   for (let round = 0; round < rounds; round++) {
     await load(warmUpSeconds[round ? 'later' : 'first'])
@@ -145,18 +138,13 @@ async function measureScenario(
 const clientChoices = [4, 16, 64]
 
 /** Returns a function that runs pgbench with the number of clients with which Postgres does most, and returns the rate a second. */
-async function openLimit({ folder, databaseUrl }: Servers, scripts: LimitScript[], connections: number) {
-  const files = await Promise.all(
-    scripts.map(async ({ share, text }) => {
-      const file = join(folder, `${crypto.randomUUID()}.sql`)
-      await writeFile(file, text)
-      return ['-f', `${file}@${share}`]
-    }),
-  )
+async function openLimit({ databaseUrl }: Servers, scripts: string[], sizes: string[], connections: number) {
+  const folder = join(import.meta.dirname, 'limits')
+  const files = scripts.flatMap((one) => ['-f', join(folder, one.replace(/@|$/, '.sql$&'))])
   const runWith = (clients: number) => async (seconds: number) => {
     const threads = Math.min(availableParallelism(), clients)
     const size = [`-c${clients}`, `-j${threads}`, `-T${limitWarmUpSeconds + seconds + 1}`]
-    const command = ['pgbench', '-M', 'prepared', '-n', '-P1', ...size, ...files.flat(), databaseUrl]
+    const command = ['pgbench', '-M', 'prepared', '-n', '-P1', ...size, ...sizes, ...files, databaseUrl]
     return rateOf(await runTool(command, { PGOPTIONS: limitSettings }))
   }
   let best = { clients: 1, perSecond: 0 }
@@ -196,12 +184,8 @@ export async function measureRun(
 }
 
 export function mediansOf(runs: MeasuredRun[]): Omit<Figures, 'ratios'> {
-  const of = (pick: (run: MeasuredRun) => number) => median(runs.map(pick))
-  return {
-    perSecond: of((run) => run.perSecond),
-    p50Ms: of((run) => run.p50Ms),
-    p99Ms: of((run) => run.p99Ms),
-    cpu: medians(runs.map((run) => run.cpu)),
-    memoryMiB: of((run) => run.memoryMiB),
-  }
+  const rates = medians(
+    runs.map(({ perSecond, p50Ms, p99Ms, memoryMiB }) => ({ perSecond, p50Ms, p99Ms, memoryMiB })),
+  )
+  return { ...(rates as Omit<Figures, 'ratios' | 'cpu'>), cpu: medians(runs.map(({ cpu }) => cpu)) }
 }

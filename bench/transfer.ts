@@ -14,7 +14,6 @@ const heap = { BUN_JSC_forceRAMSize: '402653184' }
 export const transfer: Probe = {
   name: 'transfer',
   async measure({ servers: { url, web, withWorker, pids } }) {
-    await web(1)
     const open = async () => newProject(url, await newUser(url))
     const [importer, other, file] = [await open(), await open(), csvFile()]
     const { before, during, rates } = await withWorker(async () => {

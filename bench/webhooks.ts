@@ -1,5 +1,5 @@
 import { type Arrivals, openReceiver } from './listener.ts'
-import { get, type LoadRun, post, runLoad, send, singleKind, storePlan } from './load.ts'
+import { get, type LoadRun, openLoad, post, send, singleKind } from './load.ts'
 import { eachOf, parts, type Probe, tenths, whole } from './probe.ts'
 import { createOf, type ResourceRef } from './seed.ts'
 import { median, medians, openMeter } from './usage.ts'
@@ -18,12 +18,13 @@ interface Round {
 export const webhooks: Probe = {
   name: 'webhooks',
   async measure({ servers, world: { projects }, rounds, seconds }) {
-    const { url, folder, sql, pids } = servers
-    await servers.web(1)
+    const { url, sql, pids } = servers
     const receiver = openReceiver()
     const hooks = await createHooks(url, projects, receiver.url)
-    const plan = await storePlan(folder, 'webhooks', singleKind(201, projects.map(createOf)))
-    const load = (seconds: number) => runLoad({ url, plan, connections: 64, seconds, perSecond })
+    const load = await openLoad(servers, singleKind(201, projects.map(createOf)), {
+      connections: 64,
+      perSecond,
+    })
     const all = await servers.withWorker(async () => {
       await load(2)
       const all: Round[] = []
