@@ -1,4 +1,4 @@
-import type { Page } from 'puppeteer-core'
+import type { KeyInput, Page } from 'puppeteer-core'
 import { type Client, eventually, forFile, freePort, freshEnv, invite, make, openClient } from '../kit.ts'
 import { type Person, register, spawnService } from '../kit.ts'
 import { openBrowser, type Visit } from './browser.ts'
@@ -12,10 +12,10 @@ interface Window {
 }
 
 /** Starts a service and a browser, and registers two people. */
-export async function openBoardScene(command: 'start' | 'web' = 'web') {
+export async function openBoardScene() {
   const { env } = await forFile(freshEnv())
   const port = String(await freePort())
-  const start = () => spawnService(command, { ...env, PORT: port })
+  const start = () => spawnService('web', { ...env, PORT: port })
   const state = { web: await start() }
   await forFile({ close: () => state.web.stop() })
   const { url } = state.web
@@ -75,16 +75,19 @@ export async function untilShows(page: Page, expected: Columns): Promise<void> {
   await eventually('the columns', isShown).catch(async () => expect(await columnsIn(page)).toEqual(expected))
 }
 
+/** Waits until the message of the page contains a text. Invisible characters around names do not count. */
 export const untilSays = (page: Page, text: string) =>
   page.waitForFunction(
-    (wanted) => document.querySelector('[role="status"]')?.textContent?.includes(wanted),
+    (wanted) => {
+      const message = document.querySelector('[role="status"]')?.textContent ?? ''
+      return message.replaceAll(/[\u2068\u2069]/g, '').includes(wanted)
+    },
     { polling: 50 },
     text,
   )
 
 export const textOf = (page: Page, selector: string): Promise<string> =>
   page.$eval(selector, (one) => (one.textContent ?? '').replaceAll(/[\u2068\u2069]/g, ''))
-export const spoken = (page: Page) => textOf(page, '[role="status"]')
 
 /** Returns a point inside an element, by shares of its width and height. */
 export async function pointIn(page: Page, selector: string, across = 0.5, down = 0.5) {
@@ -95,28 +98,19 @@ export async function pointIn(page: Page, selector: string, across = 0.5, down =
 
 export const card = (id: string) => `[data-task="${id}"]`
 
-type Key = Parameters<Page['keyboard']['press']>[0]
-
-export async function press(page: Page, ...keys: Key[]): Promise<void> {
-  for (const key of keys) await page.keyboard.press(key)
-}
-
-/** Presses keys while another key is down. */
-export async function pressWith(page: Page, modifier: Key, ...keys: Key[]): Promise<void> {
-  await page.keyboard.down(modifier)
-  await press(page, ...keys)
-  await page.keyboard.up(modifier)
-}
-
-/** Moves a card by the keyboard. */
-export async function carry(page: Page, id: string, ...keys: Key[]): Promise<void> {
-  await page.focus(card(id))
-  await pressWith(page, 'Alt', ...keys)
+/** Presses keys, for example `Escape Alt+ArrowDown`. */
+export async function press(page: Page, keys: string): Promise<void> {
+  for (const one of keys.split(' ')) {
+    const [key, modifier] = one.split('+').reverse() as KeyInput[]
+    if (modifier) await page.keyboard.down(modifier)
+    await page.keyboard.press(key!)
+    if (modifier) await page.keyboard.up(modifier)
+  }
 }
 
 /** Presses the mouse on a card and moves it away, without a release. */
-export async function pickUp(page: Page, id: string): Promise<void> {
-  const { x, y } = await pointIn(page, card(id))
+export async function pickUp(page: Page, selector: string): Promise<void> {
+  const { x, y } = await pointIn(page, selector)
   await page.mouse.move(x, y)
   await page.mouse.down()
   await page.mouse.move(x + 3, y + 12, { steps: 3 })

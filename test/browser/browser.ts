@@ -54,13 +54,7 @@ export async function seriousFindings(page: Page): Promise<string[]> {
     }
     const { violations } = await axe.run()
     const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    return serious.map(
-      ({ id, nodes }) =>
-        `${id}: ${nodes
-          .map(({ target }) => target.join(' '))
-          .slice(0, 3)
-          .join(', ')}`,
-    )
+    return serious.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map(({ target }) => target.join(' '))}`)
   })
 }
 
