@@ -1,6 +1,8 @@
+import fc from 'fast-check'
 import * as rules from '../../clients/board/rules.js'
 import { describe as sentenceOf } from '../../clients/board/words.js'
-import { cases, type Client, invite, make, nilId, openScene, Random, versionOf, words } from '../kit.ts'
+import { cases, type Client, nilId, openScene, Random, words } from '../kit.ts'
+import { openWorld, step } from '../rules/random-requests.ts'
 
 type State = ReturnType<typeof rules.copyOf>
 type Task = Parameters<typeof rules.inOrder>[0] extends Map<string, infer T> ? T : never
@@ -47,41 +49,20 @@ function shown({ project, tasks, labels, members }: State) {
   }
 }
 
-/** Changes a project in every way that a board shows; some of the changes are rejected. */
-async function changeAtRandom(random: Random, projectId: string, count: number): Promise<void> {
-  for (let n = 0; n < count; n++) {
-    const tasks = (await ada.get(`/tasks?projectId=${projectId}`)).body
-    const labels = (await ada.get(`/projects/${projectId}/labels`)).body
-    const [task, other, label] = [random.pick([...tasks]), random.pick([...tasks]), random.pick([...labels])]
-    const path = `/tasks/${task?.id}`
-    const status = random.pick(rules.statuses)
-    const seq = 1 + random.below(await versionOf(ada, projectId))
-    const created = { projectId, title: `Task ${n}`, status, labelIds: label ? [label.id] : [] }
-    const changes: [method: 'POST' | 'PATCH' | 'DELETE', path: string, body?: object][] = [
-      ['POST', '/tasks', created],
-      ['PATCH', path, { status, before: other?.id }],
-      ['PATCH', path, { status, after: other?.id, title: `Moved ${n}` }],
-      ['PATCH', path, { addBlockedByIds: [other?.id], assigneeId: bob.id }],
-      ['PATCH', path, { addLabelIds: [label?.id], dueDate: '2031-05-01' }],
-      ['POST', `${path}/claim`, { leaseSeconds: 600 }],
-      ['POST', `${path}/release`],
-      ['POST', `${path}/comments`, { text: 'In brass, please' }],
-      ['POST', `/projects/${projectId}/labels`, { name: `label ${n}` }],
-      ['DELETE', `/labels/${label?.id}`],
-      ['DELETE', path],
-      ['PATCH', `/projects/${projectId}`, { name: `Name ${n}` }],
-      ['POST', `/projects/${projectId}/undo`, { seq }],
-    ]
-    await random.pick([ada, bob])!.call(...random.pick(changes)!)
-  }
-}
+/** The commands whose results a board shows. */
+const shownVerbs =
+  words(`changeProject createTask changeTask assignTask placeTask labelTask blockTask createLabel changeLabel
+  deleteLabel claimTask releaseTask addComment deleteTask undo`)
+const boardStep = step.filter(({ verb }) => shownVerbs.includes(verb))
 
-/** Creates a project of two members with random changes. */
+/** Creates a project of two members with random changes, some of which are rejected. */
 async function makeChanged(seed: number, count: number) {
+  const people = [ada, bob]
+  const { world, run } = await openWorld([people, people])
   const random = new Random(seed)
-  const { id } = await make(ada, '/projects', { name: 'Engine' })
-  await invite(ada, id, bob, 'ADMIN')
-  await changeAtRandom(random, id, count)
+  for (const one of fc.sample(boardStep, { seed, numRuns: count }))
+    await run({ ...one, who: random.below(2) })
+  const { id } = world.projects[0]!
   return { id, random, events: await eventsOf(id) }
 }
 

@@ -1,6 +1,7 @@
+import { spyOn } from 'bun:test'
 import { BadRequestError, NotFoundError } from '../../clients/typescript/src/errors.ts'
 import type { FeedItem } from '../../clients/typescript/src/feed/follow.ts'
-import { make, upTo } from '../kit.ts'
+import { make, Random, upTo } from '../kit.ts'
 import { openClientScene } from './scene.ts'
 
 const { service, ada, docket, open, send, newProject, join } = await openClientScene({ HISTORY_DAYS: '30' })
@@ -75,31 +76,39 @@ describe.each(['sse', 'poll'] as const)('over %s', (transport) => {
   })
 })
 
-test('continues after the last event when streams break', async () => {
-  const { id } = await newProject()
-  let streams = 0
+test('a mirror and follow over every transport continue after lost, broken and cut responses', async () => {
+  const jitter = spyOn(Math, 'random').mockReturnValue(0)
+  const random = new Random(1)
+  const cut = (response: Response) => {
+    let left = random.below(4_000)
+    const transform = (chunk: Uint8Array, to: TransformStreamDefaultController) => {
+      to.enqueue(chunk.slice(0, left))
+      left -= chunk.length
+      if (left <= 0) to.error(new Error('The connection broke'))
+    }
+    return new Response(response.body!.pipeThrough(new TransformStream({ transform })), response)
+  }
+  let broken = 0
   const flaky = open({
     async fetch(url, init) {
+      if (random.chance(0.2)) throw new TypeError(`The connection ${++broken} was lost`)
       const response = await send(url, init)
-      if (response.headers.get('content-type') !== 'text/event-stream') return response
-      let left = 500 + (streams++ % 3) * 700
-      const cut = new TransformStream<Uint8Array, Uint8Array>({
-        transform(chunk, controller) {
-          controller.enqueue(chunk.slice(0, left))
-          left -= chunk.length
-          if (left <= 0) controller.error(new Error('The connection broke'))
-        },
-      })
-      return new Response(response.body!.pipeThrough(cut), response)
+      if (random.chance(0.2)) return new Response(`Bad gateway ${++broken}`, { status: 502 })
+      return response.headers.get('content-type') === 'text/event-stream' ? cut(response) : response
     },
   })
-  const read: number[] = []
-  for await (const { seq } of flaky.project(id).follow({ after: 0, transport: 'sse' })) {
-    if (read.push(seq) === 20) break
-    await docket.tasks.create({ projectId: id, title: 'Next' })
-  }
-  expect(read).toEqual(upTo(20))
-  expect(streams).toBeGreaterThan(1)
+  const { id, list } = await newProject()
+  const stop = new AbortController()
+  const mirror = flaky.project(id).mirror({ signal: stop.signal })
+  const logs = [{}, { transport: 'sse' }, { transport: 'poll' }] as const
+  const read = logs.map((given) => readUntil(flaky.project(id).follow({ after: 0, ...given }), 61))
+  for (const n of upTo(60)) await docket.tasks.create({ projectId: id, title: `T${n}` })
+  for (const items of read) expect(seqs(await items)).toEqual(upTo(61))
+  await mirror.reach(61)
+  expect([...mirror.values()]).toEqual(await list())
+  expect(broken).toBeGreaterThan(10)
+  stop.abort()
+  jitter.mockRestore()
 })
 
 test.each([

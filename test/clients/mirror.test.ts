@@ -7,11 +7,12 @@ import {
 } from '../../clients/typescript/src/errors.ts'
 import { Replica } from '../../clients/typescript/src/feed/replica.ts'
 import { docketCollection, newTask } from '../../clients/typescript/src/tanstack.ts'
-import { cases, eventually, upTo, versionOf } from '../kit.ts'
+import { cases, eventually, register, upTo, versionOf } from '../kit.ts'
 import type { Mirror } from '../../clients/typescript/src/feed/mirror.ts'
+import { openWorld, step } from '../rules/random-requests.ts'
 import { openClientScene } from './scene.ts'
 
-const { ada, docket, open, send, newProject, join } = await openClientScene()
+const { service, ada, docket, open, send, newProject, join } = await openClientScene()
 
 /** Waits until the mirror shows the current version of the project. */
 async function expectEqual(mirror: Mirror, projectId: string): Promise<void> {
@@ -19,57 +20,49 @@ async function expectEqual(mirror: Mirror, projectId: string): Promise<void> {
   expect([...mirror.values()]).toEqual(await docket.tasks.list({ projectId }).all())
 }
 
-const undo = async (project: string) =>
-  ada.post(`/projects/${project}/undo`, { seq: await versionOf(ada, project) })
-const fieldIn = (projectId: string, over: object = {}) =>
-  docket.fields.create({ projectId, key: 'note', name: 'Note', type: 'text', ...over })
-
-type Ids = Record<'project' | 'task' | 'blocker' | 'label' | 'field', string>
-type Change = (ids: Ids) => Promise<unknown>
+/** Names with a colon stand for ids. An undo without a body undoes the last change. */
+type Change = [method: 'POST' | 'PATCH' | 'DELETE', path: string, body?: object]
+const undoing: Change = ['POST', '/projects/:project/undo']
+const deleting: Change = ['DELETE', '/fields/:field']
+const creating = (field: object): Change => ['POST', '/projects/:project/fields', { name: 'F', ...field }]
+const note = { key: 'note', type: 'text' }
+const size = { key: 'size', type: 'choice', options: ['S', 'L'] }
 
 /** Each case hides a label, a blocker or a value. After the start of the mirror, it shows ids or values again. */
-const hidden: [title: string, before: Change, after: Change][] = [
-  ['a label is restored', ({ label }) => docket.labels.delete(label), ({ project }) => undo(project)],
-  ['a blocker is restored', ({ blocker }) => docket.tasks.delete(blocker), ({ project }) => undo(project)],
-  ['a field is restored', ({ field }) => docket.fields.delete(field), ({ project }) => undo(project)],
-  [
-    'a field of the same type replaces a deleted field',
-    ({ field }) => docket.fields.delete(field),
-    ({ project }) => fieldIn(project),
-  ],
+test.each<[title: string, hide: Change, show: Change[]]>([
+  ['a label is restored', ['DELETE', '/labels/:label'], [undoing]],
+  ['a blocker is restored', ['DELETE', '/tasks/:blocker'], [undoing]],
+  ['a field is restored', deleting, [undoing]],
+  ['an option is restored', ['PATCH', '/fields/:choice', { options: ['S'] }], [undoing]],
+  ['a field of the same type replaces a deleted field', deleting, [creating(note)]],
   [
     'a field of another type replaces a deleted field',
-    ({ field }) => docket.fields.delete(field),
-    async ({ project, task }) => {
-      await fieldIn(project, { type: 'choice', options: ['In brass'] })
-      await fieldIn(project, { key: 'done', type: 'boolean' })
-      await docket.tasks.update(task, { fields: { done: true } })
-    },
+    deleting,
+    [
+      creating({ ...size, key: 'note', options: ['In brass'] }),
+      creating({ key: 'done', type: 'boolean' }),
+      ['PATCH', '/tasks/:task', { fields: { done: true } }],
+    ],
   ],
-  [
-    'an option is restored',
-    async ({ project, task }) => {
-      const { id } = await fieldIn(project, { key: 'size', type: 'choice', options: ['S', 'L'] })
-      await docket.tasks.update(task, { fields: { size: 'L' } })
-      await docket.fields.update(id, { options: ['S'] })
-    },
-    ({ project }) => undo(project),
-  ],
-]
-
-test.each(hidden)('a mirror shows ids and values again when %s', async (_, before, after) => {
+])('a mirror shows ids and values again when %s', async (_, hide, show) => {
   const { id: projectId, project } = await newProject()
-  const { id: blocker } = await docket.tasks.create({ projectId, title: 'Blocker' })
-  const { id: label } = await docket.labels.create({ projectId, name: 'bug' })
-  const { id: field } = await fieldIn(projectId)
-  const more = { labelIds: [label], blockedByIds: [blocker], fields: { note: 'In brass' } }
-  const { id: task } = await docket.tasks.create({ projectId, title: 'Blocked', ...more })
-  const ids = { project: projectId, task, blocker, label, field }
-  await before(ids)
+  const ids: Record<string, string> = { project: projectId }
+  const send = async ([method, path, body]: Change) => {
+    const filled = path.replace(/:(\w+)/g, (_, name: string) => ids[name]!)
+    const seq = await versionOf(ada, projectId)
+    return (await ada.call(method, filled, body ?? (method === 'POST' ? { seq } : undefined))).body.id
+  }
+  ids.blocker = await send(['POST', '/tasks', { projectId, title: 'Blocker' }])
+  ids.label = await send(['POST', '/projects/:project/labels', { name: 'bug' }])
+  ids.field = await send(creating(note))
+  ids.choice = await send(creating(size))
+  const more = { labelIds: [ids.label], blockedByIds: [ids.blocker], fields: { note: 'In brass', size: 'L' } }
+  ids.task = await send(['POST', '/tasks', { projectId, title: 'Blocked', ...more }])
+  await send(hide)
   const stop = new AbortController()
   const mirror = project.mirror({ signal: stop.signal })
   await mirror.ready
-  await after(ids)
+  for (const one of show) await send(one)
   await expectEqual(mirror, projectId)
   stop.abort()
 })
@@ -104,7 +97,7 @@ test('without streams, a snapshot of pages is consistent while others write', as
       await ada.patch(`/tasks/${body.at(-1)!.id}`, { title: `Page ${pages}` })
       await ada.delete(`/tasks/${body[0]!.id}`)
       await ada.delete(`/labels/${label}`)
-      if (pages === 2) await undo(id)
+      if (pages === 2) await ada.post(`/projects/${id}/undo`, { seq: await versionOf(ada, id) })
       return response
     },
   })
@@ -139,58 +132,24 @@ test('stores new fields of a task that moved in, and no children, also of an ent
   expect(replica.task('a') as object).toEqual(task)
 })
 
-/** Sends a random write, which the service may reject. */
-async function write([project, other]: string[], [kind = 0, n = 0, m = 0]: number[]): Promise<void> {
-  const pick = async (path: string, index: number) => {
-    const { body } = await ada.get(path)
-    return body[index % Math.max(1, body.length)]?.id
-  }
-  const task = await pick(`/tasks?projectId=${project}`, n)
-  const second = await pick(`/tasks?projectId=${project}`, m)
-  const moved = await pick(`/tasks?projectId=${other}`, n)
-  const label = await pick(`/projects/${project}/labels`, n)
-  const field = await pick(`/projects/${project}/fields`, n)
-  const version = await versionOf(ada, project!)
-  const seqs = [version, version - 1, version - 2].filter((seq) => seq > 1)
-  const options = ['small', 'large']
-  const writes: [method: 'POST' | 'PATCH' | 'DELETE', path: string, body?: object][] = [
-    ['POST', '/tasks', { projectId: project, title: `T${n}` }],
-    ['POST', '/tasks', { projectId: project, title: 'Blocked', blockedByIds: [task] }],
-    ['PATCH', `/tasks/${task}`, { title: `U${m}`, priority: 'HIGH' }],
-    ['PATCH', `/tasks/${task}`, { addBlockedByIds: [second] }],
-    ['PATCH', `/tasks/${task}`, { addLabelIds: [label] }],
-    ['PATCH', `/tasks/${task}`, { fields: { size: options[m % 2] } }],
-    ['PATCH', `/tasks/${task}`, { fields: { note: `N${m}` } }],
-    ['DELETE', `/tasks/${task}`],
-    ['PATCH', `/tasks/${task}`, { projectId: other }],
-    ['PATCH', `/tasks/${moved}`, { projectId: project }],
-    ['POST', `/projects/${project}/labels`, { name: `L${n}` }],
-    ['DELETE', `/labels/${label}`],
-    ['POST', `/projects/${project}/fields`, { key: 'size', name: 'Size', type: 'choice', options }],
-    ['POST', `/projects/${project}/fields`, { key: 'note', name: 'Note', type: 'text' }],
-    ['DELETE', `/fields/${field}`],
-    ['PATCH', `/fields/${field}`, { options: m % 2 ? ['large'] : options }],
-    ['POST', `/projects/${project}/undo`, { seq: Math.max(1, version - (n % 6)) }],
-    ['POST', `/projects/${project}/undo`, { seqs }],
-    ['POST', `/tasks/${task}/claim`, { leaseSeconds: 300 }],
-    ['POST', `/tasks/${task}/subtasks`, { title: 'Part' }],
-  ]
-  await ada.call(...writes[kind % writes.length]!)
-}
-
-const writes = (maxLength: number) =>
-  fc.array(fc.tuple(fc.nat(19), fc.nat(20), fc.nat(20)), { minLength: maxLength / 2, maxLength })
+const steps = (maxLength: number) =>
+  fc.array(
+    step.filter(({ verb }) => verb !== 'deleteProject'),
+    { minLength: maxLength / 2, maxLength },
+  )
 
 test('a mirror equals the tasks of the service at every version, under random writes', async () => {
-  const property = fc.asyncProperty(writes(30), writes(40), async (before, during) => {
-    const projects = [(await newProject()).id, (await newProject()).id] as const
-    for (const one of before) await write([...projects], one)
+  const people = [ada, ...(await Promise.all(upTo(3).map(() => register(service.client))))]
+  const property = fc.asyncProperty(steps(40), steps(60), async (before, during) => {
+    const { world, run } = await openWorld([people, people])
+    const { id } = world.projects[0]!
+    for (const one of before) await run(one)
     const stop = new AbortController()
-    const mirror = docket.project(projects[0]).mirror({ signal: stop.signal })
+    const mirror = docket.project(id).mirror({ signal: stop.signal })
     try {
       for (const one of during) {
-        await write([...projects], one)
-        await expectEqual(mirror, projects[0])
+        await run(one)
+        await expectEqual(mirror, id)
       }
     } finally {
       stop.abort()
@@ -209,19 +168,17 @@ async function openCollection() {
 describe('a collection', () => {
   test('shows the tasks of a project, and the changes of other clients', async () => {
     const { projectId, tasks } = await openCollection()
+    const { id } = await docket.tasks.create({ projectId, title: 'Oil' })
+    await eventually('the new task', () => tasks.get(id)?.title === 'Oil')
+    await docket.tasks.delete(id)
+    await eventually('the deletion', () => !tasks.has(id))
     expect(tasks.toArray.map(({ title }) => title)).toEqual(['T1'])
-    const other = await docket.tasks.create({ projectId, title: 'Oil' })
-    await eventually('the new task', () => tasks.get(other.id)?.title === 'Oil')
-    await docket.tasks.update(other.id, { status: 'DONE' })
-    await eventually('the change', () => tasks.get(other.id)?.status === 'DONE')
-    await docket.tasks.delete(other.id)
-    await eventually('the deletion', () => !tasks.has(other.id))
     await tasks.cleanup()
   })
 
   test('shows inserts, updates and deletes at once, commits them, and rolls back a rejected change', async () => {
     const { projectId, tasks, list } = await openCollection()
-    await fieldIn(projectId)
+    await docket.fields.create({ projectId, key: 'note', name: 'Note', type: 'text' })
     const cast = newTask({ projectId, title: 'Cast', fields: { note: 'L' } })
     const inserted = tasks.insert([cast, newTask({ projectId, title: 'Mount', blockedByIds: [cast.id] })])
     expect(tasks.get(cast.id)?.number).toBe(0)

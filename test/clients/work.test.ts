@@ -1,6 +1,7 @@
 import { ForbiddenError, PreconditionFailedError } from '../../clients/typescript/src/errors.ts'
+import { ClaimLostError } from '../../clients/typescript/src/work/claimed-task.ts'
 import type { Handler, WorkOptions } from '../../clients/typescript/src/work/work.ts'
-import { upTo } from '../kit.ts'
+import { eventually, upTo } from '../kit.ts'
 import { openClientScene } from './scene.ts'
 
 const { ada, docket, open, send, newProject, join } = await openClientScene()
@@ -150,4 +151,55 @@ test('if the task cannot be set to DONE, the worker reports the error and releas
   expect(failures).toMatchObject([{ status: 500, message: 'Broken' }])
   expect(statuses).toEqual(['TODO', 'TODO'])
   expect(await list()).toMatchObject([{ status: 'DONE', claim: null }])
+})
+
+/** Opens a client whose worker has short leases, which the service stores as leases of a minute. */
+function openWithShortLeases() {
+  const state = { isCut: false, extensions: 0 }
+  const short = open({
+    async fetch(url, init) {
+      if (state.isCut) throw new TypeError('No network')
+      const body = String(init.body).replace(/"leaseSeconds":\d+/, '"leaseSeconds":60')
+      const response = await send(url, { ...init, ...(init.body && { body }) })
+      state.extensions += Number(url.endsWith('/claim'))
+      return response
+    },
+  })
+  return { state, short }
+}
+
+test('a worker extends its claim while the handler runs, and the handler goes on after it has set its task to DONE', async () => {
+  const { id } = await newProject(1)
+  const { state, short } = openWithShortLeases()
+  const extended = (count: number) => eventually(`extension ${count}`, () => state.extensions === count)
+  const handler: Handler = async (task, { signal }) => {
+    await extended(1)
+    const { claim } = await docket.tasks.get(task.id)
+    expect([claim!.seq, claim!.until > task.claim!.until]).toEqual([task.claim!.seq, true])
+    await docket.tasks.update(task.id, { status: 'DONE' })
+    // The service rejects the next extension.
+    await extended(2)
+    await docket.tasks.get(task.id)
+    expect(signal.aborted).toBe(false)
+  }
+  await run(id, 1, handler, { leaseSeconds: 6, onError: () => expect.unreachable() }, short)
+  expect(state.extensions).toBe(2)
+})
+
+test.each([
+  ['another worker has the claim', false],
+  ['the service cannot be reached until the end of the lease', true],
+])('the signal of a handler aborts if %s, and its worker does not change the task', async (_, isCut) => {
+  const { id, project, list } = await newProject(1)
+  const { state, short } = openWithShortLeases()
+  const handler: Handler = async (task, { signal }) => {
+    const aborted = new Promise((resolve) => signal.addEventListener('abort', resolve))
+    await docket.tasks.release(task.id)
+    await project.claimNext({ leaseSeconds: 300 })
+    state.isCut = isCut
+    await aborted
+    expect(signal.reason).toBeInstanceOf(ClaimLostError)
+  }
+  await run(id, 1, handler, { leaseSeconds: 1, onError: () => expect.unreachable() }, short)
+  expect(await list()).toMatchObject([{ status: 'TODO', claim: { by: { id: ada.id } }, attempts: 0 }])
 })
