@@ -6,13 +6,6 @@ import { runDocket, wordsOf } from './scene.ts'
 const rejecting = async () => new Response(null, { status: 401 })
 const run = (line: string, input = '') => runDocket(wordsOf(line), { env: {}, fetch: rejecting, input })
 
-test('rejects wrong usage without a request', async () => {
-  const fetch = () => expect.unreachable()
-  const env = { DOCKET_URL: 'http://localhost', DOCKET_TOKEN: 't' }
-  for (const line of ['tasks --statsu TODO', 'tasks --limit 0', 'claim-next --lease 5', 'batch'])
-    expect([line, (await runDocket(wordsOf(line), { env, fetch })).code]).toEqual([line, 2])
-})
-
 test('docket --help lists the commands and exit codes; without arguments the exit code is 2', async () => {
   const { code, out } = await run('--help')
   expect(code).toBe(0)

@@ -1,6 +1,9 @@
+import { readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { newFolder } from '../kit.ts'
 import { openCliScene } from './scene.ts'
 
-const { run, json, send, docket, newProject, join } = await openCliScene()
+const { ada, run, json, send, docket, newProject, ...scene } = await openCliScene()
 const operations = (count: number) =>
   Array.from({ length: count }, (_, n) => JSON.stringify({ op: 'task.create', title: `Task ${n}` })).join(
     '\n',
@@ -86,7 +89,7 @@ test('a lost response or a repeated --key creates one task', async () => {
 
 test('finds names in other Unicode forms, such as those that macOS and Japanese keyboards write', async () => {
   const { id: projectId } = await docket.projects.create({ name: 'Größe ガ' })
-  await join(projectId, 'Zoë'.normalize('NFD'))
+  await scene.join(projectId, 'Zoë'.normalize('NFD'))
   for (const name of ['Prüfung', 'Ⅳ 2']) await docket.labels.create({ projectId, name })
   const options = ['klein', 'Größer']
   await docket.fields.create({ projectId, key: 'size', name: 'Size', type: 'choice', options })
@@ -118,4 +121,21 @@ test('a table fits the terminal, and no output contains escape sequences of a te
   await json(['edit', '2', '--description', `${text}!`], { env })
   for (const line of [['history'], ['tasks', '--json'], ['history', '2']])
     expect((await run(line, { env })).out).not.toMatch(/[\u001b\u009b]/)
+})
+
+test('login stores the token in a file that only the user can read, use a default project, and logout deletes the token', async () => {
+  const HOME = await newFolder()
+  const file = join(HOME, '.config/docket/config.json')
+  const env = { HOME, DOCKET_URL: '', DOCKET_TOKEN: '' }
+  await run(['login', '--url', 'http://localhost', '--token', ada.token!], { env })
+  const modes = [await stat(file), await stat(join(file, '..'))].map(({ mode }) => (mode & 0o777).toString(8))
+  expect([await readFile(file, 'utf8'), ...modes]).toEqual([
+    expect.stringContaining(ada.token!),
+    '600',
+    '700',
+  ])
+  await run(['use', (await newProject()).id], { env })
+  expect((await run(['projects'], { env })).out).toMatch(/^DEFAULT {2}NAME .*\n(?:.*\n)*\* +Engine /)
+  await run(['logout'], { env })
+  expect(await readFile(file, 'utf8')).not.toContain(ada.token!)
 })

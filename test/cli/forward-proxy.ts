@@ -1,52 +1,36 @@
-import { connect, createServer, type Socket } from 'node:net'
-import { TLSSocket } from 'node:tls'
+import { createServer, type IncomingMessage, request as send } from 'node:http'
+import { connect } from 'node:net'
 import { listen } from '../kit.ts'
-import { testCertificate } from '../support/tls-proxy.ts'
+import { openTlsTunnel } from '../support/tls-proxy.ts'
 
 /** Opens a proxy that sends every request to one service, also after CONNECT, then with TLS. No name is looked up. */
 export async function openForwardProxy(serviceUrl: string, connectStatus = '200 OK') {
-  const sockets = new Set<Socket>()
+  const { hostname, port } = new URL(serviceUrl)
   const requests: string[] = []
-  const join = (client: Socket, edit: (chunk: Buffer) => string | Buffer) => {
-    const service = connect(Number(new URL(serviceUrl).port), '127.0.0.1')
-    for (const one of [client, service]) sockets.add(one.on('error', () => one.destroy()))
-    service.pipe(client)
-    client.on('data', (chunk: Buffer) => service.write(edit(chunk)))
-    client.on('close', () => service.destroy())
-    return edit
-  }
-  const record = (head: string) => {
-    const authorization = /^proxy-authorization: *(.*)$/im.exec(head)?.[1]
-    requests.push([/^\S+ \S+/.exec(head)![0], authorization].filter(Boolean).join(' '))
-  }
-  const withoutOrigin = (chunk: Buffer): string | Buffer => {
-    const text = chunk.toString('latin1')
-    if (!/^[A-Z]+ http:\/\//.test(text)) return chunk
-    record(text)
-    return Buffer.from(text.replace(/^([A-Z]+ )http:\/\/[^/]+/, '$1'), 'latin1')
-  }
-  const server = createServer((client) => {
-    sockets.add(client.on('error', () => client.destroy()))
-    client.once('data', (first) => {
-      if (!first.toString('latin1').startsWith('CONNECT ')) {
-        client.pause()
-        join(client, withoutOrigin)
-        client.emit('data', first)
-        client.resume()
-        return
-      }
-      record(first.toString('latin1'))
-      client.write(`HTTP/1.1 ${connectStatus}\r\n\r\n`)
-      if (connectStatus.startsWith('200'))
-        join(new TLSSocket(client, { isServer: true, ...testCertificate }), (chunk) => chunk)
+  const closers: (() => unknown)[] = []
+  const record = ({ method, url, headers }: IncomingMessage) =>
+    requests.push([method, url, headers['proxy-authorization']].filter(Boolean).join(' '))
+  const server = createServer((request, response) => {
+    record(request)
+    const { method, headers } = request
+    const path = request.url!.replace(/^http:\/\/[^/]+/, '')
+    const forwarded = send({ hostname, port, method, headers, path }, (answer) => {
+      response.writeHead(answer.statusCode!, answer.headers).flushHeaders()
+      answer.pipe(response)
     })
+    response.on('close', () => forwarded.destroy())
+    request.pipe(forwarded.on('error', () => response.destroy()))
   })
-  const { port } = await listen(server)
-  return {
-    ...{ requests, host: `127.0.0.1:${port}`, url: `http://127.0.0.1:${port}` },
-    close() {
-      server.close()
-      for (const socket of sockets) socket.destroy()
-    },
-  }
+  const tunnel = await openTlsTunnel(Number(port), hostname)
+  server.on('connect', (request, socket) => {
+    record(request)
+    closers.push(() => socket.destroy())
+    socket.on('error', () => socket.destroy())
+    socket.write(`HTTP/1.1 ${connectStatus}\r\n\r\n`)
+    if (connectStatus.startsWith('200')) socket.pipe(connect(tunnel.port, '127.0.0.1')).pipe(socket)
+  })
+  const proxy = await listen(server)
+  closers.push(tunnel.close, proxy.close)
+  const close = () => closers.forEach((one) => void one())
+  return { requests, host: proxy.url.slice('http://'.length), url: proxy.url, close }
 }

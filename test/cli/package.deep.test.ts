@@ -1,31 +1,19 @@
 import { readdir, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { commands } from '../../clients/cli/src/commands.ts'
-import { blocksOf, difference } from '../docs/page.ts'
 import { openPages } from '../docs/shell.ts'
-import { forFile, make, newFolder, openTcpProxyTo, openWebProcess, read, root, spawnService } from '../kit.ts'
+import { forFile, make, newFolder, openWebProcess, read, root } from '../kit.ts'
 import { openForwardProxy } from './forward-proxy.ts'
-import { execute } from './process.ts'
+import { execute, installPackage } from './process.ts'
 
-const scene = await forFile(openWebProcess({}))
-const { ada } = scene
+const { ada, web } = await forFile(openWebProcess({}))
 const { id } = await make(ada, '/projects', { name: 'Engine' })
 const folder = await newFolder()
-const env = { HOME: folder, npm_config_update_notifier: 'false', npm_config_cache: join(folder, 'cache') }
-const session = { DOCKET_URL: scene.web.url, DOCKET_TOKEN: ada.token!, DOCKET_PROJECT: id }
+const env = { HOME: folder, npm_config_update_notifier: 'false' }
+const session = { DOCKET_URL: web.url, DOCKET_TOKEN: ada.token!, DOCKET_PROJECT: id }
 
-async function install() {
-  const cwd = join(root, 'clients/cli')
-  const packed = await execute(['npm', 'pack', '--json', '--pack-destination', folder], { cwd, env })
-  expect(packed).toMatchObject({ code: 0 })
-  const [tarball] = (await readdir(folder)).filter((name) => name.endsWith('.tgz'))
-  await Bun.write(join(folder, 'package.json'), '{"private":true}')
-  const line = ['npm', 'install', '--offline', '--no-audit', '--no-fund', join(folder, tarball!)]
-  expect(await execute(line, { cwd: folder, env })).toMatchObject({ code: 0 })
-  return join(folder, 'node_modules/docket-cli')
-}
-
-const installed = await install()
+await installPackage('clients/cli', folder)
+const installed = join(folder, 'node_modules/docket-cli')
 const file = join(installed, 'dist/docket.js')
 
 test('the package contains one file of code, and npx runs it', async () => {
@@ -45,7 +33,7 @@ test.each([
   ['Deno', [process.execPath, join(root, 'node_modules/deno/bin.cjs'), 'run', '-A', '--no-config']],
 ])('runs on %s', async (name, runtime) => {
   const all = { ...env, ...session, DENO_NO_UPDATE_CHECK: '1' }
-  const proxy = await forFile(openForwardProxy(scene.web.url))
+  const proxy = await forFile(openForwardProxy(web.url))
   const proxied = { ...all, HTTP_PROXY: proxy.url }
   for (const [line, given] of [
     [['add', name, '--external-id', name], all],
@@ -63,45 +51,13 @@ test.each([
   expect(proxy.requests.length).toBeGreaterThan(0)
 })
 
-test('a web process that dies after the commit creates one task', async () => {
-  const { web } = scene
-  const state = { isCommitted: false }
-  const proxy = await forFile(
-    openTcpProxyTo(web.url, {
-      intercept(chunk, _, ends) {
-        if (state.isCommitted || !chunk.toString().startsWith('HTTP/1.1 201')) return false
-        state.isCommitted = true
-        web.signal('SIGKILL')
-        ends.client.destroy()
-        return true
-      },
-    }),
-  )
-  const env = { ...session, HOME: folder, DOCKET_URL: proxy.url }
-  const adding = execute(['node', file, 'add', 'Once'], { env })
-  await web.exited
-  await forFile(spawnService('web', { ...scene.env, PORT: new URL(web.url).port }))
-  expect(await adding).toMatchObject({ code: 0, err: '', out: expect.stringContaining('Once') })
-  expect(state.isCommitted).toBe(true)
-  const { body } = await ada.get(`/tasks?projectId=${id}`)
-  expect(body.filter(({ title }) => title === 'Once')).toHaveLength(1)
-})
-
 test('every shell block of the README prints the output that the page shows, and the README names every command', async () => {
   const page = 'clients/cli/README.md'
   const runPage = await openPages()
   const home = await newFolder()
   await symlink(file, join(home, 'docket'))
-  const text = `. docs/sign-in.sh; PATH="${home}:$PATH" HOME="${home}"; unset XDG_CONFIG_HOME; export HOME PATH\n`
-  const blocks = blocksOf(page)
-  const shells = blocks.filter(({ language }) => language === 'sh')
-  const printed = await runPage('sh', [{ language: 'sh', text, line: 0 }, ...blocks])
-  expect(printed).toHaveLength(shells.length + 1)
-  const wrong = shells.flatMap(({ line, output = '' }, n) => {
-    const found = difference(printed[n + 1]!, output)
-    return found ? [`${page}:${line} ${found}`] : []
-  })
-  expect(wrong).toEqual([])
+  const first = `. docs/sign-in.sh; PATH="${home}:$PATH" HOME="${home}"; unset XDG_CONFIG_HOME; export HOME PATH`
+  expect(await runPage(page, { first })).toEqual([])
   const readme = read(page).text
   expect(commands.filter(({ name }) => !readme.includes(`docket ${name}`))).toEqual([])
-})
+}, 300_000)

@@ -1,6 +1,5 @@
-import { readdir } from 'node:fs/promises'
 import { proxyOf } from '../../clients/cli/src/service/proxy.ts'
-import { forFile, make, newFolder, openTcpProxyTo, openWebProcess, words } from '../kit.ts'
+import { forFile, make, newFolder, openWebProcess, words } from '../kit.ts'
 import { openForwardProxy } from './forward-proxy.ts'
 import { bundled, execute, start } from './process.ts'
 
@@ -8,11 +7,8 @@ const [{ ada, web }, file, HOME] = await Promise.all([forFile(openWebProcess()),
 const { id } = await make(ada, '/projects', { name: 'Engine' })
 const env = { HOME, DOCKET_URL: web.url, DOCKET_TOKEN: ada.token!, DOCKET_PROJECT: id }
 const lineOf = (line: string) => ['node', file, ...words(line)]
-const docket = (
-  line: string,
-  over: Record<string, string> = {},
-  given: { input?: string; cwd?: string } = {},
-) => execute(lineOf(line), { env: { ...env, ...over }, ...given })
+const docket = (line: string, over: Record<string, string> = {}, input = '') =>
+  execute(lineOf(line), { env: { ...env, ...over }, input })
 
 test('the bundle runs on Node, writes no escape sequences to a pipe, and ends at once', async () => {
   const added = await docket('add Draw')
@@ -25,7 +21,7 @@ test('the bundle runs on Node, writes no escape sequences to a pipe, and ends at
 
 test('a reader that stops early causes no error', async () => {
   const operations = Array.from({ length: 300 }, () => ({ op: 'task.create', title: 'x'.repeat(400) }))
-  await docket('batch', {}, { input: JSON.stringify(operations) })
+  await docket('batch', {}, JSON.stringify(operations))
   const line = `{ node '${file}' tasks --json; echo "exit $?" >&2; } | head -c 10`
   expect(await execute(['sh', '-c', line], { env })).toMatchObject({ code: 0, err: 'exit 0\n' })
 })
@@ -43,48 +39,6 @@ test('Ctrl-C ends tail quietly; SIGTERM also ends the command of claim-next --ex
     expect(ended).toMatchObject({ code, err: '', out: expect.not.stringContaining('never') })
   }
   expect((await ada.get(`/tasks?projectId=${id}&claimedBy=me`)).body).toEqual([] as never)
-})
-
-test('Ctrl-C ends only the wait for an import', async () => {
-  let isWaiting = false
-  const proxy = await forFile(
-    openTcpProxyTo(web.url, {
-      intercept(chunk) {
-        isWaiting ||= chunk.includes('GET /api/v1/imports/')
-        return false
-      },
-    }),
-  )
-  const given = { env: { ...env, DOCKET_URL: proxy.url }, input: 'title\nCast the frame\n' }
-  // There is no worker, so the import stays in the queue.
-  const waiting = await forFile(start(lineOf('import - --source csv'), given))
-  while (!isWaiting) await Bun.sleep(10)
-  waiting.child.kill('SIGINT')
-  const { code, out, err } = await waiting.ended
-  const [, importId = ''] = /The import continues: docket imports (\S+) --wait/.exec(err) ?? []
-  expect([code, out, importId]).toEqual([130, '', expect.stringMatching(/^[\w-]{36}$/)])
-  expect((await ada.get(`/imports/${importId}`)).body).toMatchObject({ state: 'queued' })
-  expect(await docket(`imports ${importId} --cancel`)).toMatchObject({
-    ...{ code: 0, out: '', err: expect.stringContaining(`Import ${importId} cancelled: 0 created`) },
-  })
-})
-
-test('a connection that is cut during an export leaves no file', async () => {
-  const proxy = await forFile(
-    openTcpProxyTo(web.url, {
-      intercept(chunk, to, { client }) {
-        const isFile = to === client && /^content-disposition:/im.test(chunk.toString('latin1'))
-        // Forwards the header without the body.
-        if (isFile) client.end(chunk.subarray(0, chunk.indexOf('\r\n\r\n') + 4))
-        return isFile
-      },
-    }),
-  )
-  const cwd = await newFolder()
-  const cut = await docket('export -o engine.docket', { DOCKET_URL: proxy.url }, { cwd })
-  expect([cut.code, cut.out, await readdir(cwd)]).toEqual([6, '', []])
-  const whole = await docket('export -o engine.docket', {}, { cwd })
-  expect([whole.code, await readdir(cwd)]).toEqual([0, ['engine.docket']])
 })
 
 const [http, https] = ['http://docket.example.com', 'https://docket.example.com']
@@ -132,7 +86,7 @@ test('on Node, requests for http go through HTTP_PROXY, also uploads and streams
   const over = { DOCKET_URL: named, HTTP_PROXY: proxy.url.replace('//', '//ada:p%40ss@') }
   const input = `title\n${'Cast the frame\n'.repeat(20_000)}`
   for (const line of ['add Draw', 'tail --after 0 --limit 1', 'import - --source csv --no-wait', 'export'])
-    expect([line, (await docket(line, over, { input })).code]).toEqual([line, 0])
+    expect([line, (await docket(line, over, input)).code]).toEqual([line, 0])
   const secret = Buffer.from('ada:p@ss').toString('base64')
   expect(proxy.requests).toContain(`POST ${named}/api/v1/tasks Basic ${secret}`)
   expect(proxy.requests.length).toBeGreaterThanOrEqual(4)
@@ -148,17 +102,4 @@ test('on Node, requests for https go through a tunnel of HTTPS_PROXY, and a prox
   expect(await docket('tasks', { ...over, HTTPS_PROXY: closed.url })).toMatchObject({ code: 1, err })
   const wrong = await docket('tasks', { ...over, HTTPS_PROXY: 'socks5://127.0.0.1:1' })
   expect(wrong).toMatchObject({ code: 1, err: expect.stringContaining('HTTPS_PROXY must be a URL') })
-})
-
-test('on Node and Bun, requests for loopback go through no proxy; on Bun, other requests do', async () => {
-  const proxy = await openProxy()
-  const closed = { ...env, HTTP_PROXY: 'http://127.0.0.1:1', ALL_PROXY: 'http://127.0.0.1:1' }
-  const through = { ...env, DOCKET_URL: named, HTTP_PROXY: proxy.url }
-  for (const [program, over] of [
-    ['node', closed],
-    [process.execPath, closed],
-    [process.execPath, through],
-  ] as const)
-    expect(await execute([program, file, 'tasks'], { env: over })).toMatchObject({ code: 0, err: '' })
-  expect(proxy.requests.length).toBeGreaterThan(0)
 })

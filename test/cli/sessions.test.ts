@@ -26,6 +26,7 @@ function inOneLine(text: string): string {
  */
 test.each(sessionsIn('test/cli/sessions'))('%s', async (_, steps) => {
   const { id } = await docket.projects.create({ name: 'Engine' })
+  const { id: other } = await docket.projects.create({ name: 'Other' })
   const home = await newFolder()
   const bea = steps.some(({ by }) => by === 'bea') && (await joinProject(id, 'Bea'))
   const settingsOf: Record<string, Record<string, string>> = {
@@ -34,7 +35,7 @@ test.each(sessionsIn('test/cli/sessions'))('%s', async (_, steps) => {
     '': { DOCKET_PROJECT: id },
   }
   await expectSession(steps, async (command, by) => {
-    const values = { $home: home, $token: ada.token!, $project: id }
+    const values = { $home: home, $token: ada.token!, $project: id, $other: other }
     const given = command.replace(/\$[a-z]+/g, (name) => values[name as '$home'])
     const [, settings = '', name = '', rest = '', input = ''] =
       /^((?:[A-Z_]+=\S* )*)(\w+) (.*?)(?: <<< (.*))?$/.exec(given)!

@@ -6,7 +6,7 @@ import { newFolder } from '../kit.ts'
 import { openCliScene, type Surroundings } from './scene.ts'
 
 const scene = await openCliScene()
-const { run, json, home, send, service, docket } = scene
+const { run, home, send, service, docket } = scene
 service.startWorkers()
 
 const file = async (name: string, content: string | Uint8Array) => {
@@ -71,37 +71,13 @@ test('an error during the wait names the import, and keeps its exit code', async
 })
 
 const { id: projectId, env } = await newProject()
-const { id: taskId } = await docket.tasks.create({ projectId, title: 'Draw the plate', priority: 'HIGH' })
+const { id: taskId } = await docket.tasks.create({ projectId, title: 'Draw the plate' })
 await docket.comments.create({ taskId, text: 'In brass, please.' })
-const withoutTimes = (text: string) => text.replace(/"exportedAt":"[^"]*"/, '')
-
-test.each(['docket', 'ndjson', 'csv'])(
-  'export writes the format %s to standard output or a file, and import reads docket and csv',
-  async (format) => {
-    const folder = await newFolder()
-    const path = join(folder, `engine.${format}`)
-    const saved = await run(['export', '--format', format, '-o', path], { env })
-    expect([saved.code, saved.out]).toEqual([0, ''])
-    expect(saved.err).toMatch(/^Wrote \S+: version 3, \d\.\d KiB\n$/)
-    expect(await readdir(folder)).toEqual([`engine.${format}`])
-    const printed = await run(['export', '--format', format], { env })
-    expect(withoutTimes(printed.out)).toBe(withoutTimes(await readFile(path, 'utf8')))
-    if (format === 'ndjson') return
-    const { id, list } = await scene.newProject()
-    expect((await json(['import', path, '-p', id])).counts.created).toBe(1)
-    expect(await list()).toMatchObject([{ title: 'Draw the plate', priority: 'HIGH' }])
-  },
-)
-
-test('export writes an earlier version, or all projects as an archive', async () => {
-  const early = await run(['export', '--as-of', '2', '--format', 'ndjson'], { env })
-  expect(JSON.parse(early.out)).toMatchObject({ title: 'Draw the plate', comments: [] })
+test('export writes all projects as an archive to a file, but not to a terminal', async () => {
   const archive = join(await newFolder(), 'all.tar.gz')
   expect((await run(['export', '--all', '-o', archive])).code).toBe(0)
   expect(gunzipSync(await readFile(archive)).toString()).toContain('In brass, please.')
   expect((await run(['export', '--all'], { columns: 80 })).code).toBe(2)
-  expect((await run(['export', '--all', '--format', 'csv'])).code).toBe(2)
-  expect((await run(['export', '--format', 'csv', '--history'], { env })).code).toBe(1)
 })
 
 test('export exits with 6 when it breaks, and does not change the previous file', async () => {

@@ -44,26 +44,40 @@ test('a signal ends all processes of the command, and docket releases the task',
   expect(signals.size).toBe(0)
 })
 
-test('the command may end the claim itself; if another worker has the claim, docket changes nothing and exits with 5', async () => {
-  for (const [end, code, message, after] of [
-    [(id: string) => docket.tasks.update(id, { status: 'DONE' }), 0, '', { status: 'DONE', claim: null }],
-    [
-      async (id: string) => {
-        await docket.tasks.release(id)
-        await docket.tasks.claim(id, { leaseSeconds: 60 })
-      },
-      ...([5, 'docket: The claim on #1 has ended too early, so the task was not changed: '] as const),
-      { status: 'TODO', claim: { by: { id: ada.id } } },
-    ],
-  ] as const) {
-    const { id, read, exec } = await openQueue()
-    const file = join(folder, id)
-    const running = exec(`while [ ! -e '${file}' ]; do sleep 0.02; done`)
-    while (!(await read()).claim) await Bun.sleep(10)
-    await end(id)
-    await Bun.write(file, '')
-    const ended = await running
-    expect([ended.code, ended.err]).toEqual([code, expect.stringContaining(message)])
-    expect(await read()).toMatchObject(after)
-  }
+type End = (id: string) => Promise<unknown>
+const end: End = (id) => docket.tasks.update(id, { status: 'DONE' })
+const giveAway: End = async (id) => {
+  await docket.tasks.release(id)
+  await docket.tasks.claim(id, { leaseSeconds: 60 })
+}
+const early = 'docket: The claim on #1 has ended too early, so the task was not changed: '
+
+test.each([
+  ['may end its claim itself', end, 'touch', 0, '', { status: 'DONE', claim: null }],
+  [
+    'with a lost claim changes nothing',
+    giveAway,
+    'touch',
+    5,
+    early,
+    { status: 'TODO', claim: { by: { id: ada.id } } },
+  ],
+  [
+    'with a lost claim is ended',
+    giveAway,
+    'never',
+    5,
+    early,
+    { status: 'TODO', claim: { by: { id: ada.id } } },
+  ],
+])('a command %s', async (_, change, next, code, message, after) => {
+  const { id, read, claimNext } = await openQueue()
+  const file = join(folder, crypto.randomUUID())
+  const running = claimNext(['--lease', '10', '--exec', `while [ ! -e '${file}' ]; do sleep 0.02; done`])
+  while (!(await read()).claim) await Bun.sleep(10)
+  await change(id)
+  if (next === 'touch') await Bun.write(file, '')
+  const ended = await running
+  expect([ended.code, ended.err]).toEqual([code, expect.stringContaining(message)])
+  expect(await read()).toMatchObject(after)
 })
