@@ -1,5 +1,5 @@
 // Runs in a copy of the project that has the field `reviewerId` and the child `work_log`: see copy.deep.test.ts.
-import { connect } from '../mcp/mcp-client.ts'
+import { connect } from '../mcp/scene.ts'
 import { Docket } from '../../clients/typescript/src/docket.ts'
 import { importInto } from '../exports/everything.ts'
 import { runDocket } from '../cli/scene.ts'

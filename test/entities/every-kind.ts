@@ -1,5 +1,5 @@
 // Runs in a copy of the project that has the fields of fields.yaml: see copy.deep.test.ts.
-import { connect } from '../mcp/mcp-client.ts'
+import { connect } from '../mcp/scene.ts'
 import { Docket } from '../../clients/typescript/src/docket.ts'
 import { newTask } from '../../clients/typescript/src/tanstack.ts'
 import { runDocket } from '../cli/scene.ts'

@@ -1,37 +1,46 @@
-import { make, openScene } from '../kit.ts'
-import { connect } from './mcp-client.ts'
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import type { TestService } from '../support/service.ts'
 
-type Called = Awaited<ReturnType<typeof connect>>
+/** The maximum number of characters of an answer. */
+export const maxAnswerCharacters = 20_000
+export const modes = ['auto', 'legacy', { pin: '2026-07-28' }] as const
+type Mode = (typeof modes)[number]
+
+/** Connects the official client to a service in this process. */
+export async function connect({ fetch }: Pick<TestService, 'fetch'>, token = '', mode: Mode = 'auto') {
+  const client = new Client(
+    { name: 'test', version: '1.0.0' },
+    { versionNegotiation: { mode: mode as 'auto' } },
+  )
+  const transport = new StreamableHTTPClientTransport(new URL('http://localhost/mcp'), {
+    fetch: (url, init) => fetch(new URL(url).pathname, init),
+    requestInit: { headers: { authorization: `Bearer ${token}` } },
+  })
+  await client.connect(transport)
+  const call = async <T = Record<string, unknown>>(name: string, args: object = {}) => {
+    const { content, isError = false } = await client.callTool({ name, arguments: { ...args } })
+    const text = content.map((one) => (one.type === 'text' ? one.text : '')).join()
+    return { isError, text, body: JSON.parse(text) as T }
+  }
+  /** Returns the answers of all pages, each of which has at most the allowed characters. */
+  async function pagesOf<T>(name: string, args: object): Promise<(T & { next?: string })[]> {
+    const pages: (T & { next?: string })[] = []
+    do {
+      const given = { ...args, next: pages.at(-1)?.next }
+      const { text, body, isError } = await call<T & { next?: string }>(name, given)
+      expect([isError, text.length <= maxAnswerCharacters]).toEqual([false, true])
+      pages.push(body)
+    } while (pages.at(-1)!.next)
+    return pages
+  }
+  return { client, call, pagesOf, close: () => client.close() }
+}
+
 interface Expected {
   status: number
   error?: string
   do?: string
   [detail: string]: unknown
-}
-
-/** Opens a service with three users, and clients of Ada and Bea. Ada owns the project Engine. */
-export async function openMcpScene() {
-  const scene = await openScene(['Ada', 'Bea', 'Cay'])
-  const open = ({ token }: { token?: string | undefined }) => connect(scene.service, token)
-  const [asAda, asBea] = [await open(scene.ada), await open(scene.bea)]
-  const engine = await make(scene.ada, '/projects', { name: 'Engine' })
-  let count = 0
-  const newKey = () => `key ${++count}`
-  const newProject = (name = `Project ${++count}`) => make(scene.ada, '/projects', { name })
-  const newTask = (projectId = engine.id, over: object = {}) =>
-    make(scene.ada, '/tasks', { projectId, title: 'Draw', ...over })
-  const apply = (operations: object[], over: object = {}, by: Called = asAda) =>
-    by.call<Applied>('apply', { project: 'engine', key: newKey(), operations, ...over })
-  return { ...scene, ...asAda, open, asBea, engine, newKey, newProject, newTask, apply }
-}
-
-interface Applied {
-  version: number
-  batch: number
-  ids: Record<string, string>
-  rows: { id: string; number: number }[]
-  candidates: { id: string; names: string[] }[]
-  [field: string]: unknown
 }
 
 /** Checks that an answer is an error with these fields, and that `error` and `do` contain these texts. */
