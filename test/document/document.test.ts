@@ -72,7 +72,14 @@ test('every path and query parameter of a route is described', () => {
     const documented = (place: string) => parameters.filter((one) => one.in === place).map((one) => one.name)
     expect([name, documented('path'), documented('query')]).toEqual([name, inPath, inQuery])
     for (const { name: parameter, description, required, schema, in: place } of parameters) {
-      expect([name, description]).toEqual([name, expect.stringMatching(/^\w.{5,}/)])
+      const isId = place === 'path' && parameter !== 'externalId'
+      const described = isId ? /^The id of an? \w+$/ : /^\w.{5,}/
+      expect([name, description]).toEqual([name, expect.stringMatching(described)])
+      if (place === 'path') expect([name, schema.format]).toEqual([name, isId ? 'uuid' : undefined])
+      const limits: Record<string, number[]> = { projects: [1_000, 1_000], events: [500, 100] }
+      const [maximum, usual] = limits[path.split('/').at(-1)!] ?? [200, 50]
+      const limit = { type: 'integer', minimum: 1, maximum, default: usual }
+      if (parameter === 'limit') expect([name, schema]).toEqual([name, limit])
       const isRequired =
         place === 'path' ||
         ['get /api/v1/search q', 'get /api/v1/tasks/counts projectId'].includes(`${name} ${parameter}`)
@@ -139,29 +146,6 @@ test('the description of an enumeration lists its values, as the error message d
     ])
 })
 
-test('every limit parameter is an integer with bounds and a default', () => {
-  const limits = [...operations].flatMap(([name, { parameters }]) =>
-    parameters.filter((one) => one.name === 'limit').map(({ schema }) => [name, schema] as const),
-  )
-  expect(limits).toHaveLength(18)
-  for (const [name, schema] of limits) {
-    const own: Record<string, number[]> = { projects: [1_000, 1_000], events: [500, 100] }
-    const [maximum, fallback] = own[name.split('/').at(-1)!] ?? [200, 50]
-    const expected = { type: 'integer', minimum: 1, maximum, default: fallback }
-    expect([name, schema]).toEqual([name, expected])
-  }
-})
-
-test('every path parameter is the id of a resource, except an external id', () => {
-  for (const { parameters } of operations.values())
-    for (const { name, in: place, description, schema } of parameters) {
-      if (place !== 'path') continue
-      const isExternal = name === 'externalId'
-      expect(description).toMatch(isExternal ? /^The externalId, / : /^The id of an? \w+$/)
-      expect([name, schema.format]).toEqual([name, isExternal ? undefined : 'uuid'])
-    }
-})
-
 test('the introduction links to the guides, and contains the settings of this service', () => {
   const { description } = api.info
   expect(description).toContain('(/api/docs/guides/feed)')
@@ -211,31 +195,13 @@ async function call(caller: Client, method: string, path: string, body?: unknown
 }
 
 // every-operation.test.ts compares the responses of all other operations with the document.
-test('responses of registering, signing in and reading many projects are documented, also compressed responses', async () => {
+test('responses of registering, signing in and mail are documented', async () => {
+  await using scene = await openMailScene()
+  const { client, server } = scene
   const account = { name: 'Ada', email: 'ada@example.com', password: 'secret-1' }
   for (const body of [account, account, {}]) await call(client, 'POST', '/auth/register', body)
   for (const password of ['secret-1', 'wrong'])
     await call(client, 'POST', '/auth/login', { ...account, password })
-  await call(ada, 'POST', '/projects', { name: 'P', description: 'long '.repeat(2_000) })
-  for (const after of [{ [ada.id]: 0 }, { x: -1 }]) await call(ada, 'POST', '/events/read', { after })
-  const compressed = await ada.get('/projects', { 'accept-encoding': 'gzip' })
-  expect(compressed.headers.get('content-encoding')).toBe('gzip')
-  const { text, body } = await ada.get('/projects')
-  const [, operation] = operationOf(api, 'GET', '/projects')
-  expect(undocumentedParts(api, operation, { ...compressed, text, body })).toEqual([])
-})
-
-test('responses of exceeded rate limits are documented', async () => {
-  await using strict = await openTestService({ READS_PER_MINUTE: '1', WRITES_PER_MINUTE: '1' })
-  const caller = await register(strict.client)
-  for (const [method, body] of [['GET'], ['POST', { name: 'P' }]] as const)
-    for (const isLimited of [false, true])
-      expect((await call(caller, method, '/projects', body)).status === 429).toBe(isLimited)
-})
-
-test('responses about mail are documented', async () => {
-  await using scene = await openMailScene()
-  const { client, server } = scene
   const ada = await register(client)
   for (const caller of [client, ada]) await call(caller, 'POST', '/auth/email/resend')
   const { token } = await server.mail(ada.email)
@@ -246,4 +212,19 @@ test('responses about mail are documented', async () => {
   const reset = await server.mail(ada.email, 3)
   for (const password of ['12345', 'secret-2', 'secret-3'])
     await call(client, 'POST', '/auth/password/reset', { token: reset.token, password })
+})
+
+test('responses of exceeded rate limits, compressed responses and reads of many projects are documented', async () => {
+  await using strict = await openTestService({ READS_PER_MINUTE: '1', WRITES_PER_MINUTE: '1' })
+  const caller = await register(strict.client)
+  for (const [method, body] of [['GET'], ['POST', { name: 'P' }]] as const)
+    for (const isLimited of [false, true])
+      expect((await call(caller, method, '/projects', body)).status === 429).toBe(isLimited)
+  await call(ada, 'POST', '/projects', { name: 'P', description: 'long '.repeat(2_000) })
+  for (const after of [{ [ada.id]: 0 }, { x: -1 }]) await call(ada, 'POST', '/events/read', { after })
+  const compressed = await ada.get('/projects', { 'accept-encoding': 'gzip' })
+  expect(compressed.headers.get('content-encoding')).toBe('gzip')
+  const { text, body } = await ada.get('/projects')
+  const [, operation] = operationOf(api, 'GET', '/projects')
+  expect(undocumentedParts(api, operation, { ...compressed, text, body })).toEqual([])
 })
