@@ -4,10 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { everydayFolder } from './runner/folder.ts'
 import { installPrograms, deepPrograms, redis } from './runner/programs.ts'
-import { completeTimings, readTimings, slowestOf } from './runner/report.ts'
+import { completeTimings, readSummary, readTimings, slowestOf } from './runner/report.ts'
 import { bundleService } from './runner/bundle.ts'
 import { startServers, type TestServers } from './runner/servers.ts'
-import { readSummary } from './runner/summary.ts'
 
 /** More than the cores of a small machine, because many tests wait for processes. */
 const parallelFiles = 4
@@ -41,7 +40,7 @@ async function main(args: string[]): Promise<number> {
   try {
     await installPrograms(isEveryday ? [redis] : [redis, ...deepPrograms], join(cacheDir, 'test-programs'))
     starting = startServers(dataDir)
-    const bundling = isEveryday && given.length === 0 ? bundleService(dataDir) : {}
+    const bundling = given.length === 0 ? bundleService(dataDir) : {}
     const [{ env }, program] = await Promise.all([starting, bundling])
     const previous = await completeTimings(timings)
     const files = given.length > 0 || isAll ? given : filesOf(isDeep)
