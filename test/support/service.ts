@@ -145,7 +145,7 @@ export const clockShiftedBy = (ms: number): Env => ({
   BUN_OPTIONS: `--preload ${new URL('./shifted-clock.ts', import.meta.url).pathname}`,
 })
 
-/** The file that starts the service: src/main.ts or, in a run of all everyday tests, its bundle. */
+/** The file that starts the service: src/main.ts or, in a run of all files, its bundle. */
 export const mainFile = process.env.TEST_MAIN_FILE ?? new URL('../../src/main.ts', import.meta.url).pathname
 
 export type ServiceProcess = Awaited<ReturnType<typeof spawnService>>

@@ -1,40 +1,7 @@
 import { readFileSync } from 'node:fs'
-import { connect, createServer, type Socket } from 'node:net'
-import { TLSSocket } from 'node:tls'
+import { connect, createServer } from 'node:net'
+import { createServer as createSecureServer } from 'node:tls'
 import { listen } from './listen.ts'
-
-/** Opens a proxy that accepts TLS connections for a Postgres, with a self-signed certificate. */
-export async function openTlsProxy(
-  databaseUrl: string,
-): Promise<{ url(mode: string): string; close(): void }> {
-  const { port, hostname } = new URL(databaseUrl)
-  const sockets = new Set<Socket>()
-  const server = createServer((raw) => {
-    sockets.add(raw.on('error', () => {}))
-    raw.once('data', () => {
-      raw.write('S')
-      const postgres = connect(Number(port), hostname)
-      const secure = new TLSSocket(raw, { isServer: true, key, cert })
-      for (const socket of [secure, postgres]) sockets.add(socket.on('error', () => socket.destroy()))
-      secure.pipe(postgres)
-      postgres.pipe(secure)
-      secure.on('close', () => postgres.destroy())
-    })
-  })
-  const listening = await listen(server)
-  return {
-    url(mode) {
-      const url = new URL(databaseUrl)
-      url.host = `localhost:${listening.port}`
-      url.searchParams.set('sslmode', mode)
-      return url.href
-    },
-    close() {
-      server.close()
-      for (const socket of sockets) socket.destroy()
-    },
-  }
-}
 
 /** A self-signed certificate for localhost and 127.0.0.1, only for tests. */
 export const [key, cert] = ['key', 'cert'].map((name) =>
@@ -42,3 +9,42 @@ export const [key, cert] = ['key', 'cert'].map((name) =>
 ) as [string, string]
 
 export const testCertificate = { key, cert }
+
+/** Opens a server that accepts TLS connections, and forwards their bytes to another server. */
+export function openTlsTunnel(port: number, hostname: string) {
+  const server = createSecureServer(testCertificate, (socket) => {
+    const target = connect(port, hostname)
+    for (const [one, other] of [
+      [socket, target],
+      [target, socket],
+    ] as const)
+      one
+        .on('error', () => {})
+        .on('close', () => other.destroy())
+        .pipe(other)
+  })
+  return listen(server.on('tlsClientError', () => {}))
+}
+
+/** Opens a proxy that accepts TLS connections for a Postgres. */
+export async function openTlsProxy(databaseUrl: string) {
+  const { port, hostname } = new URL(databaseUrl)
+  const tunnel = await openTlsTunnel(Number(port), hostname)
+  const server = createServer((client) => {
+    client
+      .on('error', () => {})
+      .once('data', () => {
+        const secure = connect(tunnel.port, '127.0.0.1').on('error', () => client.destroy())
+        client.write('S')
+        client.pipe(secure).pipe(client)
+      })
+  })
+  const proxy = await listen(server)
+  const host = `localhost:${proxy.port}`
+  return {
+    url: (mode: string) => `${Object.assign(new URL(databaseUrl), { host }).href}?sslmode=${mode}`,
+    close() {
+      for (const { close } of [proxy, tunnel]) void close()
+    },
+  }
+}
