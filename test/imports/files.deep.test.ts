@@ -50,8 +50,8 @@ const docketLines = [
 const docketFile = docketLines.map((line) => `${JSON.stringify(line)}\n`).join('')
 const csvFile = `Title,Description,Status,List,Priority,Due,Assignee,Author,Labels,Parent,Blocked by,Comments,Subtasks,ID,Done\na\n`
 
-/** Returns files of the source with the text in all values. */
-async function filesWith(source: Source, text: string): Promise<string[]> {
+/** Returns files of the source with the text in all values. @param n selects the keys of JSON that keep their values */
+async function filesWith(source: Source, text: string, n: number): Promise<string[]> {
   const own = await Promise.all(
     samples.filter((one) => one.source === source).map(({ file }) => textOf(file)),
   )
@@ -60,7 +60,7 @@ async function filesWith(source: Source, text: string): Promise<string[]> {
   const [csv] = files.filter((file) => !/^[[{]/.test(file))
   return [
     ...(csv ? [csvWith(csv, text)] : []),
-    ...(json ? fixed.map((kept) => withText(json, text, kept)) : []),
+    ...(json ? [withText(json, text, fixed[n % fixed.length]!)] : []),
   ]
 }
 
@@ -73,8 +73,8 @@ test.each(sources)(
   'imports values of %s that consist of one repeated character, or says why not',
   async (source) => {
     let tasks = 0
-    for (const character of repeated)
-      for (const file of await filesWith(source, `x${character.repeat(characters)}x`)) {
+    for (const [n, character] of repeated.entries())
+      for (const file of await filesWith(source, `x${character.repeat(characters)}x`, n)) {
         const { counts, error } = await importFile(source, file)
         tasks += counts.read
         expect(error ?? '').not.toStartWith('The file cannot be read')

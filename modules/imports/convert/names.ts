@@ -3,44 +3,21 @@ import { CreateLabel } from '../../labels/schema.ts'
 import { maxDescription } from '../../tasks/schema.ts'
 import type { ImportedItem, ImportedPerson, LabelItem, ProjectItem, TaskItem } from '../items.ts'
 import { type Mapping, valueFor } from '../mapping.ts'
+import words from '../words.json' with { type: 'json' }
 import { fieldKeyOf, type FieldSpec, fieldSpecOf } from './fields.ts'
 import { byWord, cut, nameIn } from './texts.ts'
 
 type Status = NonNullable<TaskItem['status']>
 
-/** The usual names in English, Spanish, German, French, Portuguese and Polish, without white space. */
-const knownStatus = byWord<Status>(
-  {
-    TODO: `todo,tobedone,backlog,open,opened,new,notstarted,unstarted,planned,queued,ready,readyfordevelopment,selectedfordevelopment,reopened,unconfirmed,confirmed,acknowledged,submitted,proposed,triage,triaged,unscheduled,needsaction,
-      porhacer,tareasporhacer,pendiente,nuevo,nueva,abierto,noiniciado,sinempezar,zuerledigen,offen,neu,geplant,nichtbegonnen,nichtgestartet,
-      àfaire,ouvert,nouveau,nouvelle,noncommencé,pascommencé,nondémarré,afazer,tarefaspendentes,itenspendentes,pendente,novo,nova,aberto,nãoiniciado,
-      dozrobienia,otwarte,otwarty,nowe,nowy,nierozpoczęto`,
-    IN_PROGRESS: `doing,inprogress,progress,wip,workinprogress,indevelopment,development,indev,dev,started,active,ongoing,underway,working,workingonit,assigned,committed,indeterminate,
-      review,inreview,codereview,peerreview,underreview,readyforreview,testing,intesting,intest,inqa,qa,readyfortesting,readyforqa,delivered,
-      encurso,enproceso,enprogreso,haciendo,enrevisión,enpruebas,inarbeit,inbearbeitung,läuft,inprüfung,encours,enrevue,encoursderevue,entest,
-      emandamento,emprogresso,fazendo,emrevisão,emteste,wtoku,wtrakcie`,
-    DONE: `done,closed,complete,completed,finished,resolved,archive,archived,released,shipped,deployed,merged,accepted,verified,fixed,
-      listo,hecho,hecha,finalizado,terminado,completado,cerrado,resuelto,fertig,erledigt,abgeschlossen,geschlossen,gelöst,
-      terminé,fini,fermé,résolu,clos,fait,réalisé,concluído,itensconcluídos,feito,feita,fechado,resolvido,
-      gotowe,zrobione,ukończone,zakończone,zakończony,zamknięte,zamknięty,rozwiązane,rozwiązany`,
-  },
-  true,
-)
+/** The names are as `lettersOf` returns them. */
+const knownStatus = byWord<Status>(words.statuses, true)
+const isDropped = byWord(words.dropped, true)
 
 /** A number at the start, as in `2. In progress`, only orders the lists. */
 const lettersOf = (list: string): string =>
   caseless(list)
     .replace(/^\P{L}+/u, '')
     .replace(/[^\p{L}\p{N}]+/gu, '')
-
-const isDropped = byWord(
-  {
-    dropped: `cancelled,canceled,cancel,wontfix,wontdo,duplicate,duplicated,rejected,declined,abandoned,obsolete,invalid,removed,dropped,
-      discarded,cancelado,rechazado,descartado,abgebrochen,verworfen,abgelehnt,abgewiesen,storniert,annulé,abandonné,rejeté,rejeitado,
-      anulowane,anulowano,odrzucone,odrzucony,odrzucono`,
-  },
-  true,
-)
 
 /** Returns the status of tasks in a list that becomes a label. */
 export const statusOfLabel = (list: string): Status => (isDropped(lettersOf(list)) ? 'DONE' : 'TODO')

@@ -46,10 +46,7 @@ function valueOf(field: Entry, board: Board): FieldValue[] {
   const type = field.text('resource_subtype|type') ?? ''
   const value = field.get(paths[type] ?? 'text_value|display_value')
   if (name === undefined || value === undefined) return []
-  const options = field.entries('enum_options').map((one): [string, string] => {
-    const option = one.text('name') ?? ''
-    return [option, option]
-  })
-  board.defineField(name, field.row, name, type, options)
+  const options = field.entries('enum_options').map((one) => one.text('name') ?? '')
+  board.defineField(name, field.row, { name, type, options: options.map((one) => [one, one]) })
   return [[name, value]]
 }

@@ -22,7 +22,7 @@ export const readGitHub = boardReader({
   },
   card(issue, board) {
     const milestone = issue.text('milestone.title')
-    if (milestone !== undefined) board.defineField('milestone', issue.row, 'milestone')
+    if (milestone !== undefined) board.defineField('milestone', issue.row, { name: 'milestone' })
     const reason = issue.text('state_reason|stateReason') ?? ''
     const isPullRequest = issue.get('pull_request') !== undefined
     return {

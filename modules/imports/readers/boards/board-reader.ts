@@ -67,13 +67,10 @@ async function readLists(source: BoardSource, board: Board, open: Open): Promise
     if (task !== undefined) board.countComment(task)
     const { card, creator } = creationIn(row)
     if (card !== undefined && creator !== undefined && board.creators.size < maxLinks)
-      board.creators.set(card, creator.slice(0, maxNameCharacters))
+      board.creators.set(card, creator)
   }
   return description
 }
-
-/** Bounds the memory for names of creators. The names of valid authors are shorter. */
-const maxNameCharacters = 1_000
 
 function commentIn(row: Entry, { commented }: BoardSource, board: Board): Comment {
   const comment = commentOf(row, board)

@@ -1,6 +1,5 @@
 import { FieldKeys } from '../../convert/fields.ts'
 import { shortKey } from '../../convert/keys.ts'
-import { cut } from '../../convert/texts.ts'
 import { type FieldItem, ImportError, type ImportedItem, type ImportedPerson } from '../../items.ts'
 import { type Entry, isObject, type Json } from '../json/entry.ts'
 import { maxKeptCharacters, maxLinks, maxNames } from '../json/json-file.ts'
@@ -26,6 +25,12 @@ function readPerson(user: Entry): ImportedPerson | undefined {
 }
 
 export type FieldValue = [id: string, value: Json | undefined]
+interface FieldParts {
+  name: string
+  /** The type in the product. Default: text. */
+  type?: string | undefined
+  options?: [id: string, name: string][]
+}
 
 interface Field {
   key: string
@@ -36,12 +41,14 @@ interface Field {
 }
 /** The types of custom fields in all products. Other types are texts. */
 const fieldTypes = new Map<string | undefined, FieldItem['type']>([
-  ...(['number', 'currency'] as const).map((type) => [type, 'number'] as const),
-  ...(['list', 'dropdown', 'enum'] as const).map((type) => [type, 'choice'] as const),
+  ['number', 'number'],
+  ['currency', 'number'],
   ['checkbox', 'boolean'],
   ['date', 'date'],
+  ['list', 'choice'],
+  ['dropdown', 'choice'],
+  ['enum', 'choice'],
 ])
-const maxName = 100
 
 /** The rows that cards refer to, and the labels, fields and comments that were read so far. */
 export class Board {
@@ -54,11 +61,10 @@ export class Board {
   private readonly byId = new Map<string, Entry>()
   private readonly byCard = new Map<string, Entry[]>()
   private readonly places = new Map<Entry | undefined, number>()
-  private readonly labels = new KeyMap<true>()
   private readonly fields = new KeyMap<Field>()
   private readonly fieldKeys = new FieldKeys()
   private readonly comments = new KeyMap<number>()
-  private specs: ImportedItem[] = []
+  private readonly specs: ImportedItem[] = []
 
   constructor(private readonly colors: Colors = {}) {}
 
@@ -141,13 +147,12 @@ export class Board {
     return (user && readPerson(user)) ?? { name: id }
   }
 
-  /** Returns the names of a list of labels: ids, names or objects. Remembers new labels whose colors need an item. */
+  /** Returns the names of a list of labels: ids, names or objects. Adds the colors of objects. */
   labelNames(row: Entry, path: string): string[] {
     return row.list(path).flatMap(([at, value]) => {
       if (!isObject(value)) return this.labelOf(row.asText(at, value))
       const label = row.inside(at, value)
-      const isNew = this.labels.get(labelName(label)) === undefined && this.labels.size < maxNames
-      if (isNew && colorOf(label.text('color'), this.colors)) this.addLabel(label, label.row)
+      if (label.isSet('color')) this.addLabel(label, label.row)
       return labelName(label)
     })
   }
@@ -159,30 +164,22 @@ export class Board {
   }
 
   private addLabel(label: Entry, row: number): void {
-    const name = labelName(label)
-    this.labels.set(name, true)
-    this.specs.push({ kind: 'label', row, name, color: colorOf(label.text('color'), this.colors) })
+    const color = colorOf(label.text('color'), this.colors)
+    this.specs.push({ kind: 'label', row, name: labelName(label), color })
   }
 
   private addField(field: Entry, row: number): void {
-    const options = [...field.entries('options'), ...field.entries('settings.dropdownItems')]
-    const named = options.map((one): [string, string] => [idOf(one), one.text('value.text|name') ?? ''])
-    this.defineField(idOf(field), row, field.required('name'), field.text('type'), named)
+    const all = [...field.entries('options'), ...field.entries('settings.dropdownItems')]
+    const options = all.map((one): [string, string] => [idOf(one), one.text('value.text|name') ?? ''])
+    this.defineField(idOf(field), row, { name: field.required('name'), type: field.text('type'), options })
   }
 
-  /** Adds a custom field, if it is new and the file has not too many. */
-  defineField(
-    id: string,
-    row: number,
-    name: string,
-    ofType?: string,
-    options: [string, string][] = [],
-  ): void {
+  /** Adds a custom field, if it is new and the file has not too many. @param row its number for the report */
+  defineField(id: string, row: number, { name, options = [], ...given }: FieldParts): void {
     if (this.fields.get(id) || this.fields.size >= maxNames) return
     const key = this.fieldKeys.keyFor(name, id)
-    const type = fieldTypes.get(ofType) ?? 'text'
-    const ids = options.filter(([option, called]) => option !== called)
-    this.fields.set(id, { key, name: cut(name, maxName), type, names: new Map(ids) })
+    const type = fieldTypes.get(given.type) ?? 'text'
+    this.fields.set(id, { key, name, type, names: new Map(options) })
     this.specs.push({ kind: 'field', row, key, name, type, options: options.map(([, option]) => option) })
   }
 

@@ -1,6 +1,6 @@
 import { headerOf, taskFields } from '../../../tasks/schema.ts'
 import { byWord } from '../../convert/texts.ts'
-import words from '../words.json' with { type: 'json' }
+import words from '../../words.json' with { type: 'json' }
 
 /** Returns the plain header: `due date` for `Due date`, `due_date` and `dueDate`. */
 export const plain = (header: string): string =>

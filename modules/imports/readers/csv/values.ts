@@ -3,7 +3,7 @@ import { type CellComment, readPerson } from '../../../exports/cells.ts'
 import { byWord } from '../../convert/texts.ts'
 import type { TaskItem } from '../../items.ts'
 import { parseObject } from '../../parse-object.ts'
-import words from '../words.json' with { type: 'json' }
+import words from '../../words.json' with { type: 'json' }
 import { clockIn, type Dates } from './dates.ts'
 
 type Priority = NonNullable<TaskItem['priority']>
