@@ -118,3 +118,16 @@ test('only src/main.ts and src/local use the Bun global, import bun: or read pro
   const users = portable.filter((one) => platform.test(one.text) || namesPackage(one, /^bun(:|$)/))
   expect(pathsOf(users)).toEqual([])
 })
+
+/**
+ * A test that imports the product breaks when the product is redesigned, so most tests use HTTP. Type imports, the kit and
+ * `test/unit` do not count.
+ */
+const maxImporting = 57
+
+test(`at most ${maxImporting} files of tests outside test/unit and the kit import values of the product`, () => {
+  const isProduct = ({ name, isPackage }: Import) => !isPackage && /^(src|modules|workers)\//.test(name)
+  const others = sourcesIn('test').filter(({ path }) => !isIn(path, 'test/unit') && path !== 'test/kit.ts')
+  const importing = others.filter((source) => runtimeImportsOf(source).some(isProduct))
+  expect(pathsOf(importing).slice(maxImporting)).toEqual([])
+})

@@ -1,4 +1,4 @@
-import { until } from '../../src/local/wait.ts'
+import { until } from '../kit.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import type { Client } from '../support/client.ts'
 

@@ -1,25 +1,28 @@
-import { noClaim } from '../../src/model/claims.ts'
-import { isEqual, type StoredEvent } from '../../src/model/events.ts'
-import { type Sql, visibleIn } from '../kit.ts'
+import type { StoredEvent } from '../../src/model/events.ts'
+import { faultsIn, type Sql, visibleIn } from '../kit.ts'
 import { readRows } from '../support/stored-rows.ts'
 
-/** Without claims, because an undo never restores a claim. */
+/** The values of all rows, by entity, id and field. */
 export type State = Map<string, unknown>
+/** An undo never restores a claim. */
+const ignored = ['eventId', 'updatedAt', 'dueAfter', 'claimedBy', 'claimedUntil', 'claimSeq']
 export async function stateOf(sql: Sql): Promise<State> {
   const rows = await readRows(sql)
   const isVisible = visibleIn(rows)
   const state: State = new Map()
   for (const { entity, row } of rows) {
-    for (const [name, value] of isVisible(entity, row) ? Object.entries({ ...row, ...noClaim }) : [])
-      if (!['eventId', 'updatedAt', 'dueAfter'].includes(name))
-        state.set(`${entity} ${row.id} ${name}`, value)
+    for (const [name, value] of isVisible(entity, row) ? Object.entries(row) : [])
+      if (!ignored.includes(name)) state.set(`${entity} ${row.id} ${name}`, value)
   }
   return state
 }
 
 export type Difference = Map<string, { was: unknown; is: unknown }>
 export function difference(before: State, after: State): Difference {
-  const keys = [...before.keys(), ...after.keys()].filter((key) => !isEqual(before.get(key), after.get(key)))
+  const valueIn = (state: State, key: string) => state.get(key) ?? null
+  const keys = [...before.keys(), ...after.keys()].filter(
+    (key) => !Bun.deepEquals(valueIn(before, key), valueIn(after, key)),
+  )
   return new Map(keys.sort().map((key) => [key, { was: before.get(key), is: after.get(key) }]))
 }
 export const reversed = (all: Difference): Difference =>
@@ -68,6 +71,13 @@ export const readEvents = (sql: Sql) =>
 
 export const readStreams = (sql: Sql) => sql<Stream[]>`
   select project_id, version::float8 as version, last_number from streams order by project_id`
+
+/** The logs of deleted projects count too: tasks and their children may have moved to other projects. */
+export const faultsOfAll = async (sql: Sql): Promise<string[]> =>
+  faultsIn(
+    { events: await readEvents(sql), rows: await readRows(sql), streams: await readStreams(sql) },
+    true,
+  )
 
 export const forgetAll = (sql: Sql) =>
   sql`truncate streams, events, outbox, projects, members, tasks, subtasks, comments, labels, task_fields, task_views`

@@ -68,17 +68,6 @@ test('projects are spread evenly over the shards, always in the same way', () =>
   expect(shardOf('019a0000-0000-7000-8000-000000000001', 64)).toBe(17)
 })
 
-test('a restart of one process after another moves only the shards of that process', () => {
-  const ids = upTo(5).map((n) => `process ${n}`)
-  let homes = assignShards(10, ids, [], false)
-  for (const restarting of ids.slice(1)) {
-    const live = ids.filter((id) => id !== restarting)
-    const after = assignShards(10, live, homes, false)
-    expect(movedBetween(homes, after)).toHaveLength(2)
-    homes = assignShards(10, ids, assignShards(10, ids, after, true), true)
-  }
-})
-
 type Interfaces = NonNullable<Parameters<typeof ownAddress>[1]>
 
 const at = (addresses: string): Interfaces[string] =>

@@ -1,23 +1,19 @@
 import postgres from 'postgres'
-import type { CommentRow, TaskRow } from '../../drizzle/rows.ts'
+import type { TaskRow } from '../../drizzle/rows.ts'
 import { createTask } from '../../modules/tasks/commands.ts'
-import type { StatefulActor } from '../../src/actor/decide-group.ts'
-import type { QueuedCommand } from '../../src/actor/queued-command.ts'
-import { type ProjectState, State } from '../../src/actor/state.ts'
-import { transact, type TransactDependencies } from '../../src/actor/transact.ts'
+import type { ProjectState } from '../../src/actor/state.ts'
 import { decide } from '../../src/commands/decide.ts'
-import { openCommit, type Outcome } from '../../src/commit/commit.ts'
+import { openCommit } from '../../src/commit/commit.ts'
 import type { CommitUnit } from '../../src/commit/unit.ts'
-import { tailOf } from '../../src/ids.ts'
 import type { Decision } from '../../src/log/rule.ts'
+import { newCommitCounts } from '../../src/metrics/counts.ts'
 import type { StoredEvent } from '../../src/model/events.ts'
 import { eventFields, eventRows } from '../../src/postgres/columns.ts'
-import { outcomeUnknown } from '../../src/responses/errors.ts'
-import { errorCode, faultsOf, forFile, holdTransaction, invite, make, makeProjects, newId } from '../kit.ts'
-import { openScene, type Sql, statuses, upTo } from '../kit.ts'
+import { errorCode, faultsOf, forFile, holdTransaction, make, makeProjects, newId } from '../kit.ts'
+import { openScene, type Sql, upTo } from '../kit.ts'
 import { type Context, queuedCommand } from '../support/queued-command.ts'
 
-const { service, ada, grace, sql } = await openScene(['Ada', 'Grace'], {})
+const { service, ada, sql } = await openScene(['Ada'], {})
 const { actors, config, database } = service.services
 const other: postgres.Sql = await forFile(postgres(service.env.DATABASE_URL!, { max: 4, onnotice: () => {} }))
 afterEach(async () => expect(await faultsOf(sql)).toEqual([]))
@@ -31,10 +27,9 @@ function openCounted() {
     query.catch((error: unknown) => void (errorCode(error) === '55P03' && found.lockTimeouts++))
     return query as never
   }
-  return {
-    found,
-    commit: openCommit({ commits: { unsafe } as Sql, commitsApart: { unsafe } as Sql }, config),
-  }
+  const pools = { commits: { unsafe } as Sql, commitsApart: { unsafe } as Sql }
+  const counts = newCommitCounts()
+  return { found, counts, commit: openCommit(pools, config, counts) }
 }
 
 /** A unit that changes the title of a task. */
@@ -49,14 +44,8 @@ async function changeOf(taskId: string, title = 'New'): Promise<CommitUnit> {
   const version = head.version + 1
   const row = last.after as TaskRow
   const before = { title: row.title, eventId: row.eventId }
-  const event = {
-    ...last,
-    id,
-    type: 'task.updated',
-    seq: version,
-    before,
-    after: { ...row, title, eventId: id },
-  }
+  const after = { ...row, title, eventId: id }
+  const event = { ...last, id, type: 'task.updated', seq: version, before, after }
   const expected = { expected: head.version, expectedEventId: head.lastEventId }
   const heads = [{ projectId, ...expected, version, lastNumber: head.lastNumber, lastEventId: id }]
   const events = [event as unknown as StoredEvent]
@@ -124,32 +113,14 @@ test.each<[string, (n: number) => string | undefined, outcomes: string, statemen
 
 test('a lock that no row has delays only the project that needs it', async () => {
   const tasks = await makeTasks(3)
-  const { commit } = openCounted()
+  const { commit, counts } = openCounted()
   const units = await Promise.all(tasks.map(({ id }) => changeOf(id)))
   units[1]!.records.push(newRecord())
   const release = await holdTransaction(other, (tx) => insertRecord(tx, units[1]!.records[0]!))
   expect(await Promise.all(units.map(commit))).toEqual(['committed', 'conflict', 'committed'])
+  expect(counts.units).toEqual({ won: 2, lost: 1, unknown: 0, refused: 0 })
   await release()
   expect(await commit(await changeOf(tasks[1]!.id))).toBe('committed')
-})
-
-test('writes to a locked project wait for the lock, and are committed in their order', async () => {
-  const [locked, free] = (await makeProjects(ada, 2)) as [string, string]
-  const member = await invite(ada, locked, grace)
-  const task = await make(ada, '/tasks', { projectId: locked, title: 'Claimed' })
-  const release = await holdTransaction(other, async (tx) => {
-    await tx`select from members where id = ${member.id} for update`
-    await tx`select from tasks where id = ${task.id} for update`
-  })
-  const waiting = [
-    ada.post(`/tasks/${task.id}/claim`, { leaseSeconds: 60 }),
-    ada.patch(`/projects/${locked}/members/${member.id}/role`, { role: 'VIEWER' }),
-    ...upTo(5).map((n) => ada.post('/tasks', { projectId: locked, title: `Waits ${n}` })),
-  ]
-  const others = upTo(20).map((n) => ada.post('/tasks', { projectId: free, title: `Passes ${n}` }))
-  expect(statuses(await Promise.all(others))).toEqual({ 201: 20 })
-  await release()
-  expect(statuses(await Promise.all(waiting))).toEqual({ 200: 2, 201: 5 })
 })
 
 const short = await openScene(['Alan'], { WRITE_TIMEOUT_MS: '1500' })
@@ -179,37 +150,23 @@ type Decide = (state: ProjectState, context: Context) => Decision<TaskRow>
 const creating =
   (title: string): Decide =>
   (state, context) => {
-    const input = { projectId: state.projectId, title, priority: 'LOW' } as const
-    return decide(
-      createTask,
-      state,
-      { ...context, limits: { projectMembers: 1, projectWebhooks: 100 } },
-      input,
-    )
-  }
-
-/** Returns a row that the database rejects. No real rule returns such a row. */
-const creatingInvalid =
-  (columns: object): Decide =>
-  (...given) => {
-    const { changes, answer } = creating('Invalid')(...given)
-    return { changes: [{ ...changes[0]!, after: { ...answer, ...columns } as TaskRow }], answer }
+    const limits = { projectMembers: 1, projectWebhooks: 100 }
+    return decide(createTask, state, { ...context, limits }, { projectId: state.projectId, title })
   }
 
 const failing: Record<string, Decide> = {
-  'a missing value': creatingInvalid({ title: null }),
-  'a character that cannot be stored': creatingInvalid({ title: 'nul \0' }),
-  'an invalid date': creatingInvalid({ dueDate: 'someday' }),
-  'an invalid id': creatingInvalid({ assigneeId: 'nobody' }),
+  // No real rule returns such a row.
+  'a missing value': (...given) => {
+    const { changes, answer } = creating('Invalid')(...given)
+    return { changes: [{ ...changes[0]!, after: { ...answer, title: null } as never }], answer }
+  },
   'a defect in its rule': () => {
     throw new TypeError('a defect')
   },
   'a second change that cannot be applied': (state, context) => {
     const { changes, answer } = creating('Half')(state, context)
-    return {
-      changes: [...changes, { ...changes[0]!, id: context.newId(), entity: 'nothing' as 'task' }],
-      answer,
-    }
+    const second = { ...changes[0]!, id: context.newId(), entity: 'nothing' as 'task' }
+    return { changes: [...changes, second], answer }
   },
 }
 
@@ -226,84 +183,4 @@ test.each(Object.keys(failing))('a command with %s fails alone, and writes nothi
   expect((await Promise.all(all)).map(({ number }) => number)).toEqual(upTo(10))
   expect(await Promise.all(elsewhere)).toHaveLength(10)
   expect((await ada.get(`/tasks?projectId=${hit}`)).body).toHaveLength(10)
-})
-
-/** A project in which every command writes one comment. The n-th commit gets the n-th outcome. */
-function openProject(
-  outcomes: Outcome[],
-  onCommit: (n: number, addToLog: (n: number) => void) => unknown,
-  deadline = Infinity,
-) {
-  const projectId = newId()
-  const units: CommitUnit[] = []
-  /** The events in the log, by the last part of their ids. */
-  const stored = new Map<string, StoredEvent>()
-  const addToLog = (n: number) => units[n]!.events.forEach((event) => stored.set(tailOf(event.id), event))
-  const by = {
-    findCommitted: async (_project: string, _version: number, commandIds: string[]) => {
-      const found = commandIds.map((id) => [id, stored.get(tailOf(id))] as const)
-      return new Map(found.filter(([, event]) => event))
-    },
-    loader: {
-      state: async () => new State(projectId, 1, 0, [...stored.values()].at(-1)?.id),
-      rows: async () => {},
-    },
-    versions: { isCurrent: async () => true },
-    commit: async (unit: CommitUnit) => {
-      onCommit(units.push(unit) - 1, addToLog)
-      return outcomes[units.length - 1] ?? 'conflict'
-    },
-    findRecord: async () => undefined,
-    react: () => [],
-    onCommitted: () => {},
-  } as unknown as TransactDependencies
-  const answers: unknown[] = []
-  const command = (name: string) =>
-    queuedCommand<string>(newId(), {
-      projectId,
-      recall: ({ after }) => (after as CommentRow).text,
-      decide: (_, { newEventId }) => {
-        const id = newEventId()
-        const after = { id, taskId: id, authorId: id, text: name, createdAt: '', updatedAt: '', eventId: id }
-        const change = {
-          id,
-          projectId,
-          type: 'comment.added',
-          entity: 'comment',
-          entityId: id,
-          before: null,
-          after,
-        }
-        return { changes: [change as unknown as StoredEvent], answer: name }
-      },
-      deadline,
-      resolve: (answer) => void answers.push(answer),
-      reject: (error) => void answers.push(error),
-    }) as QueuedCommand
-  const holder: StatefulActor = { projectId, state: null }
-  return { units, answers, run: (names: string[]) => transact(by, [holder], names.map(command)) }
-}
-
-const rejected = new Error('rejected')
-
-test.each<[string, names: string[], outcomes: Outcome[], appears: number, events: number[]]>([
-  // The events of the first attempt appear in the log while the second attempt is rejected.
-  ['a retry of two commands is rejected', ['one', 'two'], ['unknown', rejected], 0, [2, 2]],
-  ['a retry of one command is rejected', ['one'], ['unknown', rejected], 0, [1, 1]],
-  ['two commands are committed one by one', ['one', 'two'], [rejected, 'unknown', 'committed'], 1, [2, 1, 1]],
-])(
-  'a command with an unknown outcome is found in the log if %s',
-  async (_, names, outcomes, appears, events) => {
-    const { run, answers, units } = openProject(outcomes, (n, addToLog) => n === 1 && addToLog(appears))
-    await run(names)
-    expect(answers).toEqual(names)
-    expect(units.map((unit) => unit.events.length)).toEqual(events)
-  },
-)
-
-test('a command whose commit had no answer has an unknown outcome at its deadline, although later attempts write nothing', async () => {
-  const { run, answers, units } = openProject(['unknown'], () => {}, performance.now() + 300)
-  await run(['one'])
-  expect(answers).toMatchObject([{ status: 503, message: outcomeUnknown().message }])
-  expect(units.length).toBeGreaterThan(1)
 })

@@ -1,15 +1,7 @@
-import '../../modules/modules.ts'
 import postgres from 'postgres'
-import { openCommit } from '../../src/commit/commit.ts'
-import type { CommitUnit } from '../../src/commit/unit.ts'
-import { isTransient, newId, nilId, words } from '../kit.ts'
-import { newCommitCounts } from '../../src/metrics/counts.ts'
-import {
-  connectionError,
-  markUnknownOutcome,
-  toHttpError,
-  writeExactlyOnce,
-} from '../../src/postgres/errors.ts'
+import { isTransient, words } from '../kit.ts'
+import { connectionError, markUnknownOutcome, mayBeWritten } from '../../src/postgres/errors.ts'
+import { toHttpError, writeExactlyOnce } from '../../src/postgres/errors.ts'
 
 const postgresError = (code: string, severity = 'ERROR') =>
   Object.assign(Object.create(postgres.PostgresError.prototype), { code, severity }) as Error
@@ -40,6 +32,18 @@ test.each<[string, (code: string) => Error, codes: string, transient: boolean]>(
   }
 })
 
+test('a write that was sent may be written after an error without a reply, a FATAL error, or an error of a pooler', () => {
+  const isUncertain = (error: Error, isSent = true) => {
+    markUnknownOutcome(error, isSent)
+    return mayBeWritten(error)
+  }
+  // FATAL may follow a commit that waits for a standby. A pooler that has lost the server sends 08P01.
+  const uncertain = [withCode(), postgresError('57P01', 'FATAL'), postgresError('08P01')]
+  expect(uncertain.filter((error) => !isUncertain(error))).toEqual([])
+  expect(isUncertain(withCode(), false)).toBe(false)
+  for (const code of words('57014 40P01 53300 25006')) expect(isUncertain(postgresError(code))).toBe(false)
+})
+
 test('retries an unanswered write only if it was not committed', async () => {
   const attempt = async (isCommitted: boolean, error?: Error) => {
     let count = 0
@@ -54,37 +58,4 @@ test('retries an unanswered write only if it was not committed', async () => {
   expect(await attempt(false, lost)).toEqual([false, 2])
   expect(await attempt(true)).toEqual([false, 1])
   expect(await attempt(true, postgresError('23505'))).toEqual(['rejected', 1])
-})
-
-const fails = (error: Error, isSent = true) => {
-  markUnknownOutcome(error, isSent)
-  return () => Promise.reject(error)
-}
-const closed = () => connectionError('CONNECTION_CLOSED', 'gone')
-const rejections = words('57014 40P01 53300 25006').map((code) => fails(postgresError(code)))
-
-test.each<[outcome: string, label: string, answers: (() => Promise<unknown>)[]]>([
-  ['unknown', 'unknown', [fails(closed()), () => new Promise(() => {})]],
-  // The first follows a commit that waits for a standby; a pooler that has lost the server sends the second.
-  ['unknown', 'unknown', [fails(postgresError('57P01', 'FATAL')), fails(postgresError('08P01'))]],
-  ['conflict', 'lost', [async () => [{ committed: null }], fails(closed(), false), ...rejections]],
-])('the outcome of a commit is %s, counted as %s', async (outcome, label, answers) => {
-  const limits = {
-    commitSlots: 1,
-    commitEvents: 10,
-    commitProjects: 10,
-    commitShapes: 10,
-    writeTimeoutMs: 50,
-  }
-  const head = { projectId: newId(), expected: 0, expectedEventId: nilId, version: 1, lastNumber: 0 }
-  const heads = [{ ...head, lastEventId: newId() }]
-  const unit: CommitUnit = { heads, events: [], jobs: [], records: [], deadline: Infinity, isSent: false }
-  for (const unsafe of answers) {
-    const counts = newCommitCounts()
-    const pools = { commits: { unsafe }, commitsApart: { unsafe } } as never
-    expect(await openCommit(pools, { ...limits, databasePooler: 'off' }, counts)({ ...unit })).toBe(
-      outcome as 'unknown',
-    )
-    expect(counts.units).toEqual({ won: 0, lost: 0, unknown: 0, refused: 0, [label]: 1 })
-  }
 })

@@ -4,7 +4,6 @@ import { grouped, type GroupOptions } from '../../src/postgres/grouped.ts'
 import { connectionError } from '../../src/postgres/errors.ts'
 import { takeGroup } from '../../src/actor/actors.ts'
 import type { QueuedCommand } from '../../src/actor/queued-command.ts'
-import { within } from '../../src/waits.ts'
 import { upTo, words } from '../kit.ts'
 
 /** The clock stands still, because a pause of the process would look like a slow call or a long wait. */
@@ -135,14 +134,4 @@ test.each<[string, (QueuedCommand | typeof alone)[], maxWrites: number, sizes: n
   while (queue.length > 0) taken.push([takeGroup(queue, maxWrites)].flat())
   expect(taken.flat()).toEqual(all)
   expect(taken.map(({ length }) => length)).toEqual(sizes)
-})
-
-test('work after its time limit ends at once, without a warning of the runtime', async () => {
-  const warnings: string[] = []
-  const listen = ({ name }: Error) => void warnings.push(name)
-  process.on('warning', listen)
-  expect(await within(-250, new Promise(() => {}))).toBeUndefined()
-  await Bun.sleep(1)
-  process.off('warning', listen)
-  expect(warnings).toEqual([])
 })

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, setSystemTime, spyOn, test } from 'bun:test'
 import fc from 'fast-check'
-import { cases, newId, nilId, upTo, words } from '../kit.ts'
+import { cases, newId, nilId, read, upTo } from '../kit.ts'
 import { Clock, isAhead, isCreatedAfter, nowMs, setClock, tailOf } from '../../src/ids.ts'
 import { isId } from '../../src/id-format.ts'
 import { parseInstant } from '../../src/schema/text.ts'
@@ -118,58 +118,24 @@ describe('ids', () => {
 
   test('accepts only the canonical form of an id', () => {
     const id = newId()
-    const others = [
-      '',
-      'me',
-      id.toUpperCase(),
-      id.replaceAll('-', ''),
-      `{${id}}`,
-      ` ${id}`,
-      `${id}\n`,
-      `${id}0`,
-    ]
+    const others = ['', 'me', id.toUpperCase(), id.replaceAll('-', ''), `{${id}}`]
+    others.push(` ${id}`, `${id}\n`, `${id}0`)
     expect([...others, nilId, id].filter(isId)).toEqual([nilId, id])
   })
 })
 
 describe('parseInstant', () => {
-  test.each(
-    Object.entries({
-      '2030-02-01': '2030-02-01T00:00:00.000Z',
-      '2030-02-01T10:20Z': '2030-02-01T10:20:00.000Z',
-      '2030-02-01t10:20:30z': '2030-02-01T10:20:30.000Z',
-      '2030-02-01 10:20:30Z': '2030-02-01T10:20:30.000Z',
-      '2030-02-01T10:20:30.5Z': '2030-02-01T10:20:30.500Z',
-      '2030-02-01T10:20:30.123456789Z': '2030-02-01T10:20:30.123Z',
-      '2030-02-01T10:20:30.9999Z': '2030-02-01T10:20:30.999Z',
-      '2030-02-01T01:00:00+02:00': '2030-01-31T23:00:00.000Z',
-      '2030-02-01T01:00:00+0200': '2030-01-31T23:00:00.000Z',
-      '2030-12-31T23:30:00-00:45': '2031-01-01T00:15:00.000Z',
-      '2028-02-29': '2028-02-29T00:00:00.000Z',
-      '2000-02-29': '2000-02-29T00:00:00.000Z',
-      '0004-02-29': '0004-02-29T00:00:00.000Z',
-      '0001-01-01': '0001-01-01T00:00:00.000Z',
-      '9999-12-31T23:59:59.999Z': '9999-12-31T23:59:59.999Z',
-    }),
-  )('accepts %s', (text, instant) => expect(parseInstant(text)).toBe(instant))
+  const { accepted, rejected } = Bun.YAML.parse(read('test/unit/instants.yaml').text) as {
+    accepted: Record<string, string>
+    rejected: string[][]
+  }
 
-  const refused = `2027-02-29 1900-02-29 2030-02-30 2030-04-31 2030-00-01 2030-13-01 2030-01-00 2030-01-32
-    2030-01-01T25:00Z 2030-01-01T10:60Z 2030-01-01T10:00:60Z 2030-01-01T10:00 2030-01-01T10:00:00 2030-01-01T10Z
-    2030-01-01T10:00:00+2 2030-01-01T10:00:00+24:00 2030-01-01T10:00:00+10:60 2030-01-01T10:00:00.Z
-    2030-01-01T10:00:00.1234567890Z 2030-1-1 30-01-01 2030/01/01 01.02.2030 20300101 2030-W01-1 2030-001
-    +002030-01-01 -000001-01-01 0000-01-01 0000-02-29 0001-01-01T00:00:00+00:01 9999-12-31T23:59:59-00:01
-    10000-01-01 now tomorrow 1893456000 NaN null ٢٠٣٠-٠١-٠١`
+  test.each(Object.entries(accepted))('accepts %s', (text, instant) =>
+    expect(parseInstant(text)).toBe(instant),
+  )
 
   test('rejects other notations, and dates and times that do not exist', () => {
-    const texts = [
-      ...words(refused),
-      '',
-      ' 2030-01-01',
-      '2030-01-01 ',
-      '2030-01-01\n',
-      '2030-01-01T10:00:00 Z',
-    ]
-    expect(texts.filter((text) => parseInstant(text) !== null)).toEqual([])
+    expect(rejected.flat().filter((text) => parseInstant(text) !== null)).toEqual([])
   })
 
   const [min, max] = [new Date('0001-01-02T00:00:00Z'), new Date('9999-12-30T23:59:59.999Z')]
@@ -185,19 +151,5 @@ describe('parseInstant', () => {
       expect(parseInstant(local + (minutes < 0 ? '-' : '+') + offset)).toBe(instant)
     })
     fc.assert(property, { numRuns: cases(500) })
-  })
-
-  test('returns null or an ISO text in UTC with milliseconds for every input', () => {
-    // The unit `binary` of the library takes a second to prepare.
-    const character = fc.nat({ max: 0x10ffff }).map((code) => String.fromCodePoint(code))
-    const anyText = fc.array(character, { maxLength: 40 }).map((all) => all.join(''))
-    const digits = fc.stringMatching(
-      /^\d{4}-[01]\d-[0-3]\d(T[0-2]\d:[0-6]\d(:[0-6]\d)?(Z|[+-]\d{2}:\d{2}))?$/,
-    )
-    const property = fc.property(fc.oneof(anyText, digits), (text) => {
-      const instant = parseInstant(text)
-      if (instant !== null) expect(instant).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
-    })
-    fc.assert(property, { numRuns: cases(100) })
   })
 })

@@ -45,12 +45,7 @@ test('an unfinished step runs again immediately, a finished step after a minute'
   const restOf = async (step: () => Promise<void>) => {
     let at = 0
     const moveToDelayed = async (time: number) => void (at = time - Date.now())
-    const job = {
-      name: 'step',
-      data: {},
-      updateData: async () => {},
-      moveToDelayed,
-    } as unknown as Job<StepData>
+    const job = { name: 'step', data: {}, updateData: async () => {}, moveToDelayed } as never
     expect(await runStep({ step }, beginSlice, log, job).catch((error) => error)).toBeInstanceOf(DelayedError)
     return at
   }
@@ -72,22 +67,12 @@ test('a small purge does not wait for large purges', async () => {
 })
 
 test('the reason of a dead letter is one line, without values of rows, and not too long', () => {
-  const refused = (code: string, message: string) =>
-    reasonOf(
-      Object.assign(new Error(message), { code, detail: 'Key (email)=(ada@example.com) already exists.' }),
-    )
-  const errors = [
-    new Error('It is\n  broken\0'),
-    notFound('Project'),
-    'a word',
-    null,
-    undefined,
-    new TypeError(),
-  ]
-  const reasons = ['It is broken', 'Project not found', 'a word', 'null', 'undefined', 'TypeError']
+  const errors = [new Error('It is\n  broken\0'), notFound('Project'), 'a word', undefined, new TypeError()]
+  const reasons = ['It is broken', 'Project not found', 'a word', 'undefined', 'TypeError']
   expect(errors.map(reasonOf)).toEqual(reasons)
-  expect(refused('42P01', 'relation "tasks" does not exist')).toBe('42P01: relation "tasks" does not exist')
-  expect(refused('22P02', 'invalid input: "a "secret"\nword"')).toBe('22P02: invalid input: "…"')
+  const detail = 'Key (email)=(ada@example.com) already exists.'
+  const rejected = Object.assign(new Error('invalid input: "a "secret"\nword"'), { code: '22P02', detail })
+  expect(reasonOf(rejected)).toBe('22P02: invalid input: "…"')
   const long = reasonOf(new Error(`x${'🙂'.repeat(1_000)}`))
   expect([long.length <= 500, long.isWellFormed()]).toEqual([true, true])
 })
@@ -169,10 +154,10 @@ test('the search for orphans goes through the table by key, and queues one job f
   expect(pages.map(({ last }) => last)).toEqual([keys[1], keys[3], undefined])
   expect(pages.reduce((sum, { queued }) => sum + queued, 0)).toBe(4)
   expect((await look(nilId)).queued).toBe(0)
-  const jobs =
-    await sql()`select name, project_id as id, data->>'projectId' as in_data from outbox order by project_id`
+  const jobs = await sql()`select name, project_id, data from outbox order by project_id`
   const orphans = keys.filter((id) => id !== existing)
-  expect([...jobs]).toEqual(orphans.map((id) => ({ name: 'purge-project', id, inData: id })))
+  const jobOf = (projectId: string) => ({ name: 'purge-project', projectId, data: { projectId } })
+  expect([...jobs]).toMatchObject(orphans.map(jobOf))
 })
 
 test('a step continues at its stored position, or from the beginning if Redis has lost the position', async () => {
@@ -187,13 +172,13 @@ test('a step continues at its stored position, or from the beginning if Redis ha
   const worker = new Worker<StepData>(recurringQueue, run, options)
   const rests = (times: number) =>
     eventually('a delay', async () => positions.length === times && (await queue.getDelayedCount()) === 1)
-  const isRestored = () =>
+  // The first attempts may fail, before the connection of jobs is ready.
+  await eventually('the first restore', () =>
     recurring.restore().then(
       () => true,
       () => false,
-    )
-  // The first attempts may fail, before the connection of jobs is ready.
-  await eventually('the first restore', isRestored)
+    ),
+  )
   await rests(1)
   await recurring.restore()
   for (const times of [2, 3]) {
@@ -256,11 +241,8 @@ test('logs each error of a worker once, but no error of its connection', async (
   workers.open('work', async () => {}, options)
   const errors = () => lines.filter(({ msg }) => msg === 'a worker of a queue has an error')
   await eventually('an error', async () => errors().length > 0)
-  expect(errors()[0]).toMatchObject({
-    level: 40,
-    queue: 'work',
-    reason: expect.stringContaining('WRONGTYPE'),
-  })
+  const reason = expect.stringContaining('WRONGTYPE')
+  expect(errors()[0]).toMatchObject({ level: 40, queue: 'work', reason })
   line.cut()
   await eventually('a connection', async () => connection.status === 'ready')
   await connection.del(`${prefix}:work:wait`)

@@ -131,16 +131,6 @@ const hasLease = (leases: Awaited<ReturnType<typeof open>>) =>
     return (await holder()) !== null
   })
 
-test('without Redis every process continues, and leases work again when Redis is back', async () => {
-  const [first, second] = [await open({ leaseTtlMs: 400 }), await open()]
-  await server.stop()
-  await Promise.all([first.acquire(), second.acquire()])
-  await eventually('the expiry of the lease', () => !first.holds())
-  for (const one of [first, second]) one.markIdle()
-  await server.restart()
-  await hasLease(first)
-})
-
 test('a process whose Redis connections went silent reconnects and hands leases over again', async () => {
   const line = await openSilentLine(server.url)
   const first = await open({ leaseTtlMs: 8_000, url: line.url })

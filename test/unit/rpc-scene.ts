@@ -1,8 +1,12 @@
+import { once } from 'node:events'
 import type { Socket } from 'node:net'
+import { WebSocket, WebSocketServer } from 'ws'
 import { disposable, eventually, openLog } from '../kit.ts'
 import { ConnectionLost, RpcClient } from '../../src/routing/rpc-client.ts'
 import { RpcServer } from '../../src/routing/rpc-server.ts'
 import type { RpcRequest, RpcResponse } from '../../src/routing/rpc.ts'
+import { authenticate, authorizationHeader, channelKeys, createWelcome } from '../../src/routing/rpc.ts'
+import { newNonce } from '../../src/routing/rpc.ts'
 import { openTcpProxy } from '../support/tcp-proxy.ts'
 
 export const secret = 'a secret that is long enough for this'
@@ -42,15 +46,7 @@ export async function openPair(serve = echo, { id = 'home-1', server = {}, clien
   const callAll = (payloads: unknown[]) => Promise.all(payloads.map((payload) => call(payload)))
   const served = () => received.map(({ payload }) => payload)
   return disposable({
-    server: rpcServer,
-    client: rpcClient,
-    peer,
-    log,
-    received,
-    served,
-    call,
-    callAll,
-    close,
+    ...{ server: rpcServer, client: rpcClient, peer, log, received, served, call, callAll, close },
   })
 }
 
@@ -108,4 +104,43 @@ export async function openFaultyConnection(toPort: number) {
       }
     },
   }
+}
+
+export type Raw = ReturnType<typeof readRaw>
+
+function readRaw(socket: WebSocket) {
+  const messages: unknown[][] = []
+  socket.on('error', () => {})
+  // The first line of a response is JSON; the bodies are on later lines.
+  socket.on('message', (data) => void messages.push(JSON.parse(String(data).split('\n')[0]!)))
+  const next = async () => {
+    await until(() => messages.length > 0)
+    return messages.shift()!
+  }
+  return { socket, next }
+}
+
+export const authorization = (ofClient: string, serverId = 'home-1') =>
+  authorizationHeader(channelKeys([ofClient]), serverId, newNonce())
+
+/** Returns the welcome message of a server, with changed parts. */
+export function welcomeTo(header: string, id: string, changed: object = {}): string {
+  const [nonce, key] = authenticate(channelKeys([secret]), id, header)
+  return JSON.stringify({ ...createWelcome(key, id, nonce, performance.now()), ...changed })
+}
+
+/** Connects a client that does not follow the protocol by itself. */
+export async function connectRaw(port: number, header = authorization(secret)) {
+  const options = { headers: { authorization: header }, perMessageDeflate: false }
+  const raw = readRaw(new WebSocket(`ws://127.0.0.1:${port}`, options))
+  await once(raw.socket, 'open')
+  return raw
+}
+
+/** Opens a server that does not follow the protocol by itself. */
+export async function serveRaw(act: (raw: Raw, header: string, id: string) => void, id = 'home-1') {
+  const server = new WebSocketServer({ port: 0, host: '127.0.0.1' })
+  server.on('connection', (socket, request) => act(readRaw(socket), request.headers.authorization!, id))
+  await once(server, 'listening')
+  return { peer: { id, host: '127.0.0.1', port: (server.address() as { port: number }).port }, server }
 }

@@ -1,19 +1,19 @@
 import { once } from 'node:events'
-import { connect, type Socket } from 'node:net'
-import { WebSocket, WebSocketServer } from 'ws'
+import { connect } from 'node:net'
 import { openForEach, upTo } from '../kit.ts'
 import { HttpError } from '../../src/responses/errors.ts'
 import { ConnectionLost, RpcClient } from '../../src/routing/rpc-client.ts'
 import { RpcServerConnection } from '../../src/routing/rpc-server.ts'
 import {
-  authenticate,
-  authorizationHeader,
-  channelKeys,
-  createWelcome,
-  newNonce,
-} from '../../src/routing/rpc.ts'
-import { echo, inTenSeconds, limits, lossOf, memoryLog, openFaultyConnection, openPair } from './rpc-scene.ts'
-import { type Pair, reply, secret, until } from './rpc-scene.ts'
+  connectRaw,
+  echo,
+  inTenSeconds,
+  limits,
+  lossOf,
+  memoryLog,
+  openFaultyConnection,
+} from './rpc-scene.ts'
+import { openPair, type Pair, reply, serveRaw, until, welcomeTo } from './rpc-scene.ts'
 
 const forEach = openForEach()
 const open = (...given: Parameters<typeof openPair>) => forEach(openPair(...given))
@@ -71,23 +71,6 @@ test('rejects a request that arrives after its deadline, and a call without a re
   })
 })
 
-test('a slow handshake never extends a deadline, and the next response corrects the clock offset', async () => {
-  const pair = await open()
-  const line = await openLine(pair)
-  // Delays the welcome message, which contains the clock.
-  const release = line.hold('responses', 38)
-  const deadline = inTenSeconds()
-  const first = line.call(1, deadline)
-  await Bun.sleep(1_000)
-  release()
-  await first
-  expect(pair.received[0]!.deadline).toBeLessThan(deadline - 500)
-  const next = inTenSeconds()
-  await line.call(2, next)
-  expect(pair.received[1]!.deadline).toBeLessThanOrEqual(next)
-  expect(pair.received[1]!.deadline).toBeGreaterThan(next - 500)
-})
-
 test('a leaving server serves requests in transit, and its clients send no new requests', async () => {
   const { client, server, received, call } = await open(() => {})
   const first = [1, 2].map((i) => call(i))
@@ -116,53 +99,16 @@ test('a leaving server waits for its clients until the time-out, and a closed cl
   expect(await lossOf(call(1))).toMatchObject({ sent: false })
 })
 
-type Raw = ReturnType<typeof readRaw>
-
-function readRaw(socket: WebSocket) {
-  const messages: unknown[][] = []
-  socket.on('error', () => {})
-  // The first line of a response is JSON; the bodies are on later lines.
-  socket.on('message', (data) => void messages.push(JSON.parse(String(data).split('\n')[0]!)))
-  const next = async () => {
-    await until(() => messages.length > 0)
-    return messages.shift()!
-  }
-  return { socket, next }
-}
-
-const authorization = (secrets: string[], serverId = 'home-1') =>
-  authorizationHeader(channelKeys(secrets), serverId, newNonce())
-
-function welcomeTo(header: string, id = 'home-1'): string {
-  const [nonce, key] = authenticate(channelKeys([secret]), id, header)
-  return JSON.stringify(createWelcome(key, id, nonce, performance.now()))
-}
-
-async function connectRaw(port: number, header = authorization([secret])) {
-  const options = { headers: { authorization: header }, perMessageDeflate: false }
-  const raw = readRaw(new WebSocket(`ws://127.0.0.1:${port}`, options))
-  await once(raw.socket, 'open')
-  return raw
-}
-
-/** Opens a server that does not follow the protocol by itself. */
-async function serveRaw(act: (raw: Raw, authorization: string, id: string) => void, id = 'home-1') {
-  const server = new WebSocketServer({ port: 0, host: '127.0.0.1' })
-  server.on('connection', (socket, request) => act(readRaw(socket), request.headers.authorization!, id))
-  await once(server, 'listening')
-  await forEach(server)
-  return { id, host: '127.0.0.1', port: (server.address() as { port: number }).port }
-}
-
 const maxUnsentBytes = 1_048_576
 /** The maximum number of bytes that the kernel buffers for one loopback connection. */
 const kernelBytes = 16_777_216
 
 test('if a server reads no data, the client rejects requests with 503, then closes the connection', async () => {
-  const peer = await serveRaw(({ socket }, header) => {
-    socket.send(welcomeTo(header))
+  const { peer, server } = await serveRaw(({ socket }, header, id) => {
+    socket.send(welcomeTo(header, id))
     socket.pause()
   })
+  await forEach(server)
   const client = new RpcClient({ ...limits, maxUnsentBytes, maxPending: 100_000 }, memoryLog())
   const payload = 'x'.repeat(65_536)
   const errors: Error[] = []
@@ -215,10 +161,11 @@ test('a server stops reading requests of a client that reads no responses, and s
 
 test('a server disconnects a client after 30 s without a message or heartbeat', async () => {
   let connection: RpcServerConnection | undefined
-  const { port } = await serveRaw(({ socket }) => {
+  const { peer, server } = await serveRaw(({ socket }) => {
     connection = new RpcServerConnection(socket, limits, () => {}, memoryLog())
   })
-  const { socket, next } = await connectRaw(port)
+  await forEach(server)
+  const { socket, next } = await connectRaw(peer.port)
   await until(() => connection !== undefined)
   const ticks = (count: number) => upTo(count).forEach(() => connection!.tick())
   ticks(299)
@@ -230,44 +177,16 @@ test('a server disconnects a client after 30 s without a message or heartbeat', 
   await once(socket, 'close')
 })
 
-const honest = async ({ call, served }: Pair) => {
-  expect(await call('honest')).toEqual(reply('"honest"'))
-  expect(served()).toEqual(['honest'])
-}
-
-test('rejects a client without a valid new proof with 401', async () => {
-  const pair = await open()
-  const headerOf = async (header: string) =>
-    connectRaw(pair.peer.port, header).catch(({ message }) => message)
-  const other = authorization(['another secret, just as long as it'])
-  for (const header of [other, authorization([secret], 'home-2'), 'docket x 1 y', 'Bearer x'])
-    expect(await headerOf(header)).toContain('401')
-  const header = authorization([secret])
-  const { socket } = await connectRaw(pair.peer.port, header)
-  expect(await headerOf(header)).toContain('401')
-  socket.terminate()
-  await honest(pair)
-  expect(pair.log.lines[0]!.msg).toBe('rejected an unauthenticated peer')
-})
-
 test('closes connections with invalid bytes or unfinished handshakes, and serves other clients meanwhile', async () => {
   const pair = await open()
-  const invalid = [
-    ...[Buffer.alloc(5_000, 0xab), 'GET / HTTP/1.1\r\nHost: home\r\n\r\n', 'GET / HTTP/1.1\r\nHost: '],
-    `GET / HTTP/1.1\r\nHost: ${'x'.repeat(100_000)}`,
-  ]
-  const connectTo = () => connect(pair.peer.port, '127.0.0.1').on('error', () => {})
-  const closed = (socket: Socket) => new Promise<void>((resolve) => socket.resume().once('close', resolve))
-  const sockets = [
-    ...invalid.map((bytes) => (socket: Socket) => socket.write(bytes)),
-    ...Array(200).fill(() => {}),
-  ]
-  const all = sockets.map((write: (socket: Socket) => void) => {
-    const socket = connectTo()
-    write(socket)
-    return closed(socket)
+  const begin = 'GET / HTTP/1.1\r\nHost: '
+  const sent = [Buffer.alloc(5_000, 0xab), `${begin}home\r\n\r\n`, begin, begin + 'x'.repeat(100_000)]
+  const all = [...sent, ...Array<string>(200).fill('')].map((bytes) => {
+    const socket = connect(pair.peer.port, '127.0.0.1').on('error', () => {})
+    if (bytes) socket.write(bytes)
+    return new Promise<void>((resolve) => socket.resume().once('close', () => resolve()))
   })
-  await honest(pair)
+  expect([await pair.call('honest'), pair.served()]).toEqual([reply('"honest"'), ['honest']])
   await Promise.all(all)
 })
 
@@ -279,31 +198,5 @@ test('disconnects a client whose message is too large or not JSON', async () => 
     socket.send('[0,99999999,"stolen"]')
     await once(socket, 'close')
   }
-  await honest(pair)
-})
-
-test('sends requests only to a server with a valid proof', async () => {
-  const { client } = await open()
-  const callOf = async (act: Parameters<typeof serveRaw>[0], n: number) => {
-    const { message, sent } = await lossOf(
-      client.call(await serveRaw(act, `played-${n}`), 'secret', inTenSeconds()),
-    )
-    return [message, sent]
-  }
-  const requests: unknown[] = []
-  const valid = async ({ socket, next }: Raw, header: string, id: string) => {
-    socket.send(welcomeTo(header, id))
-    requests.push((await next())[2])
-    socket.terminate()
-  }
-  expect([(await callOf(valid, 0))[1], requests]).toEqual([true, ['secret']])
-  const invalid = [
-    () => '{}',
-    () => '[0,0,0,{"kind":"failed"}]',
-    (proof: string) => JSON.stringify({ proof }),
-  ]
-  for (const [n, welcome] of invalid.entries())
-    expect(await callOf(({ socket }, header) => socket.send(welcome(header)), n + 1)).toEqual([
-      ...['another process answers at this address', false],
-    ])
+  expect([await pair.call('honest'), pair.served()]).toEqual([reply('"honest"'), ['honest']])
 })

@@ -1,19 +1,11 @@
 import fc from 'fast-check'
 import { cases, openForEach, upTo, words } from '../kit.ts'
-import { authenticate, authorizationHeader, channelKeys, createWelcome } from '../../src/routing/rpc.ts'
-import { newNonce, verifyWelcome } from '../../src/routing/rpc.ts'
+import { channelKeys, newNonce } from '../../src/routing/rpc.ts'
 import type { RpcResponse } from '../../src/routing/rpc.ts'
 import { ClockOffset, ConnectionLost, RpcClient } from '../../src/routing/rpc-client.ts'
-import {
-  answering,
-  echo,
-  failureOf,
-  inTenSeconds,
-  limits,
-  memoryLog,
-  openFaultyConnection,
-} from './rpc-scene.ts'
-import { openPair, reply } from './rpc-scene.ts'
+import { answering, authorization, connectRaw, echo, failureOf, inTenSeconds, limits } from './rpc-scene.ts'
+import { lossOf, memoryLog, openFaultyConnection, openPair, reply, secret, serveRaw } from './rpc-scene.ts'
+import { welcomeTo } from './rpc-scene.ts'
 
 const forEach = openForEach()
 const open = (...given: Parameters<typeof openPair>) => forEach(openPair(...given))
@@ -76,50 +68,69 @@ test('client and server each reject requests above their limit of pending reques
   expect(await Promise.all(all.slice(0, 3))).toEqual([reply('0'), reply('1'), reply('2')])
 })
 
-function shakeHands(ours: string[], theirs: string[], serverId = 'home-1') {
-  const [client, server] = [channelKeys(ours), channelKeys(theirs)]
-  const nonce = newNonce()
-  const [received, key] = authenticate(server, 'home-1', authorizationHeader(client, serverId, nonce))
-  expect(received).toBe(nonce)
-  const welcome = createWelcome(key, 'home-1', received, 42.1)
-  verifyWelcome(client, serverId, nonce, JSON.parse(JSON.stringify(welcome)))
-}
-
-test('processes accept each other if they share a secret and the client expects this server', () => {
-  const secretsOf = (pair: string) => pair.split('/').map((names) => names.split(',')) as [string[], string[]]
-  for (const [ours, theirs] of words('now/now now,old/old now,old/next,now').map(secretsOf)) {
-    shakeHands(ours, theirs)
-    shakeHands(theirs, ours)
+test('a client reaches a server if they share a secret and the client expects this server', async () => {
+  const isServed = async (ours: string[], theirs: string[], id = 'home-1') => {
+    const { client, peer } = await open(echo, { client: { secrets: ours }, server: { secrets: theirs } })
+    const call = client.call({ ...peer, id }, 1, inTenSeconds())
+    const answer = await call.catch((error: unknown) => error)
+    return answer instanceof ConnectionLost ? answer.sent : answer
   }
+  const secretsOf = (pair: string) => pair.split('/').map((names) => names.split(',')) as [string[], string[]]
+  for (const [ours, theirs] of words('now/now now,old/old now,old/next,now').map(secretsOf))
+    for (const answer of [await isServed(ours, theirs), await isServed(theirs, ours)])
+      expect(answer).toEqual(reply('1'))
   for (const [ours, theirs] of words('now/old now,next/old next/now,old').map(secretsOf))
-    expect(() => shakeHands(ours, theirs)).toThrow('the client has another secret')
-  for (const id of ['home-2', '', 'home-1\n'])
-    expect(() => shakeHands(['now'], ['now'], id)).toThrow('expects another process')
+    expect(await isServed(ours, theirs)).toBe(false)
+  for (const id of ['home-2', '']) expect(await isServed(['now'], ['now'], id)).toBe(false)
   for (const secrets of [[], [''], ['now', '']]) expect(() => channelKeys(secrets)).toThrow('secret')
 })
 
-test('rejects an Authorization header or a welcome that was changed, or that belongs to another handshake', () => {
-  const keys = channelKeys(['now'])
-  const nonce = newNonce()
-  const header = authorizationHeader(keys, 'home-1', nonce)
-  const [scheme, , proof] = header.split(' ')
-  const wrong = [
-    ...[undefined, '', 'Bearer x', `${scheme} ${nonce}`, `${scheme} ${nonce} `, header.toUpperCase()],
-    ...[`${scheme} ${nonce} ${proof!.slice(1)}`, `${scheme} ${newNonce()} ${proof}`],
-    ...[`${scheme} ${nonce}${' x'.repeat(8)} ${proof}`, header.replace('docket', 'other')],
-  ]
-  for (const invalid of wrong) expect(() => authenticate(keys, 'home-1', invalid)).toThrow()
-  expect(authenticate(keys, 'home-1', `${scheme} ${nonce} x ${proof}`)[0]).toBe(nonce)
+test('a server rejects a client without a valid new proof with 401', async () => {
+  const pair = await open()
+  const header = authorization(secret)
+  const [scheme, nonce, proof] = header.split(' ')
+  const other = [authorization('another secret, just as long as it'), authorization(secret, 'home-2')]
+  const malformed = [`${scheme} ${nonce}`, header.toUpperCase(), `${scheme} ${nonce} ${proof!.slice(1)}`]
+  const foreign = [`${scheme} ${newNonce()} ${proof}`, header.replace('docket', 'other'), 'Bearer x']
+  const many = `${scheme} ${nonce}${' x'.repeat(8)} ${proof}`
+  const answerTo = (one: string) => connectRaw(pair.peer.port, one).catch(({ message }) => message)
+  for (const wrong of [...other, ...malformed, ...foreign, many])
+    expect(await answerTo(wrong)).toContain('401')
+  const { socket } = await connectRaw(pair.peer.port, `${scheme} ${nonce} x ${proof}`)
+  expect(await answerTo(header)).toContain('401')
+  socket.terminate()
+  expect([await pair.call('honest'), pair.served()]).toEqual([reply('"honest"'), ['honest']])
+  expect(pair.log.lines[0]!.msg).toBe('rejected an unauthenticated peer')
+})
 
-  const welcome = createWelcome(authenticate(keys, 'home-1', header)[1], 'home-1', nonce, 42)
-  const verify = (changed: object, keysOfClient = keys, sent = nonce) =>
-    verifyWelcome(keysOfClient, 'home-1', sent, { ...welcome, ...changed })
-  verify({})
-  const message = 'another process answers'
-  for (const changed of [{ clock: 43 }, { proof }, { proof: undefined }])
-    expect(() => verify(changed)).toThrow(message)
-  expect(() => verify({}, keys, newNonce())).toThrow(message)
-  expect(() => verify({}, channelKeys(['old']))).toThrow(message)
+test('a client sends requests only to a server with a valid proof', async () => {
+  const { client } = await open()
+  let count = 0
+  const callOf = async (welcomeOf: (header: string, id: string) => string) => {
+    const requests: unknown[] = []
+    const { peer, server } = await serveRaw(async ({ socket, next }, header, id) => {
+      socket.send(welcomeOf(header, id))
+      requests.push((await next())[2])
+      socket.terminate()
+    }, `played-${count++}`)
+    await forEach(server)
+    const { message, sent } = await lossOf(client.call(peer, 'secret', inTenSeconds()))
+    return [sent, requests, message]
+  }
+  expect(await callOf(welcomeTo)).toEqual([true, ['secret'], expect.any(String)])
+  const wrong: ((header: string, id: string) => string)[] = [
+    ...[{ clock: 43 }, { proof: 'x' }, { proof: undefined }].map(
+      (changed) => (header: string, id: string) => {
+        return welcomeTo(header, id, changed)
+      },
+    ),
+    (_, id) => welcomeTo(authorization(secret, id), id),
+    () => '{}',
+    () => '[0,0,0,{"kind":"failed"}]',
+    (header) => JSON.stringify({ proof: header }),
+  ]
+  for (const welcomeOf of wrong)
+    expect(await callOf(welcomeOf)).toEqual([false, [], 'another process answers at this address'])
 })
 
 test('never overestimates the clock of another process, whatever the latency', () => {

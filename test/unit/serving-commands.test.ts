@@ -134,15 +134,3 @@ test('sends a command to three homes at most, but repeats an attempt that did no
   const unsent = await route(9, false, { next: sent })
   expect([unsent.answer.status, unsent.copies]).toEqual([201, Array(10).fill(undefined)])
 })
-
-test('a write to a row that this process created or moved needs no query for its project', async () => {
-  const { places } = service.services.counts.caches
-  const other = await make(ada, '/projects', { name: 'O' })
-  const task = await make(ada, '/tasks', { title: 'T', projectId: project.id })
-  const subtask = await make(ada, `/tasks/${task.id}/subtasks`, { title: 'S' })
-  const before = places.misses
-  for (const projectId of [other.id, project.id])
-    expect((await ada.patch(`/tasks/${task.id}`, { projectId })).status).toBe(200)
-  expect((await ada.patch(`/tasks/subtasks/${subtask.id}/toggle`)).status).toBe(200)
-  expect(places.misses).toBe(before)
-})

@@ -1,24 +1,9 @@
-import { WebhookIndex } from '../../workers/webhooks/start.ts'
 import { afterFailure, DeliveryQueues } from '../../workers/webhooks/dispatcher.ts'
-import { type EventSlice, openEventPages, readEventPage } from '../../modules/events/rows.ts'
-import { shownEvent } from '../../modules/events/schema.ts'
 import { make, openScene, unreachableUrl as url, untilBlocked, upTo } from '../kit.ts'
 
 // Commits wait for locks that a test holds.
 const { service, sql, ada } = await openScene(['Ada'], { LOCK_TIMEOUT_MS: '30000' })
 const newProject = async () => (await make(ada, '/projects', { name: 'Engine' })).id
-
-test('a full search removes a deleted webhook from the index', async () => {
-  const index = new WebhookIndex(service.services.database.background)
-  const projectId = await newProject()
-  const hook = () => make(ada, `/projects/${projectId}/webhooks`, { url })
-  const [kept, removed] = [await hook(), await hook()]
-  await index.refresh([projectId])
-  expect([...index.of(projectId)].sort()).toEqual([kept.id, removed.id].sort())
-  await ada.delete(`/projects/${projectId}/webhooks/${removed.id}`)
-  for (const _ of upTo(2)) await index.searchNext()
-  expect([...index.of(projectId)]).toEqual([kept.id])
-})
 
 test('creating a webhook during the deletion of its project fails with 404', async () => {
   const { reads } = service.services.database
@@ -31,45 +16,6 @@ test('creating a webhook during the deletion of its project fails with 404', asy
   })
   expect([(await deleted).status, (await made).status]).toEqual([200, 404])
   expect(await sql`select from webhooks where project_id = ${projectId}`).toHaveLength(0)
-})
-
-test('batched reads of event pages return the same pages as single reads', async () => {
-  const sliceOf = async (
-    tasks: number,
-    over: Partial<EventSlice> = {},
-    description = '',
-  ): Promise<EventSlice> => {
-    const id = await newProject()
-    for (const n of upTo(tasks)) await make(ada, '/tasks', { title: `T${n}`, description, projectId: id })
-    return { projectId: id, after: 0, version: tasks + 1, limit: 100, types: null, ...over }
-  }
-  const slices = [
-    ...[await sliceOf(9), await sliceOf(9, { limit: 3 }), await sliceOf(9, { after: 4, version: 7 })],
-    await sliceOf(70, {}, 'x'.repeat(20_000)),
-    ...[await sliceOf(9, { after: 2 }), await sliceOf(9, { after: 4 }), await sliceOf(9, { after: 10 })],
-    await sliceOf(9, { types: ['project.created', 'task.updated'] }),
-    await sliceOf(9, { types: ['task.created'], limit: 2 }),
-    await sliceOf(9, { types: ['comment.created'] }),
-  ]
-  const expired = slices.slice(4, 6).map((one) => one.projectId)
-  await sql`delete from events where project_id = any(${expired}::uuid[]) and seq < 5`
-  type Page = ReturnType<typeof readEventPage>
-  const outcomes = async (reads: Page[]) =>
-    (await Promise.allSettled(reads)).map((one) => {
-      if (one.status === 'rejected') return (one.reason as Error).message
-      const { events, upTo } = one.value
-      return { upTo, seqs: events.map(({ seq }) => seq), texts: events.map((event) => shownEvent(event)) }
-    })
-  const { database, oldestSeq } = service.services
-  const alone = await outcomes(slices.map((one) => readEventPage(database.reads, oldestSeq, one)))
-  const pageAt = openEventPages(service.services)
-  const values = await outcomes([...slices, ...slices.slice(1, 3)].map((one) => pageAt(one)))
-  expect(values).toEqual([...alone, ...alone.slice(1, 3)])
-  const [whole, some, middle, large, expiredPage] = values as { upTo: number; seqs: number[] }[]
-  expect([whole!.seqs, some!.seqs, middle!.seqs]).toEqual([upTo(10), [1, 2, 3], [5, 6, 7]])
-  expect([whole!.upTo, some!.upTo, middle!.upTo]).toEqual([10, 3, 7])
-  expect(large!.upTo).toBeLessThan(71)
-  expect(expiredPage).toBe('Events before 5 are no longer kept' as never)
 })
 
 const waitAll = (queues: DeliveryQueues, all: string[]) => all.forEach((id) => queues.add(id))

@@ -83,15 +83,3 @@ test('a connection that breaks within a transaction rejects the transaction, and
   await Bun.sleep(soonMs)
   expect(sockets).toHaveLength(1)
 })
-
-test('a transaction whose work fails is rolled back', async () => {
-  const sql = withoutLateEnd(await forFile(postgres(fresh.url, { max: 1, fetch_types: false })))
-  await sql`create table rolled_back (n int)`
-  const work = sql.begin(async (tx) => {
-    await tx`insert into rolled_back values (1)`
-    throw new Error('failed')
-  })
-  await expect(work).rejects.toThrow('failed')
-  expect(await sql`select from rolled_back`).toHaveLength(0)
-  expect(await sql.begin((tx) => tx`select 1 as one`)).toEqual([{ one: 1 }] as never)
-})
