@@ -3,8 +3,6 @@ import type { Sql } from '../../src/postgres/database.ts'
 import { eventually } from '../races/pair.ts'
 import { make, type Person } from '../support/client.ts'
 
-export type FullProject = Awaited<ReturnType<typeof createFullProject>>
-
 export async function createFullProject(owner: Person, tasks: number) {
   const { id: projectId } = await make(owner, '/projects', { name: 'FullProject' })
   const taskIds: string[] = []
