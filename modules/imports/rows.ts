@@ -1,4 +1,4 @@
-import { imports, type ImportState, type UndoState } from '../../drizzle/schema/imports.ts'
+import { imports } from '../../drizzle/schema/imports.ts'
 import type { ReadRequest } from '../../src/commands/query.ts'
 import { isId, maxId } from '../../src/id-format.ts'
 import { requireRole, requireScope } from '../../src/identity/rights.ts'
@@ -11,13 +11,11 @@ import type { Services } from '../../src/services.ts'
 
 export type ImportRow = typeof imports.$inferSelect
 
-const finalStates: ImportState[] = ['done', 'failed', 'cancelled']
-const activeUndoStates: (UndoState | null)[] = ['queued', 'running']
-
 /** True if the import has ended. It may still be undone. */
-export const isFinal = ({ state }: Pick<ImportRow, 'state'>): boolean => finalStates.includes(state)
+export const isFinal = ({ state }: Pick<ImportRow, 'state'>): boolean =>
+  ['done', 'failed', 'cancelled'].includes(state)
 export const isUndoActive = ({ undoState }: Pick<ImportRow, 'undoState'>): boolean =>
-  activeUndoStates.includes(undoState)
+  undoState === 'queued' || undoState === 'running'
 
 /** SQL for the condition of the index `imports_active`. */
 export const isActive = (sql: Sql) =>

@@ -14,26 +14,28 @@ export function failureOf(error: unknown): string {
   throw error
 }
 
-const retryMs = 10_000
-/** An import survives outages of 10 minutes. Afterwards, its job becomes a dead letter. */
-const maxRetries = 60
+const retryMs = 1_000
+const maxOutageMs = 600_000
 
-/** Returns a function that runs a slice of a job. A temporary error ends the slice; the next slice continues. */
-export function openRunSlice(log: Log) {
-  /** The temporary errors in a row, by import. */
-  const retries = new Map<string, number>()
+/**
+ * Returns a function that runs a slice of a job. A temporary error ends the slice, and the next slice continues. If all
+ * slices of 10 minutes end so, the attempt fails.
+ */
+export function openRunSlice(log: Log, now = () => performance.now()) {
+  /** The time of the first of the temporary errors in a row, by import. */
+  const outages = new Map<string, number>()
   return async (importId: string, slice: () => Promise<void>): Promise<void> => {
-    const before = retries.get(importId) ?? 0
-    retries.delete(importId)
+    const since = outages.get(importId) ?? now()
+    outages.delete(importId)
     try {
       await slice()
     } catch (error) {
       if (error instanceof ImportTaken) throw new SliceEnded()
       const isTemporary = [429, 503].includes(toHttpError(error)?.status ?? 0)
-      if (!isTemporary || before === maxRetries) throw error
-      retries.set(importId, before + 1)
+      if (!isTemporary || now() > since + maxOutageMs) throw error
+      outages.set(importId, since)
       const reason = reasonOf(error)
-      log.warn({ importId, reason }, 'a temporary error interrupts an import; it continues in 10 seconds')
+      log.warn({ importId, reason }, 'a temporary error interrupts an import; it continues in a second')
       throw new SliceEnded(retryMs, reason)
     }
   }

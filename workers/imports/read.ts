@@ -135,7 +135,7 @@ async function fillPage(
     if (!isSpec(next.value)) shortenKeys(next.value, source)
     const { item, json } = storable(next.value)
     names.add(item)
-    if (!isSpec(item)) staging.add(item, json)
+    if (!isSpec(item)) staging.add(item, json.length)
     if (performance.now() < turnAt) continue
     await nextTurn()
     turnAt = performance.now() + turnMs

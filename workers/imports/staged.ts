@@ -10,16 +10,15 @@ import { jsonBytes, untilPageFull } from '../../src/reads/pages.ts'
 import { ImportTaken, isUnmoved, type RunningImport } from './import-row.ts'
 import type { Outcome } from './report.ts'
 
+/** A row of `import_items`. `n` orders the items of a kind. */
 interface NewItem {
   kind: string
-  /** Orders the items of a kind. */
   n: number
   row: number
   key: string
-  /** Empty: none. */
-  parent: string
+  parent?: string
   id: string
-  json: string
+  item: object
 }
 
 const max = { items: 1_000_000, itemCharacters: 1_000_000 }
@@ -33,47 +32,41 @@ export class Staging {
   private characters = 0
   private n = 0
 
-  /** @throws ImportError if the file has too many items, or an item is too long */
-  add(item: TaskItem | ChildItem, json: string): void {
-    const { kind, row } = item
-    if (json.length > max.itemCharacters)
+  /** @param length of the item as JSON @throws ImportError if the file has too many items, or an item is too long */
+  add(item: TaskItem | ChildItem, length: number): void {
+    const { row } = item
+    if (length > max.itemCharacters)
       throw new ImportError(`A row has more than ${max.itemCharacters} characters`, `row ${row}`)
-    if (kind === 'task') return this.addTask(item, json)
-    const { task: parent } = item
+    this.characters += length
+    if (item.kind === 'task') return this.addTask(item as TaskItem)
+    const { task: parent, key } = item as ChildItem
     // The ids of subtasks and comments may be unique only within their task.
-    const key = item.key === undefined ? this.keys.ofChild(item) : `${parent} ${item.key}`
-    this.push({ kind: 'child', row, key, parent, json })
+    const ownKey = key === undefined ? this.keys.ofChild(item as ChildItem) : `${parent} ${key}`
+    this.push({ kind: 'child', row, key: ownKey, parent, item })
   }
 
-  private addTask(item: TaskItem, json: string): void {
+  private addTask(item: TaskItem): void {
     const { row, key, parent, externalId, number: n = this.n + 1, blockedBy, after } = item
     const firstRow = externalId === undefined ? undefined : this.rowsByExternalId.get(externalId)
     if (externalId !== undefined && firstRow === undefined) this.rowsByExternalId.set(externalId, row)
-    const stored = firstRow === undefined ? json : JSON.stringify({ ...item, firstRow })
-    this.push({ kind: 'task', n, row, key, parent, id: taskIdOf(item, n), json: stored })
+    this.push({ kind: 'task', n, row, key, parent, id: taskIdOf(item, n), item: { ...item, firstRow } })
     // Tasks are placed in the order of the file.
-    if (blockedBy?.length || after !== undefined) this.push({ kind: 'link', row, key, json: '{}' })
+    if (blockedBy?.length || after !== undefined) this.push({ kind: 'link', row, key, item: {} })
   }
 
   /** Adds the items without a row: the description, the labels and the fields. */
   addSpecs(names: NamesInFile, mapping: Mapping): void {
-    const isEmpty = Object.keys(names.project).length === 0
-    const projects: [string, object][] = isEmpty ? [] : [['', names.project]]
-    const specs = { project: projects, field: names.fields, label: names.allLabels(mapping) }
-    for (const [kind, all] of Object.entries(specs))
-      for (const [key, spec] of all) this.push({ kind, row: 0, key, id: newId(), json: JSON.stringify(spec) })
+    const { project, fields } = names
+    const projects = new Map<string, object>(Object.keys(project).length > 0 ? [['', project]] : [])
+    const specs = { project: projects, field: fields, label: names.allLabels(mapping) }
+    for (const [kind, all] of Object.entries<ReadonlyMap<string, object>>(specs))
+      for (const [key, item] of all) this.push({ kind, row: 0, key, id: newId(), item })
   }
 
-  private push({
-    n,
-    parent = '',
-    id = nilId,
-    ...item
-  }: Partial<NewItem> & Omit<NewItem, 'n' | 'parent' | 'id'>): void {
+  private push(item: Omit<NewItem, 'n' | 'id'> & Partial<NewItem>): void {
     if (++this.n > max.items)
       throw new ImportError(`The file has more than ${max.items} tasks, subtasks and comments`)
-    this.rows.push({ ...item, n: n ?? this.n, parent, id })
-    this.characters += item.json.length
+    this.rows.push({ n: this.n, id: nilId, ...item })
   }
 
   get isFull(): boolean {
@@ -98,18 +91,12 @@ export async function insertItems(
   running: Pick<RunningImport, 'id' | 'cursor'>,
   rows: NewItem[],
 ): Promise<void> {
-  const column = <K extends keyof NewItem>(name: K) => rows.map((row) => row[name])
-  // Sends one text with a line for each item: postgres.js would escape the characters of an array one by one. JSON has
-  // no line breaks.
-  const items = column('json').join('\n')
   const found = await sql`
     with running as materialized (select id, set_config('synchronous_commit', 'off', true) from imports
       where state = 'running' and ${isUnmoved(sql, running)} for share),
     stored as (insert into import_items (import_id, kind, n, row, key, parent, id, item)
-    select running.id, kind, n, row, key, nullif(parent, ''), t.id, item::jsonb
-    from running, unnest(${column('kind')}::text[], ${column('n')}::bigint[], ${column('row')}::bigint[], ${column('key')}::text[],
-      ${column('parent')}::text[], ${column('id')}::uuid[], string_to_array(${items}, e'\n'))
-      t(kind, n, row, key, parent, id, item))
+      select running.id, r.* from running, jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb)
+        r(kind text, n int4, row int4, key text, parent text, id uuid, item jsonb))
     select from running`
   if (found.length === 0) throw new ImportTaken()
 }

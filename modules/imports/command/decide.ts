@@ -74,13 +74,13 @@ class Decision {
   label(operation: LabelOperation): Decided {
     const wanted = caseless(operation.name.trim())
     const same = this.state.all('label').find(({ name }) => caseless(name) === wanted)
-    return same ? unchanged(same.id) : this.createInProject(operation)
+    return same ? unchanged(same.id) : this.create(operation)
   }
 
   /** Adds missing options to an existing field of the type choice. Every value can become text. */
   field(operation: FieldOperation): Decided {
     const same = this.state.all('field').find(({ key }) => key === operation.key)
-    if (!same) return this.createInProject(operation)
+    if (!same) return this.create(operation)
     const { id, type } = same
     if (type !== operation.type && operation.type !== 'text')
       return unchanged(id, `The field of the project has the type ${type}, and not ${operation.type}`)
@@ -96,7 +96,7 @@ class Decision {
     const isOwn = this.state.row('task', ownId)?.projectId === projectId
     const id = isOwn ? ownId : this.state.fact(externalIds).holderOf(externalId.trim())?.id
     const isNumbered = number > lastNumber && number <= maxNumber
-    if (id === undefined) return this.createInProject(operation, isNumbered ? { number } : {})
+    if (id === undefined) return this.create(operation, isNumbered ? { number } : {})
     const fields = values.fields && this.withoutHidden(id, values.fields)
     const input = { ...values, ...(fields && { fields }), id }
     const isOwnExternalId = isOwn && externalId === `docket:${id}`
@@ -132,17 +132,14 @@ class Decision {
     const hasAuthor = columnsOf(definitionOf(op).table).some(({ key }) => key === 'importedAuthor')
     const origin = { createdAt, importedAuthor: hasAuthor ? importedAuthor : undefined }
     // Without the id, because the command rejects the id of a deleted row.
-    return this.create({ op, ...origin }, { ...partFor(create), taskId }, { ...partFor(create, false), id })
-  }
-
-  private createInProject(operation: LabelOperation | FieldOperation | TaskOperation, own?: Values): Decided {
-    const { op, createdAt, importedAuthor, ...values } = operation
-    return this.create({ op, createdAt, importedAuthor }, { ...values, projectId: this.state.projectId }, own)
+    const input = { op, ...origin, ...partFor(create), taskId }
+    return this.create(input, { ...partFor(create, false), id })
   }
 
   /** @param own values that the command does not accept */
-  private create({ op, createdAt, importedAuthor }: Origin, input: Values, own: Values = {}): Decided {
-    const [change] = this.decide(`${op}.create`, input)
+  private create({ op, createdAt, importedAuthor, ...values }: NewRow, own: Values = {}): Decided {
+    const place = values.taskId ? {} : { projectId: this.state.projectId }
+    const [change] = this.decide(`${op}.create`, { ...values, ...place })
     const author = importedAuthor && { importedAuthor: importedAuthor.trim() }
     const at = (createdAt && parseInstant(createdAt)) || this.context.now
     const { id } = Object.assign(change!.after!, { createdAt: at }, author, own) as { id: string }
@@ -176,4 +173,4 @@ class Decision {
   }
 }
 
-type Origin = Pick<TaskOperation, 'createdAt' | 'importedAuthor'> & { op: string }
+type NewRow = Pick<TaskOperation, 'createdAt' | 'importedAuthor'> & { op: string; taskId?: string }

@@ -71,10 +71,10 @@ function decideOne(
   }
 }
 
+type Needed = Required<Pick<Preload, 'task' | 'facts' | 'referencedTasks'>>
+
 function preloadOf(operations: ImportOperation[]): Preload {
-  const need: Preload & Required<Pick<Preload, 'task' | 'facts' | 'referencedTasks'>> = {
-    ...{ task: [], facts: [], referencedTasks: [] },
-  }
+  const need = { task: [], facts: [], referencedTasks: [] } as Preload & Needed
   const { factsFor } = definitionOf('task')
   for (const operation of operations) {
     if (isChild(operation)) {

@@ -47,17 +47,24 @@ async function start(
   projectId: string,
   toRecord: ToRecord,
 ): Promise<Reply> {
-  const { caller, query } = context
-  const sql = services.database.background
+  const { config, database, limits } = services
+  const { caller, query, request } = context
+  const sql = database.background
   const fields: Fields = { ...query }
   const begun = { id: newId(), createdAt: new Date(nowMs()).toISOString() }
   const requireFree = async () => {
     const reason = await reasonToWait(sql, projectId, caller.userId)
     if (reason) throw reason
   }
+  const insert = async (n: number, bytes: Buffer) => {
+    await limits.budgets?.writes.takeMore(caller, 1)
+    await insertChunk(sql, begun.id, n, bytes)
+  }
+  const store = (file: AsyncIterable<Uint8Array>) => storeChunks(file, config.importBytes, insert)
   await requireFree()
+  const parts = partsOf(request, config.bodyTimeoutMs)
   try {
-    await receive(services, context, begun.id, fields)
+    await (isForm(request) ? readForm(request.headers, parts, fields, store) : store(parts))
     const row = { ...queued, ...begun, projectId, caller, ...readOptions(fields) }
     for (;;) {
       const reply = await queueImport(services, row, toRecord)
@@ -70,21 +77,6 @@ async function start(
       await sql`delete from import_chunks where import_id = ${begun.id}`.catch(() => {})
     throw error
   }
-}
-
-async function receive(
-  { config, database, limits }: Services,
-  { request, caller }: ReadRequest,
-  importId: string,
-  fields: Fields,
-): Promise<void> {
-  const insert = async (n: number, bytes: Buffer) => {
-    await limits.budgets?.writes.takeMore(caller, 1)
-    await insertChunk(database.background, importId, n, bytes)
-  }
-  const store = (file: AsyncIterable<Uint8Array>) => storeChunks(file, config.importBytes, insert)
-  const parts = partsOf(request, config.bodyTimeoutMs)
-  await (isForm(request) ? readForm(request.headers, parts, fields, store) : store(parts))
 }
 
 const queued = {

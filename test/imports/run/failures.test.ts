@@ -12,26 +12,26 @@ test.each([
   [`57014: ${canceled}`, statementTimeout],
   ['Try later', unavailable('Try later')],
 ])(
-  'a temporary error ends 60 slices in a row for 10 seconds, and then fails the attempt: %s',
+  'a temporary error ends the slices of 10 minutes, and then fails the attempt: %s',
   async (reason, error) => {
     const lines: Record<string, unknown>[] = []
-    const runSlice = openRunSlice(
-      openLog('info', null, { write: (line) => void lines.push(JSON.parse(line)) }),
-    )
-    const end = (thrown: unknown) =>
-      runSlice('a', () => Promise.reject(thrown)).catch((caught: unknown) => caught)
-    const fail = async (count: number) => {
-      for (let n = 0; n < count; n++) expect(await end(error)).toMatchObject({ delayMs: 10_000, reason })
+    const clock = { ms: 0 }
+    const log = openLog('info', null, { write: (line) => void lines.push(JSON.parse(line)) })
+    const runSlice = openRunSlice(log, () => clock.ms)
+    const endAfter = (minutes: number, thrown: unknown) => {
+      clock.ms += minutes * 60_000
+      return runSlice('a', () => Promise.reject(thrown)).catch((caught: unknown) => caught)
     }
-    await fail(60)
-    expect(lines).toHaveLength(60)
+    const isLater = { delayMs: 1_000, reason }
+    for (const minutes of [0, 5, 5]) expect(await endAfter(minutes, error)).toMatchObject(isLater)
+    expect(lines).toHaveLength(3)
     expect(lines[0]).toMatchObject({ level: 40, importId: 'a', reason })
-    expect(await end(error)).toBe(error)
-    // A slice without such an error ends the row.
-    await fail(59)
-    expect(await end(new SliceEnded())).toMatchObject({ delayMs: 0, reason: undefined })
-    await fail(60)
-    const broken = new Error('broken')
-    expect(await end(broken)).toBe(broken)
+    expect(await endAfter(1, error)).toBe(error)
+    // The 10 minutes begin again after a slice that ends otherwise.
+    for (const other of [new SliceEnded(), new Error('broken')]) {
+      expect(await endAfter(0, error)).toMatchObject(isLater)
+      expect(await endAfter(11, other)).toBe(other)
+    }
+    expect(await endAfter(0, error)).toMatchObject(isLater)
   },
 )
