@@ -9,6 +9,7 @@ import type { Decision } from '../../src/log/rule.ts'
 import { newCommitCounts } from '../../src/metrics/counts.ts'
 import type { StoredEvent } from '../../src/model/events.ts'
 import { eventFields, eventRows } from '../../src/postgres/columns.ts'
+import { connectionError, markUnknownOutcome } from '../../src/postgres/errors.ts'
 import { errorCode, faultsOf, forFile, holdTransaction, make, makeProjects, newId } from '../kit.ts'
 import { openScene, type Sql, upTo } from '../kit.ts'
 import { type Context, queuedCommand } from '../support/queued-command.ts'
@@ -121,6 +122,19 @@ test('a lock that no row has delays only the project that needs it', async () =>
   expect(counts.units).toEqual({ won: 2, lost: 1, unknown: 0, refused: 0 })
   await release()
   expect(await commit(await changeOf(tasks[1]!.id))).toBe('committed')
+})
+
+test('a commit without an answer has an unknown outcome', async () => {
+  const error = connectionError('CONNECTION_CLOSED', 'gone')
+  markUnknownOutcome(error, true)
+  const [task] = await makeTasks(1)
+  for (const unsafe of [() => Promise.reject(error), () => new Promise(() => {})]) {
+    const pools = { commits: { unsafe }, commitsApart: { unsafe } } as never
+    const counts = newCommitCounts()
+    const commit = openCommit(pools, { ...config, writeTimeoutMs: 50 }, counts)
+    expect(await commit(await changeOf(task!.id))).toBe('unknown')
+    expect(counts.units).toMatchObject({ lost: 0, unknown: 1 })
+  }
 })
 
 const short = await openScene(['Alan'], { WRITE_TIMEOUT_MS: '1500' })

@@ -4,7 +4,7 @@ import { grouped, type GroupOptions } from '../../src/postgres/grouped.ts'
 import { connectionError } from '../../src/postgres/errors.ts'
 import { takeGroup } from '../../src/actor/actors.ts'
 import type { QueuedCommand } from '../../src/actor/queued-command.ts'
-import { upTo, words } from '../kit.ts'
+import { read, upTo, words } from '../kit.ts'
 
 /** The clock stands still, because a pause of the process would look like a slow call or a long wait. */
 const began = performance.now()
@@ -33,39 +33,30 @@ function openGroup(limits: GroupOptions<number>) {
   return { call, calls, finish }
 }
 
-const weigh = { limit: 10, of: (key: number) => key }
+interface Limits extends GroupOptions<number> {
+  weight?: [limit: number, heavy?: number]
+}
+const { groups } = Bun.YAML.parse(read('test/unit/queues.yaml').text) as {
+  groups: [what: string, limits: Limits, steps: string, calls: string][]
+}
 
-/** The keys of one event-loop iteration, or `end` and the number of the call that ends; and the calls. */
-test.each<[string, GroupOptions<number>, steps: string, calls: string]>([
-  ['all keys of one iteration share one call', { keys: 10, slots: 1 }, '3,1,1', '3,1,1'],
-  ['a call has a maximum number of keys', { keys: 2, slots: 1 }, '1,2,3,4,5 end0 end1', '1,2 3,4 5'],
-  ['keys wait together while all slots are in use', { keys: 10, slots: 2 }, '1 2 3 4,5 end1', '1 2 3,4,5'],
-  ['all slots are used if there are many keys', { keys: 2, slots: 3 }, '1,2,3,4,5,6,7 end2', '1,2 3,4 5,6 7'],
-  [
-    'a call has a maximum weight, and a key above the limit has a call of its own',
-    { keys: 10, slots: 1, weigh },
-    '4,6,1,25,3,3,3,3 end0 end1 end2 end3',
-    '4,6 1 25 3,3,3 3',
-  ],
-  [
-    'keys wait for a call in progress, unless the call contains a heavy key',
-    { keys: 10, slots: 3, lingerMs: 60_000, weigh: { ...weigh, limit: 100, heavy: 10 } },
-    '50 1 2 end1',
-    '50 1 2',
-  ],
-  ['a full call does not wait for others', { keys: 2, slots: 2, lingerMs: 60_000 }, '1,2,3,4,5,6', '1,2 3,4'],
-])('%s, and each caller gets its own result', async (_, limits, steps, expected) => {
-  const { call, calls, finish } = openGroup(limits)
-  const answers: [number, Promise<number>][] = []
-  for (const step of words(steps)) {
-    if (step.startsWith('end')) await finish(Number(step.slice(3)))
-    else for (const key of step.split(',').map(Number)) answers.push([key, call(key)])
-    await turn()
-  }
-  expect(calls.map(String).join(' ')).toBe(expected)
-  for (let n = 0; n < calls.length; n++) await finish(n)
-  for (const [key, answer] of answers) expect(await answer).toBe(10 * key)
-})
+test.each(groups)(
+  '%s, and each caller gets its own result',
+  async (_, { weight, ...limits }, steps, expected) => {
+    const [limit = 0, heavy] = weight ?? []
+    const weigh = weight && { limit, heavy, of: (key: number) => key }
+    const { call, calls, finish } = openGroup({ ...limits, weigh })
+    const answers: [number, Promise<number>][] = []
+    for (const step of words(steps)) {
+      if (step.startsWith('end')) await finish(Number(step.slice(3)))
+      else for (const key of step.split(',').map(Number)) answers.push([key, call(key)])
+      await turn()
+    }
+    expect(calls.map(String).join(' ')).toBe(expected)
+    for (let n = 0; n < calls.length; n++) await finish(n)
+    for (const [key, answer] of answers) expect(await answer).toBe(10 * key)
+  },
+)
 
 test('starts a second call only when the first call ends or takes too long', async () => {
   const { call, calls, finish } = openGroup({ keys: 10, slots: 2, lingerMs: 50 })

@@ -2,20 +2,19 @@ import { expect, spyOn, test } from 'bun:test'
 import { setImmediate as nextIteration } from 'node:timers/promises'
 import { Expensive, ownIteration, runYielding } from '../../src/admission/expensive.ts'
 import { FairQueue, Permit } from '../../src/admission/fair-queue.ts'
-import { rowsOf, upTo, words } from '../kit.ts'
+import { read, upTo, words } from '../kit.ts'
 import { Scheduler, writesIn } from '../../src/admission/scheduler.ts'
 
 const limits = { what: 'sign-ins', whose: 'from this address', slots: 1, slotsOfKey: 1, waitingOfKey: 4 }
 
-/** A rule of the queue, the maximum of waiting entries, the added entries, the entries in the order of their work, and the rejections. */
-const queues = rowsOf(`
-  alternates between addresses | 6 | a1 a2 a3 b1 b2 | a1 b1 a2 b2 a3
-  limits the entries of an address | 99 | a1 a2 a3 a4 a5 | a1 a2 a3 a4 | a5 429 Too many sign-ins from this address wait
-  admits a newcomer instead of the last entry of a busy address | 6 | a1 a2 a3 a4 b1 b2 c1 | a1 c1 b1 a2 b2 a3 | a4 503 Too many sign-ins wait
-  rejects a newcomer if no address has more entries | 2 | a1 b1 c1 | a1 b1 | c1 503 Too many sign-ins wait`)
+interface Cases {
+  fairQueues: [what: string, waiting: number, added: string, order: string, rejections: string][]
+  requests: [what: string, steps: string][]
+}
+const { fairQueues, requests } = Bun.YAML.parse(read('test/unit/queues.yaml').text) as Cases
 
-test.each(queues)('the fair queue %s', async (_, waiting, added, order, rejections = '') => {
-  const queue = new FairQueue({ ...limits, waiting: Number(waiting) })
+test.each(fairQueues)('the fair queue %s', async (_, waiting, added, order, rejections) => {
+  const queue = new FairQueue({ ...limits, waiting })
   const first = Promise.withResolvers<void>()
   const [done, rejected]: [string[], string[]] = [[], []]
   const all = [queue.run('first', () => first.promise)]
@@ -119,16 +118,7 @@ const request = new Request('http://localhost')
 const requestOf = (length: string) =>
   new Request('http://localhost', { headers: { 'content-length': length } })
 
-/** `+` sends requests, `-` ends requests, `=` is the number in progress; `tick` is an iteration, `ms` a time. */
-const loads = rowsOf(`
-  an account alone has no limit | ada+1000 ada=1000
-  16 requests, while another account is active | ada+1000 bob+1 eve+1000 bob+1 eve=16 bob=2
-  16 requests, for two seconds after those of others | bob+1 bob-1 1900ms ada+1000 ada=16
-  no limit two seconds after the requests of others | bob+1 bob-1 2100ms ada+1000 ada=1000
-  waiting requests are admitted in the next iteration | bob+1 ada+20 tick ada=16 ada-3 ada=13 tick ada=16 ada+1 ada=16
-  accounts with waiting requests share the slots | bob+1 ada+40 eve+40 joe+40 tick ada-16 eve-16 joe-16 tick ada=5 eve=5 joe=5`)
-
-test.each(loads)('requests in progress: %s', async (_, steps) => {
+test.each(requests)('requests in progress: %s', async (_, steps) => {
   const began = performance.now()
   const clock = spyOn(performance, 'now').mockReturnValue(began)
   const { send, admitted, permits } = openRequests()

@@ -1,5 +1,5 @@
 import { afterFailure, DeliveryQueues } from '../../workers/webhooks/dispatcher.ts'
-import { make, openScene, unreachableUrl as url, untilBlocked, upTo } from '../kit.ts'
+import { make, openScene, read, unreachableUrl as url, untilBlocked, upTo } from '../kit.ts'
 
 // Commits wait for locks that a test holds.
 const { service, sql, ada } = await openScene(['Ada'], { LOCK_TIMEOUT_MS: '30000' })
@@ -47,28 +47,22 @@ test('a long delivery moves to the slow queue if the slow queue has room', () =>
   expect(queues.startNext()).toEqual(all.slice(12))
 })
 
-const [hour, day] = [3_600_000, 86_400_000]
-const longest = 10 * hour
 const after = (over: object, chance = 0) =>
   afterFailure({ failures: 1, failingMs: 0, status: 500, retryAfterMs: null, ...over }, chance)
 
-test.each<[string, object, number]>([
-  ...[5_000, 300_000, 1_800_000, 2 * hour, 5 * hour, longest, longest, longest].map(
-    (waitMs, n): [string, object, number] => [`failure ${n + 1}`, { failures: n + 1 }, waitMs],
-  ),
-  ['many failures', { failures: 50 }, longest],
-  ['a longer Retry-After', { retryAfterMs: 90_000 }, 90_000],
-  ['a shorter Retry-After', { retryAfterMs: 1_000 }, 5_000],
-  ['a Retry-After beyond the longest wait', { retryAfterMs: 100 * day }, longest],
-  ['a Retry-After that is shorter than the wait', { failures: 2, retryAfterMs: 90_000 }, 300_000],
-  ['four days of failures', { failures: 20, failingMs: 4 * day }, longest],
-  ['almost five days of failures', { failures: 20, failingMs: 5 * day - hour }, hour],
-])('after %s, an attempt waits, with up to 10 % of random jitter', (what, over, waitMs) => {
+const { attempts } = Bun.YAML.parse(read('test/unit/queues.yaml').text) as {
+  attempts: [what: string, failure: object, seconds: number][]
+}
+
+test.each(attempts)('after %s, an attempt waits, with up to 10 % of random jitter', (what, over, seconds) => {
+  const waitMs = seconds * 1_000
   expect(after(over)).toEqual({ waitMs })
   if (/^(failure|many)/.test(what)) expect(after(over, 1)).toEqual({ waitMs: Math.round(waitMs * 1.1) })
 })
 
 test('410 or five days of failures disable a webhook', () => {
   expect(after({ status: 410 })).toEqual({ disabled: 'The receiver answered 410 Gone' })
-  expect(after({ failures: 20, failingMs: 5 * day })).toEqual({ disabled: 'All attempts of 5 days failed' })
+  expect(after({ failures: 20, failingMs: 5 * 86_400_000 })).toEqual({
+    disabled: 'All attempts of 5 days failed',
+  })
 })
