@@ -26,10 +26,10 @@ export interface Comment extends Partial<Omit<CommentItem, 'kind' | 'row'>> {
 }
 
 /** The keys of a value in all products. */
-const authors =
-  'memberCreator idMemberCreator creatorUserId userId owner user author created_by actorDisplayName actorId'.split(
-    ' ',
-  )
+const authors = [
+  ...['memberCreator', 'idMemberCreator', 'creatorUserId', 'userId', 'owner', 'user', 'author', 'created_by'],
+  ...['actorDisplayName', 'actorId'],
+]
 const times = 'createdAt|created_at|creationDateTime|date'
 const people = 'assignees members assignee assignedUsers assigneeUserId idMembers idMember'.split(' ')
 const labels = ['idLabels', 'labelIds', 'labels', 'tags']
@@ -156,13 +156,16 @@ function valueOf(row: Entry): FieldValue {
 const commentTypes = ['comment', 'commentCard', 'copyCommentCard']
 const isComment = (row: Entry): boolean => commentTypes.includes(String(row.get('type') ?? 'comment'))
 
-/** Returns a comment on a card, or an action that is a comment, by the usual keys. */
-export const commentOf = (row: Entry, board: Board): Comment => ({
-  task: isComment(row) ? row.text('data.card.id|cardId') : undefined,
-  text: row.text('data.text|text|message|body'),
-  createdAt: createdAtOf(row),
-  author: board.people(row, authors)[0],
-})
+/** Returns a comment on a card, or an action that is a comment, by the usual keys; no parts for another row. */
+export const commentOf = (row: Entry, board: Board): Comment =>
+  isComment(row)
+    ? {
+        task: row.text('data.card.id|cardId'),
+        text: row.text('data.text|text|message|body'),
+        createdAt: createdAtOf(row),
+        author: board.people(row, authors)[0],
+      }
+    : {}
 
 const creations = ['createCard', 'copyCard', 'convertToCardFromCheckItem', 'emailCard']
 

@@ -1,6 +1,6 @@
 import { unescapeFormula } from '../../../exports/cells.ts'
 import { ImportError } from '../../items.ts'
-import { type Open, readText } from './text.ts'
+import { linesIn, type Open, readText } from './text.ts'
 
 /** Many, because an export of Jira has as many comment columns as the issue with the most comments has comments. */
 const maxColumns = 2_000
@@ -21,14 +21,19 @@ async function* withLineEnd(open: Open): AsyncGenerator<string> {
  * @throws ImportError with the line, if the file is broken or a row is too large
  */
 async function* readRecords(open: Open, delimiter: string, max = maxRowCharacters): AsyncGenerator<string[]> {
-  const tokens = new RegExp(`["\r\n${delimiter}]|[^"\r\n${delimiter}]+`, 'g')
+  const tokens = new RegExp(`["\r\n${delimiter}]|[^"\r\n${delimiter}]+`, 'y')
+  const quotedTokens = /(?:[^"]+|"")+|"/y
   const ends = new Set([delimiter, '\n', '\r'])
   /** `closing`: after a quote in a quoted cell. The next character must be a second quote, or end the cell. */
   let state = 'start' as 'start' | 'plain' | 'quoted' | 'closing'
   let [cells, cell]: [string[], string] = [[], '']
   let [line, quotedLine, emptyLines, characters] = [1, 1, 0, 0]
   for await (const text of withLineEnd(open))
-    for (const [token] of text.matchAll(tokens)) {
+    for (let at = 0; at < text.length;) {
+      const pattern = state === 'quoted' ? quotedTokens : tokens
+      pattern.lastIndex = at
+      const token = pattern.exec(text)![0]
+      at += token.length
       const isEnd = state !== 'quoted' && ends.has(token)
       if (token === '"' && state === 'quoted') state = 'closing'
       else if (token === '"' && state === 'start') [state, quotedLine] = ['quoted', line]
@@ -36,8 +41,9 @@ async function* readRecords(open: Open, delimiter: string, max = maxRowCharacter
         if (state === 'closing' && token !== '"')
           throw new ImportError('A quote within a quoted cell must be doubled', `line ${line}`)
         state = state === 'closing' || state === 'quoted' ? 'quoted' : 'plain'
-        cell += token
-        characters += token.length
+        const part = state === 'quoted' ? token.replaceAll('""', '"') : token
+        cell += part
+        characters += part.length
       } else if (state === 'start' && cells.length === 0 && token !== delimiter) {
         if (++emptyLines > maxEmptyLines)
           throw new ImportError(`The file has more than ${maxEmptyLines} empty lines`)
@@ -54,7 +60,7 @@ async function* readRecords(open: Open, delimiter: string, max = maxRowCharacter
           `A row must have at most ${maxColumns} columns and ${maxRowCharacters} characters`,
           `line ${line}`,
         )
-      if (token === '\n') line++
+      line += linesIn(token)
     }
   if (state === 'quoted')
     throw new ImportError(
