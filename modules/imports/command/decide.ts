@@ -7,7 +7,7 @@ import { diff, type EventDraft } from '../../../src/model/events.ts'
 import { definitionOf } from '../../../src/model/model.ts'
 import { commandsOf } from '../../../src/module.ts'
 import { columnsOf } from '../../../src/postgres/columns.ts'
-import { idTaken, notFound } from '../../../src/responses/errors.ts'
+import { badRequest, idTaken, notFound } from '../../../src/responses/errors.ts'
 import { caseless, parseInstant } from '../../../src/schema/text.ts'
 import { validationError } from '../../../src/schema/validation.ts'
 import { fitsField, optionNamed } from '../../fields/values.ts'
@@ -53,9 +53,6 @@ type Values = Record<string, unknown>
 
 const unchanged = (id: string, message?: string): Decided => ({ outcome: 'unchanged', id, message })
 
-/** The largest number of a task that an import keeps. */
-const maxNumber = 1_000_000_000
-
 class Decision {
   constructor(
     private readonly state: ProjectState,
@@ -95,8 +92,7 @@ class Decision {
     const { op: _, createdAt: __, importedAuthor: ___, externalId, ...values } = operation
     const isOwn = this.state.row('task', ownId)?.projectId === projectId
     const id = isOwn ? ownId : this.state.fact(externalIds).holderOf(externalId.trim())?.id
-    const isNumbered = number > lastNumber && number <= maxNumber
-    if (id === undefined) return this.create(operation, isNumbered ? { number } : {})
+    if (id === undefined) return this.create(operation, number > lastNumber ? { number } : {})
     const fields = values.fields && this.withoutHidden(id, values.fields)
     const input = { ...values, ...(fields && { fields }), id }
     const isOwnExternalId = isOwn && externalId === `docket:${id}`
@@ -141,7 +137,8 @@ class Decision {
     const place = values.taskId ? {} : { projectId: this.state.projectId }
     const [change] = this.decide(`${op}.create`, { ...values, ...place })
     const author = importedAuthor && { importedAuthor: importedAuthor.trim() }
-    const at = (createdAt && parseInstant(createdAt)) || this.context.now
+    const at = createdAt ? parseInstant(createdAt) : this.context.now
+    if (!at) throw badRequest('createdAt must be an ISO 8601 date-time with offset, or a date')
     const { id } = Object.assign(change!.after!, { createdAt: at }, author, own) as { id: string }
     return { outcome: 'created', id, changes: [Object.assign(change!, { entityId: id })] }
   }
