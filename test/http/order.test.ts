@@ -1,4 +1,5 @@
 import { allPages, applyEvent, emptyReplica, faultsOf, openScene, Random, readFeed, upTo } from '../kit.ts'
+import { workerActor } from '../kit.ts'
 import type { Body } from '../kit.ts'
 import { batchResult, newTask } from './batch-scene.ts'
 import { openOrder, type Place } from './order-scene.ts'
@@ -57,21 +58,47 @@ test('if a batch places many tasks between two tasks, other tasks get new keys i
 })
 
 test('new keys keep the order of all tasks, also of tasks that the batch did not load, and are events', async () => {
-  for (const near of 'abcd') {
-    const { projectId, at, respace, letters, version } = await openOrder(ada, 'abcd')
-    const from = await version()
+  const { projectId, at, respace, version } = await openOrder(ada, 'abcd')
+  const list = `/tasks?projectId=${projectId}&sort=position&limit=200`
+  const idsNow = async () => (await allPages(ada, list)).flat().map(({ id }) => id)
+  for (const near of 'abcdab') {
+    const [from, before] = [await version(), await idsNow()]
     await respace(at(near))
-    expect(await letters()).toBe('abcd')
+    const after = await idsNow()
+    const added = new Set(after).difference(new Set(before))
+    const place = before.indexOf(at(near)) + 1
+    const placed = after.slice(place, place + added.size)
+    expect([new Set(placed), after.filter((id) => !added.has(id))]).toEqual([added, before])
     const path = `/projects/${projectId}/events?after=${from}&limit=200&types=task.updated`
-    const changes = (await readFeed(ada, path)).map(({ before, after }) => [
-      before!.position,
-      after!.position,
+    const changes = (await readFeed(ada, path)).map((event) => [
+      event.before!.position,
+      event.after!.position,
     ])
     expect(changes.length).toBeGreaterThan(0)
     for (const [was, is] of changes)
       expect([typeof was, typeof is, was === is]).toEqual(['string', 'string', false])
   }
   expect(await faultsOf(sql)).toEqual([])
+})
+
+test('a move that gives other tasks new keys is the only event of the moved task', async () => {
+  const { projectId, at, batch, order, version } = await openOrder(ada, 'abcd')
+  const from = await version()
+  const operations = upTo(400).map((n) => ({ op: 'task.update', id: at('dc'[n % 2]!), after: at('a') }))
+  batchResult(await batch(operations))
+  const respaced = new Set<string>()
+  let moves = 0
+  for (const { actor, entityId } of await readFeed(
+    ada,
+    `/projects/${projectId}/events?after=${from}&limit=500`,
+  )) {
+    if (actor.id === workerActor) respaced.add(entityId)
+    else {
+      expect([++moves, respaced.has(entityId)]).toEqual([moves, false])
+      respaced.clear()
+    }
+  }
+  expect([await order(), moves, (await version()) - from > moves]).toEqual(['adcb', 400, true])
 })
 
 const sortedBy = (name: 'position' | 'id', rows: Iterable<object>) => {
