@@ -34,12 +34,12 @@ const readAsanaCsv = csvReader(() => ({
     ...{ 'assignee email': 'assigneeEmail', 'parent task': 'parent', 'parent task id': 'parent' },
     ...{ 'blocked by dependencies': 'blockedBy', [blocking]: null, 'last modified': null },
   },
-  finish(draft, row, titles) {
+  finish(draft, row, references) {
     const { task } = draft
     if (/^(\(no section\)|untitled section)$/i.test(draft.section ?? '')) delete draft.section
     if (task.parent) task.parent = row.text('parent task id') || task.parent
     // The rows of blocked tasks in the file name this task.
-    const blocked = titles?.referencesIn(row.text(blocking)) ?? []
+    const blocked = references?.referencesIn(row.text(blocking)) ?? []
     const others = blocked.filter(({ key }) => key === undefined).map(({ text }) => text)
     if (others.length > 0) addNote(draft, 'Blocking', others.join(', '), 'Blocked tasks are not in the file')
   },

@@ -34,8 +34,6 @@ class JiraFormat implements CsvFormat {
     ...{ 'inward issue link blocks': 'blockedBy', attachment: 'notes', 'log work': 'notes' },
     ...{ 'custom field epic link': 'field.epic', resolved: 'field.resolved', done: 'field.resolved' },
   }
-  /** The keys of issues by their ids. */
-  private readonly keys = new KeyMap<string>()
   private readonly blockers = new KeyMap<string[]>()
   private links = 0
   private readonly statuses = new Map<string, NonNullable<TaskItem['status']>>()
@@ -44,10 +42,12 @@ class JiraFormat implements CsvFormat {
 
   constructor(private readonly context: FileContext) {}
 
+  nameOf(row: Row): [string, string] {
+    return [row.text('issue id'), row.text('issue key')]
+  }
+
   scan(row: Row): void {
     const key = shortKey(row.text('issue key'))
-    const id = row.text('issue id')
-    if (id !== '') this.keys.set(id, key)
     for (const blocked of row.texts(outward)) {
       if (++this.links > maxLinks)
         throw new ImportError(`The file has more than ${maxLinks.toLocaleString('en')} links between issues`)
@@ -84,7 +84,7 @@ class JiraFormat implements CsvFormat {
 
   /** Only sub-tasks become sub-items of their parent. For other issues, the parent is the field `epic`. */
   private finishParent({ task }: Draft, row: Row): void {
-    const parent = row.text('parent key') || (this.keys.get(task.parent!) ?? task.parent!)
+    const parent = row.text('parent key') || task.parent!
     const type = row.text('issue type')
     const isPart = type === '' || isSubtask(type)
     task.parent = isPart ? parent : undefined

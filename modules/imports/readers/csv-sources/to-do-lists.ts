@@ -1,5 +1,5 @@
 import { DateTime } from 'luxon'
-import { DigestKeys, shortKey } from '../../convert/keys.ts'
+import { DigestKeys } from '../../convert/keys.ts'
 import type { ImportedItem } from '../../items.ts'
 import { parseObject } from '../../parse-object.ts'
 import { addNote, type Draft } from '../csv/cells.ts'
@@ -7,7 +7,6 @@ import { type CsvFormat, csvReader, type FileContext } from '../csv/csv-reader.t
 import { notImported } from '../csv/headers.ts'
 import type { Row } from '../csv/rows.ts'
 import { oneLine, short } from '../csv/values.ts'
-import { KeyMap } from '../key-map.ts'
 
 const maxIndent = 10
 const maxMessageCharacters = 500
@@ -106,22 +105,19 @@ function withoutFile(content: string): { text: string; file?: string } {
 /** Reads the backup of TickTick. Above its header are lines about the file. */
 export const readTickTick = csvReader(({ dates }) => {
   const [keys, scannedKeys] = [new DigestKeys(), new DigestKeys()]
-  const keysById = new KeyMap<string>()
   return {
     columns: {
-      ...notImported(`kind,is check list,status,timezone,is all day,task id,parent id,order,is floating,column order,
+      ...notImported(`kind,is check list,status,timezone,is all day,task id,order,is floating,column order,
         view mode,project kind`),
       ...{ 'folder name': 'field.folder', reminder: 'field.reminder', 'column name': 'status' },
     },
     zone: 'timezone',
     priorities: { '0': undefined, '1': 'LOW', '3': 'MEDIUM', '5': 'HIGH' },
-    scan: (row) => keysById.set(row.text('task id'), shortKey(keyOf(row, scannedKeys))),
+    nameOf: (row) => [row.text('task id'), keyOf(row, scannedKeys)],
     finish(draft, row) {
       const { task } = draft
       task.key = keyOf(row, keys)
       if (task.key !== row.text('task id')) task.hasNoId = true
-      const parent = row.text('parent id')
-      if (parent !== '') task.parent = keysById.get(parent) ?? parent
       const status = row.text('status')
       if (status !== '') draft.isCompleted = status !== '0'
       const labels = [row.text('kind') === 'NOTE' ? 'Note' : [], status === '-1' ? 'Abandoned' : []].flat()

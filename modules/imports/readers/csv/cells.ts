@@ -12,7 +12,7 @@ import { type Dates, isDate } from './dates.ts'
 import { childPrefix, declared, useOf } from './headers.ts'
 import type { Row } from './rows.ts'
 import type { ReadColumn } from './columns.ts'
-import { idsIn, type Titles } from './titles.ts'
+import { idsIn, type References } from './references.ts'
 import * as values from './values.ts'
 
 export type Comment = Omit<CommentItem, 'row' | 'task'>
@@ -43,7 +43,7 @@ export interface CellOptions {
   isOwn?: boolean
   /** Decodes the text of a cell, which may have `\n` in place of a line end. */
   decode?(text: string): string
-  titles?: Titles
+  references?: References
 }
 interface Cell extends CellOptions {
   text: string
@@ -75,9 +75,9 @@ const email =
     task[part] = { name, ...task[part], email: address }
   }
 
-const list: CellReader = ({ task }, { text, column: { target }, isOwn, titles }) => {
+const list: CellReader = ({ task }, { text, column: { target }, isOwn, references }) => {
   const inBrackets = isOwn ? undefined : values.bracketedList(text)
-  const keysIn = (one: string) => titles?.keysIn(one) ?? values.listOf(one).flatMap(idsIn)
+  const keysIn = (one: string) => references?.keysIn(one) ?? values.listOf(one).flatMap(idsIn)
   const isOfTasks = declared.get(target)?.reference?.to === 'task'
   const found = isOfTasks
     ? (inBrackets ?? [text]).flatMap(keysIn)
@@ -168,9 +168,9 @@ const cellReaders: Record<string, CellReader> = {
         `${column.header}: ${values.short(text)} is not 100 %, a date, yes or no: the task is not completed`,
       )
   },
-  parent: ({ task }, { text, titles }) => {
+  parent: ({ task }, { text, references }) => {
     const reference = values.oneLine(text)
-    task.parent ||= titles?.find(reference) ?? reference
+    task.parent ||= references?.find(reference) ?? reference
   },
   comments: ({ task, parts }, { text, dates, isOwn }) => {
     const comments = (!isOwn && values.jsonComments(text, dates, task.messages)) || readComments(text)

@@ -7,7 +7,7 @@ import { columnsOf, headerMessages, isTitle, Survey } from './columns.ts'
 import { Dates } from './dates.ts'
 import { type ColumnFormat, englishName } from './headers.ts'
 import { findHeader, readRows, Row } from './rows.ts'
-import { Titles } from './titles.ts'
+import { References } from './references.ts'
 
 /** The format of a CSV file. `scan` is called with each row, and then `finish` with each row. */
 export interface CsvFormat
@@ -16,11 +16,13 @@ export interface CsvFormat
   zone?: string
   /** True if a title means the nearest task above with this title. Otherwise it means the first task. */
   meansNearest?: boolean
+  /** Returns the name by which other rows refer to the task, and the key of the task. Default: the title, and the id. */
+  nameOf?(row: Row): [name: string, key: string]
   scan?(row: Row): void
   /** Returns the part of the mapping that the rows show. */
   proposal?(): Mapping
   /** Completes the draft. May return other items in place of the task, such as a comment on an earlier task. */
-  finish?(draft: Draft, row: Row, titles: Titles | undefined): ImportedItem[] | void
+  finish?(draft: Draft, row: Row, references: References | undefined): ImportedItem[] | void
 }
 
 export interface FileContext {
@@ -31,6 +33,8 @@ export interface FileContext {
 }
 
 const maxReported = 1_000
+/** Bounds the memory for titles in a file with ids. */
+const maxTitlesWithIds = 100_000
 
 /**
  * Returns the reader of a system's CSV files. It reads a file twice: first the types of columns, then the tasks.
@@ -51,17 +55,18 @@ export const csvReader = (formatOf: (context: FileContext, headers: string[]) =>
     const columns = columnsOf(header.names, mapping, format)
     const row = new Row(names)
     const survey = new Survey(columns, format.decode)
-    const [title, id, ...references] = ['title', 'id', 'parent', 'blockedBy'].map((target) =>
+    const [title, id, ...others] = ['title', 'id', 'parent', 'blockedBy'].map((target) =>
       columns.find((column) => column.target === target),
     )
-    const textOf = (column = title!) => row.at(column.index)
-    // If the format has ids and a function `finish`, `finish` resolves the references.
-    const hasTitles = format.meansNearest || (references.some(Boolean) && !(id && format.finish))
-    const titles = hasTitles ? new Titles(id !== undefined) : undefined
+    const titleAndId = (): [string, string] => [row.at(title!.index), id ? row.at(id.index) : '']
+    const { nameOf = titleAndId, meansNearest, isOwn } = format
+    const hasReferences = meansNearest || (others.some(Boolean) && !isOwn)
+    const references = hasReferences ? new References(id !== undefined) : undefined
     for await (const _ of readRows(open, header, row)) {
       if (row.repeatsHeader) continue
       survey.scan(row)
-      titles?.add(textOf(), id ? textOf(id) : '')
+      // A file with ids rarely refers to titles.
+      if (format.nameOf || !id || row.number <= maxTitlesWithIds) references?.add(...nameOf(row))
       format.scan?.(row)
     }
     const dateFormat = survey.decideOrder(dates)
@@ -71,7 +76,7 @@ export const csvReader = (formatOf: (context: FileContext, headers: string[]) =>
     const keys = new DigestKeys()
     for await (const _ of readRows(open, header, row)) {
       const zone = format.zone && row.text(format.zone)
-      const draft = draftOf(row, toRead.columns, { ...format, dates, zone, titles })
+      const draft = draftOf(row, toRead.columns, { ...format, dates, zone, references })
       const { task } = draft
       const { messages, notes } = row.uneven(columns.length)
       task.messages.push(...messages)
@@ -80,8 +85,8 @@ export const csvReader = (formatOf: (context: FileContext, headers: string[]) =>
         yield { ...task, key: task.key || keys.next(header.names), problem: 'The row repeats the header' }
         continue
       }
-      yield* format.finish?.(draft, row, titles) ?? itemsOf(draft, keys, mapping)
-      if (format.meansNearest && id) titles?.add(textOf(), textOf(id), true)
+      yield* format.finish?.(draft, row, references) ?? itemsOf(draft, keys, mapping)
+      if (meansNearest) references?.add(...nameOf(row), true)
     }
     // Leaves out columns without a target that `finish` reads by name.
     const proposed = toRead.proposal.filter(([name, target]) => target ?? !row.used.has(englishName(name)))

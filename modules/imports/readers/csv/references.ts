@@ -2,30 +2,29 @@ import { DigestKeys, shortKey } from '../../convert/keys.ts'
 import { KeyMap } from '../key-map.ts'
 import { listOf, oneLine } from './values.ts'
 
-/** Bounds the memory for titles in a file with ids, which rarely refers to titles. */
-const maxTitlesWithIds = 100_000
 /** In a list with more than `maxSearched` parts, titles with separators are not searched. */
 const [maxTitleParts, maxSearched] = [10, 1_000]
 
-/** The titles of a file in which tasks may refer to others by their titles. */
-export class Titles {
-  private readonly ids = new KeyMap<string>()
+/** The names by which rows of a file refer to tasks: titles, or ids other than the keys of the tasks. */
+export class References {
+  private readonly keys = new KeyMap<string>()
 
   constructor(private readonly hasIds: boolean) {}
 
-  /** @param replaces true if the title means this task from now on; false if it means the first task with the title */
-  add(given: string, id: string, replaces = false): void {
-    const title = oneLine(given)
-    const isKnown = this.ids.get(title) !== undefined
-    const hasSpace = !this.hasIds || this.ids.size < maxTitlesWithIds
-    if (isKnown ? replaces : hasSpace) this.ids.set(title, shortKey(oneLine(id)))
+  /**
+   * @param key empty for a task without an id
+   * @param replaces true if the name means this task from now on; false if it means the first task with the name
+   */
+  add(given: string, key: string, replaces = false): void {
+    const name = oneLine(given)
+    if (replaces || this.keys.get(name) === undefined) this.keys.set(name, shortKey(oneLine(key)))
   }
 
-  /** Returns the key of the task with the title, or undefined. */
+  /** Returns the key of the task with the name, or undefined. */
   find(reference: string): string | undefined {
-    const title = pageIn(reference) ?? reference
-    const id = this.ids.get(title)
-    return id === undefined ? undefined : id || new DigestKeys().next(title)
+    const name = pageIn(reference) ?? reference
+    const key = this.keys.get(name)
+    return key === undefined ? undefined : key || new DigestKeys().next(name)
   }
 
   /** Returns the references in a list. A title may contain separators: of several matches, the longest title is used. */
