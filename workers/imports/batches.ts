@@ -6,11 +6,11 @@ import { HttpError } from '../../src/responses/errors.ts'
 import { forEachPage, type Throttle } from '../throttle.ts'
 import { endStep, moveCursor, type Run } from './import-row.ts'
 import { type FinishedRow, type PreparedRow, storeFinished } from './report.ts'
+import { lastOf, type StagedKind } from './staged.ts'
 
 interface Batches<Row extends { n: number }> {
   step: ImportStep
-  /** The number of the last row. */
-  last: number
+  kind?: StagedKind
   read(after: number): Promise<Row[]>
   prepare(rows: Row[]): Promise<PreparedRow[]>
   /** In a dry run: operations that the project must have executed before those of the rows. */
@@ -38,7 +38,8 @@ export async function writePages<Page>(
 /** Runs a step in batches. An interrupted batch may run again, and then changes nothing. */
 export async function runBatches<Row extends { n: number }>(run: Run, spec: Batches<Row>): Promise<void> {
   const { running, throttle, services } = run
-  const { step, last } = spec
+  const { step, kind } = spec
+  const last = kind ? await lastOf(run.sql, running.id, kind) : 1
   const read = async (before: { n: number } = running.cursor) => {
     const rows = await spec.read(before.n)
     return rows.length > 0 ? { prepared: await spec.prepare(rows), n: rows.at(-1)!.n } : undefined

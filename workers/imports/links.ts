@@ -1,4 +1,4 @@
-import type { ReferencesOperation } from '../../modules/imports/command/operations.ts'
+import type { Operation } from '../../modules/imports/command/operations.ts'
 import { externalIdOf } from '../../modules/imports/convert/keys.ts'
 import { Notes } from '../../modules/imports/convert/notes.ts'
 import type { TaskItem } from '../../modules/imports/items.ts'
@@ -8,7 +8,7 @@ import type { Sql } from '../../src/postgres/database.ts'
 import { runBatches } from './batches.ts'
 import type { Run } from './import-row.ts'
 import type { PreparedRow } from './report.ts'
-import { lastOf, readStaged, type Staged } from './staged.ts'
+import { readStaged, type Staged } from './staged.ts'
 
 /** Tasks by the keys of blockers, or the reason why a row cannot be a blocker. */
 export type Blockers = ReadonlyMap<string, Blocker | string>
@@ -127,7 +127,7 @@ export async function importLinks(run: Run): Promise<void> {
     await prepare(page)
     at = page.at(-1)?.n ?? Number.MAX_SAFE_INTEGER
   }
-  await runBatches(run, { step: 'links', last: await lastOf(sql, running.id, 'link'), read, prepare })
+  await runBatches(run, { step: 'links', kind: 'link', read, prepare })
 }
 
 function prepareLinks(
@@ -161,7 +161,7 @@ function prepareLinks(
   const place = dryRun || outcome ? {} : placeOf(item.after, blockers)
   if (blockedByIds.size === 0 && Object.keys(place).length === 0) return { ...prepared, outcome: 'unchanged' }
   if (!isCommitted) return { ...prepared, outcome: 'updated' }
-  const operation: ReferencesOperation = {
+  const operation: Operation<'references'> = {
     ...{ op: 'references', id, ...place },
     ...(blockedByIds.size > 0 && { addBlockedByIds: [...blockedByIds] }),
   }

@@ -40,7 +40,6 @@ export async function importNames(run: Run): Promise<void> {
   const names = await readNames(run.sql, run.running.id)
   await runBatches(run, {
     step: 'names',
-    last: names.length,
     read: async (after) => names.filter(({ n }) => n > after),
     prepare: async (page) =>
       page.map((one) => ({

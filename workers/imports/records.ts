@@ -1,5 +1,5 @@
 import { getTableName } from 'drizzle-orm'
-import type { ChildOperation, TaskOperation } from '../../modules/imports/command/operations.ts'
+import type { ChildOperation, Operation } from '../../modules/imports/command/operations.ts'
 import {
   childId,
   childTail,
@@ -24,7 +24,7 @@ import type { Run } from './import-row.ts'
 import { type Blockers, divideBlockers, readBlockers } from './links.ts'
 import { type LoadContext, readContext } from './names.ts'
 import type { PreparedRow } from './report.ts'
-import { lastOf, lastSubItem, readStaged, readSubItems, type Staged, type SubItem } from './staged.ts'
+import { lastSubItem, readStaged, readSubItems, type Staged, type SubItem } from './staged.ts'
 
 export async function importTasks(run: Run): Promise<void> {
   const { sql, running, batchRows } = run
@@ -32,7 +32,7 @@ export async function importTasks(run: Run): Promise<void> {
   const isNested = (await lastSubItem(sql, running.id)) > 0
   await runBatches<Staged>(run, {
     step: 'tasks',
-    last: await lastOf(sql, running.id, 'task'),
+    kind: 'task',
     read: (after) => readStaged(sql, running.id, 'task', after, batchRows),
     async prepare(tasks) {
       const wholes = tasks.filter(({ firstRow }) => firstRow === null)
@@ -42,12 +42,12 @@ export async function importTasks(run: Run): Promise<void> {
       const parts = Map.groupBy(subItems, ({ taskN }) => taskN)
       return tasks.map((task) => prepareTask(task, parts.get(task.n) ?? [], context, blockers))
     },
-    before: (operations) => uncommittedOf(operations as TaskOperation[], context),
+    before: (operations) => uncommittedOf(operations as Operation<'task'>[], context),
   })
 }
 
 /** In a dry run: the operations of the labels and fields that tasks have and that are not committed. */
-function uncommittedOf(operations: TaskOperation[], { uncommitted }: LoadContext) {
+function uncommittedOf(operations: Operation<'task'>[], { uncommitted }: LoadContext) {
   if (uncommitted.size === 0) return []
   const names = operations.flatMap(({ labelIds = [], fields = {} }) => [...labelIds, ...Object.keys(fields)])
   return [...new Set(names)].flatMap((name) => uncommitted.get(name) ?? [])
@@ -74,7 +74,7 @@ function prepareTask(
     notes.addReported(subItemLines(staged, subItems, context))
     addParent(staged, notes)
   }
-  const operation: TaskOperation = {
+  const operation: Operation<'task'> = {
     ...{ op: 'task', id, externalId, ...new Conversion(context, notes).task(item, addLast) },
     ...(item.isExported && isId(key) && { ownId: key }),
     ...(item.number && { number: item.number }),
@@ -113,8 +113,7 @@ export async function importChildren(run: Run, step: 'leaves' | 'children'): Pro
   const context = await readContext(run)
   const kind = step === 'leaves' ? 'leaf' : 'child'
   await runBatches<StagedChild>(run, {
-    step,
-    last: await lastOf(sql, running.id, kind),
+    ...{ step, kind },
     read: (after) => readStaged(sql, running.id, kind, after, 2 * batchRows),
     async prepare(rows) {
       const items = rows.map(({ item, task }) =>

@@ -15,14 +15,10 @@ import { modules } from '../../modules.ts'
 import { externalIds } from '../../tasks/external-ids.ts'
 import {
   type ChildOperation,
-  type FieldOperation,
   type ImportOperation,
   type ImportResult,
   isChild,
-  type LabelOperation,
-  type ProjectOperation,
-  type ReferencesOperation,
-  type TaskOperation,
+  type Operation,
 } from './operations.ts'
 
 interface Decided extends ImportResult {
@@ -59,7 +55,7 @@ class Decision {
     private readonly context: RuleContext,
   ) {}
 
-  project({ description, textEdits }: ProjectOperation): Decided {
+  project({ description, textEdits }: Operation<'project'>): Decided {
     const { projectId: id, project } = this.state
     const given = {
       ...(!project?.description && description && { description }),
@@ -68,14 +64,14 @@ class Decision {
     return Object.keys(given).length > 0 ? this.update('project', { ...given, id }) : unchanged(id)
   }
 
-  label(operation: LabelOperation): Decided {
+  label(operation: Operation<'label'>): Decided {
     const wanted = caseless(operation.name.trim())
     const same = this.state.all('label').find(({ name }) => caseless(name) === wanted)
     return same ? unchanged(same.id) : this.create(operation)
   }
 
   /** Adds missing options to an existing field of the type choice. Every value can become text. */
-  field(operation: FieldOperation): Decided {
+  field(operation: Operation<'field'>): Decided {
     const same = this.state.all('field').find(({ key }) => key === operation.key)
     if (!same) return this.create(operation)
     const { id, type } = same
@@ -87,7 +83,7 @@ class Decision {
     return missing.length > 0 ? this.update('field', { id, options: [...known, ...missing] }) : unchanged(id)
   }
 
-  task({ ownId = '', number = 0, ...operation }: TaskOperation): Decided {
+  task({ ownId = '', number = 0, ...operation }: Operation<'task'>): Decided {
     const { projectId, lastNumber } = this.state
     const { op: _, createdAt: __, importedAuthor: ___, externalId, ...values } = operation
     const isOwn = this.state.row('task', ownId)?.projectId === projectId
@@ -99,7 +95,7 @@ class Decision {
     return this.update('task', { ...input, externalId: isOwnExternalId ? null : externalId })
   }
 
-  references({ op: _, ...values }: ReferencesOperation): Decided {
+  references({ op: _, ...values }: Operation<'references'>): Decided {
     return this.update('task', values)
   }
 
@@ -156,7 +152,7 @@ class Decision {
   }
 
   /** Responses and exports hide values that do not fit their field, so an import does not clear these values. */
-  private withoutHidden(id: string, given: NonNullable<TaskOperation['fields']>) {
+  private withoutHidden(id: string, given: NonNullable<Operation<'task'>['fields']>) {
     const stored = this.state.requireRow('task', id).fields ?? {}
     const fields = this.state.all('field')
     const isHidden = (key: string) =>
@@ -170,4 +166,4 @@ class Decision {
   }
 }
 
-type NewRow = Pick<TaskOperation, 'createdAt' | 'importedAuthor'> & { op: string; taskId?: string }
+type NewRow = Pick<Operation<'task'>, 'createdAt' | 'importedAuthor'> & { op: string; taskId?: string }

@@ -13,24 +13,22 @@ interface NewRow<Op extends string> {
   importedAuthor?: string | null
 }
 
-type Row<Op extends string, Input> = NewRow<Op> & Omit<Input, 'id' | 'projectId'>
-
-/** The description for a project without one, and settings. Needs ADMIN. */
-export type ProjectOperation = Row<'project', Pick<Static<typeof UpdateProject>, 'description' | 'textEdits'>>
-/** Creates a label, unless the project has a label with the same name. The case of letters does not matter. */
-export type LabelOperation = Row<'label', Static<typeof CreateLabel>>
-/** Creates a custom field, or adds missing options to the field with the same key. Needs ADMIN. */
-export type FieldOperation = Row<'field', FieldInput>
-/**
- * Changes the task with the id `ownId`, else the task with the external id, else creates a task with `id`. A new task gets
- * `number` if `number` is higher than all numbers of the project.
- */
-export type TaskOperation = Row<'task', TaskInput> & { externalId: string; ownId?: string; number?: number }
-/** Adds tasks to the `blockedByIds` of a task, and places the task in the order of the project. */
-export type ReferencesOperation = { op: 'references'; id: string } & Pick<
-  TaskChange,
-  'addBlockedByIds' | 'after' | 'place'
->
+interface Inputs {
+  /** The description for a project without one, and settings. Needs ADMIN. */
+  project: Pick<Static<typeof UpdateProject>, 'description' | 'textEdits'>
+  /** Creates a label, unless the project has a label with the same name. The case of letters does not matter. */
+  label: Static<typeof CreateLabel>
+  /** Creates a custom field, or adds missing options to the field with the same key. Needs ADMIN. */
+  field: FieldInput
+  /**
+   * Changes the task with the id `ownId`, else the task with the external id, else creates a task with `id`. A new task
+   * gets `number` if `number` is higher than all numbers of the project.
+   */
+  task: TaskInput & { externalId: string; ownId?: string; number?: number }
+  /** Adds tasks to the `blockedByIds` of a task, and places the task in the order of the project. */
+  references: Pick<TaskChange, 'addBlockedByIds' | 'after' | 'place'>
+}
+export type Operation<Op extends keyof Inputs> = NewRow<Op> & Omit<Inputs[Op], 'id' | 'projectId'>
 /** Changes the child of a task with the id, or creates it. */
 export interface ChildOperation extends NewRow<ChildOfTask> {
   taskId: string
@@ -38,8 +36,7 @@ export interface ChildOperation extends NewRow<ChildOfTask> {
   [field: string]: unknown
 }
 
-export type ImportOperation =
-  ProjectOperation | LabelOperation | FieldOperation | TaskOperation | ReferencesOperation | ChildOperation
+export type ImportOperation = { [Op in keyof Inputs]: Operation<Op> }[keyof Inputs] | ChildOperation
 
 export const isChild = (operation: ImportOperation): operation is ChildOperation => 'taskId' in operation
 
