@@ -155,13 +155,14 @@ test('if the task cannot be set to DONE, the worker reports the error and releas
 
 /** Opens a client whose worker has short leases, which the service stores as leases of a minute. */
 function openWithShortLeases() {
-  const state = { isCut: false, extensions: 0 }
+  const state = { isCut: false, extensions: 0, reads: 0 }
   const short = open({
     async fetch(url, init) {
       if (state.isCut) throw new TypeError('No network')
       const body = String(init.body).replace(/"leaseSeconds":\d+/, '"leaseSeconds":60')
       const response = await send(url, { ...init, ...(init.body && { body }) })
       state.extensions += Number(url.endsWith('/claim'))
+      state.reads += Number(/tasks\/[\w-]+$/.test(url) && init.method === 'GET')
       return response
     },
   })
@@ -177,8 +178,9 @@ test('a worker extends its claim while the handler runs, and the handler goes on
     const { claim } = await docket.tasks.get(task.id)
     expect([claim!.seq, claim!.until > task.claim!.until]).toEqual([task.claim!.seq, true])
     await docket.tasks.update(task.id, { status: 'DONE' })
-    // The service rejects the next extension.
+    // The service rejects the next extension, so the worker reads the task.
     await extended(2)
+    await eventually('the read of the task', () => state.reads > 0)
     await docket.tasks.get(task.id)
     expect(signal.aborted).toBe(false)
   }

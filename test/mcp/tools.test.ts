@@ -23,17 +23,6 @@ const listed = (pages: Record<string, unknown>[], list: string) =>
 const numbered = (count: number, text: string) =>
   creates(...Array.from({ length: count }, (_, n) => `${text} ${n}`))
 
-test('preview and full show more of a task', async () => {
-  const description = 'long '.repeat(3_000)
-  const { id: project } = await newProject()
-  await newTask(project, { description })
-  const [preview] = (await find({ project, fields: 'preview' })).tasks
-  expect(preview!.description).toBe(`${description.slice(0, 200)}…`)
-  const [full] = (await find({ project, fields: 'full' })).tasks
-  const cut = expect.stringMatching(/^long .*…$/)
-  expect(full).toMatchObject({ assigneeId: null, labelIds: [], description: cut })
-})
-
 const texts = [
   ...['Draw the plate with all wheels ', '图纸与齿轮需要重新绘制', crypto.randomUUID(), '🜚🝆🜛'],
   ...['xq'.repeat(9), 'ѤѿҪѲ\ue123\uf8ff', 'YfGd'.repeat(9)],
@@ -101,6 +90,11 @@ test('answers with a task that has long texts have at most 20,000 characters', a
     const { isError, text } = await call(tool, args)
     expect([tool, isError, text.length <= maxAnswerCharacters]).toEqual([tool, false, true])
   }
+  const [preview] = (await find({ project: id, fields: 'preview' })).tasks
+  expect(preview!.description).toMatch(/^"漢字 [^]{50,200}…$/)
+  const [full] = (await find({ project: id, fields: 'full' })).tasks
+  const cut = { assigneeId: null, labelIds: [], description: expect.stringMatching(/…$/) }
+  expect(full).toMatchObject(cut)
 })
 
 test('history shows the project of events in other projects, also of a deleted task', async () => {
