@@ -6,21 +6,8 @@ import { runDocket } from '../cli/scene.ts'
 import { importInto } from '../exports/everything.ts'
 import { allPages, eventually, readFeed, versionOf } from '../kit.ts'
 import { newFields } from './edits.ts'
-import {
-  ada,
-  batch,
-  bea,
-  carl,
-  created,
-  newProject,
-  origin,
-  readTask,
-  refillIndex,
-  send,
-  service,
-  titles,
-  undo,
-} from './scene.ts'
+import { ada, batch, bea, carl, created, newProject, origin, readTask, refillIndex, send } from './scene.ts'
+import { service, titles, undo } from './scene.ts'
 
 const people = new Map<unknown, string>(Object.entries({ Ada: ada.id, Bea: bea.id, Carl: carl.id }))
 

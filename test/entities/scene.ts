@@ -1,14 +1,6 @@
 import { migrate } from '../../drizzle/migrate.ts'
-import {
-  type Answer,
-  type Body,
-  invite,
-  make,
-  nilId,
-  openTestService,
-  register,
-  type UndoResponse,
-} from '../kit.ts'
+import { type Answer, type Body, invite, make, nilId, openTestService, register } from '../kit.ts'
+import { type UndoResponse } from '../kit.ts'
 
 export type Row = Body & { tagIds: string[]; mainTagId: string | null; details: unknown }
 

@@ -1,19 +1,11 @@
 import fc from 'fast-check'
 import type { Person } from '../kit.ts'
+import { words } from '../support/words.ts'
 import { emptyWorld, type Step, type Verb, verbs, type World } from './verbs.ts'
 
-const often = [
-  ...([
-    'createTask',
-    'changeTask',
-    'placeTask',
-    'labelTask',
-    'createLabel',
-    'setValues',
-    'createField',
-  ] as const),
-  ...(['moveTask', 'thereAndBack', 'addSubtask', 'toggleSubtask', 'addComment', 'undo'] as const),
-]
+const often =
+  words(`createTask changeTask placeTask labelTask createLabel setValues createField moveTask thereAndBack
+  addSubtask toggleSubtask addComment undo`) as Verb[]
 const seldom = Object.keys(verbs).filter((verb) => verb !== 'deleteProject') as Verb[]
 // Often one of the first two rows, so that a row is changed several times.
 const index = fc.oneof(

@@ -1,18 +1,11 @@
 import fc from 'fast-check'
 import { type Answer, type Body, cases, expectUndone, openScene, type Person } from '../kit.ts'
-import { purgeTask, type UndoResponse, versionOf } from '../kit.ts'
+import { purgeTask, type UndoResponse, versionOf, words } from '../kit.ts'
 import { assertInTime, batchOf, openWorld, requestWaves, step } from './random-requests.ts'
-import {
-  assigneeHadLeft,
-  difference,
-  faultsOfAll,
-  fieldsOf,
-  forgetAll,
-  readEvents,
-  readStreams,
-} from './states.ts'
-import { reversed, type State, stateOf, takenPositions, unassignedOnRestore } from './states.ts'
-import type { Step } from './verbs.ts'
+import { assigneeHadLeft, difference, faultsOfAll, fieldsOf, forgetAll, readEvents } from './states.ts'
+import { readStreams, reversed, type State, stateOf, takenPositions } from './states.ts'
+import { unassignedOnRestore } from './states.ts'
+import type { Step, Verb } from './verbs.ts'
 
 const { service, ada, bea, cyd, dan } = await openScene(['Ada', 'Bea', 'Cyd', 'Dan'])
 const people: Person[] = [ada, bea, cyd, dan]
@@ -161,11 +154,11 @@ async function purgeTasks() {
   for (const { data } of owed) await purgeTask(sql, data, { batchRows: 100, pauseMs: 0 })
 }
 
+const verbsOfChildren =
+  words(`addComment editComment deleteComment addSubtask changeSubtask deleteSubtask deleteTask
+  undo undo undo`) as Verb[]
 const ofChildren = fc.record({
-  verb: fc.constantFrom(
-    ...(['addComment', 'editComment', 'deleteComment', 'addSubtask'] as const),
-    ...(['changeSubtask', 'deleteSubtask', 'deleteTask', 'undo', 'undo', 'undo'] as const),
-  ),
+  verb: fc.constantFrom(...verbsOfChildren),
   pick: fc.nat({ max: 3 }),
   /** The distances of the events to undo from the latest event. */
   back: fc.uniqueArray(fc.nat({ max: 5 }), { minLength: 1, maxLength: 5, size: 'max' }),

@@ -1,16 +1,7 @@
 import { Redis } from 'ioredis'
 import { Leases } from '../../src/lock/leases.ts'
-import {
-  eventually,
-  forFile,
-  freshRedis,
-  newId,
-  openForEach,
-  openLog,
-  openRedis,
-  openSubscriber,
-} from '../kit.ts'
-import { readConfig, rowsOf, words } from '../kit.ts'
+import { eventually, forFile, freshRedis, newId, openForEach, openLog, openRedis } from '../kit.ts'
+import { openSubscriber, readConfig, rowsOf, words } from '../kit.ts'
 import { openSilentLine } from '../races/silent-line.ts'
 
 const log = openLog('silent')

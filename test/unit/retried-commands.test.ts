@@ -1,15 +1,5 @@
-import {
-  createFullProject,
-  eventually,
-  faultsOf,
-  forFile,
-  make,
-  newId,
-  nilId,
-  openLog,
-  openTeam,
-} from '../kit.ts'
-import { openTestService, upTo, words } from '../kit.ts'
+import { createFullProject, eventually, faultsOf, forFile, make, newId, nilId, openLog } from '../kit.ts'
+import { openTeam, openTestService, upTo, words } from '../kit.ts'
 import { createRows, readCalls, send } from '../http/operations.ts'
 import { commands } from '../../modules/commands.ts'
 import type { Command } from '../../src/commands/command.ts'

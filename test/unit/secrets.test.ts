@@ -5,7 +5,6 @@ import { openPasswords } from '../../src/identity/passwords.ts'
 import { isApiToken, newApiToken } from '../../src/identity/api-tokens.ts'
 import { openTokenSessions } from '../../src/identity/token-sessions.ts'
 import { openEncryption } from '../../src/identity/encryption.ts'
-import { setValidity, unchecked } from '../../src/identity/validity.ts'
 
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const valueOf = (text: string) =>
@@ -54,17 +53,6 @@ test('decrypts with every configured secret, and with no other secret', () => {
   const changed = Buffer.from(sealed, 'base64url')
   changed[14]! ^= 1
   expect(openEncryption([first]).decrypt(changed.toString('base64url'))).toBeNull()
-})
-
-test('a checked token is valid for half a second, but not beyond its expiry', () => {
-  const session = { caller: { userId: 'somebody' }, ...unchecked }
-  for (const [checkedAt, expiresIn, validUntil] of [
-    [1_000, 60_000, 1_500],
-    [2_000, 10, 2_010],
-  ] as const) {
-    setValidity(session, checkedAt, expiresIn)
-    expect(session).toMatchObject({ checkedAt, validUntil })
-  }
 })
 
 test('every failed sign-in verifies one argon2 hash of the same cost, so that its duration does not reveal whether the account exists', async () => {

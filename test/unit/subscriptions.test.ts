@@ -2,13 +2,24 @@ import { setImmediate } from 'node:timers/promises'
 import { EventEmitter } from 'node:events'
 import type { Redis } from 'ioredis'
 import { openSubscriptions } from '../../src/subscriptions/subscriptions.ts'
-import { Subscribers, Subscription } from '../../src/subscriptions/subscription.ts'
-import { newId, openLog, upTo } from '../kit.ts'
+import { MultiMap, Subscribers, Subscription } from '../../src/subscriptions/subscription.ts'
+import { newId, nilId, openLog, upTo } from '../kit.ts'
 import { Notifications, type ProjectVersion } from '../../src/subscriptions/notifications.ts'
+import { VisibleProjects } from '../../src/subscriptions/visible-projects.ts'
 import { openLongPoll } from '../../modules/events/long-poll.ts'
 
 const longMs = 60_000
 const [projectId, elsewhere, userId, otherId] = upTo(4).map(newId) as [string, string, string, string]
+
+test('a subscriber that waits reads its version after a notification about a lower version, which a failover may cause', async () => {
+  const subscribers = new Subscribers()
+  const subscription = new Subscription(3)
+  subscribers.add(projectId, subscription)
+  const next = subscription.waitForNewer(3, longMs)
+  subscribers.notifyChanged({ projectId, version: 2 })
+  expect(await Promise.race([next, setImmediate('pending')])).toBeUndefined()
+  subscription.end()
+})
 
 test('reads the version immediately for a new subscriber, because the version may have changed just before', async () => {
   const queries: string[][] = []
@@ -103,4 +114,14 @@ test('a long poll checks again after a notification during its check, and after 
     losing.notify(2)
   }
   expect(await Promise.race([losing.answer, Bun.sleep(20_000)])).toBe(2)
+})
+
+test('a list of visible projects that has ended is not registered again by a read that was in progress', () => {
+  const byProject = new MultiMap<VisibleProjects>()
+  const visible = new VisibleProjects({ userId, afterProject: nilId, projects: null }, byProject)
+  visible.subscribe().subscription.end()
+  visible.end()
+  visible.replaceAll([[projectId, 1]], false)
+  visible.update(elsewhere, 2)
+  for (const id of [projectId, elsewhere]) expect([...byProject.of(id)]).toEqual([])
 })

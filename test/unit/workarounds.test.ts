@@ -1,8 +1,6 @@
 import { connect, createServer, Socket } from 'node:net'
-import postgres from 'postgres'
 import { closeOnError, startupMessageFirst, withoutHoles } from '../../src/postgres/workarounds.ts'
-import { withoutLateEnd } from '../../src/postgres/workarounds.ts'
-import { eventually, forFile, freshDatabase, listen, openTcpProxyTo } from '../kit.ts'
+import { forFile, listen } from '../kit.ts'
 
 /** Connects to a server with this behaviour. */
 async function connectTo(behave: (peer: Socket) => void): Promise<Socket> {
@@ -56,30 +54,4 @@ test('removes empty array slots at the start of a result', () => {
   rows.length = 4
   rows.reverse()
   expect([withoutHoles(rows), withoutHoles([])]).toEqual([[2, 1], []])
-})
-
-const soonMs = 300
-const fresh = await forFile(freshDatabase())
-
-test('a connection that breaks within a transaction rejects the transaction, and sends no rollback', async () => {
-  const line = await forFile(openTcpProxyTo(fresh.url, { intercept: () => false }))
-  const sockets: Socket[] = []
-  const socket = async () => {
-    const one = new Socket().connect(Number(new URL(line.url).port), '127.0.0.1')
-    closeOnError(one)
-    sockets.push(one)
-    return one
-  }
-  const options = { max: 1, fetch_types: false, socket } as postgres.Options<{}>
-  const sql = withoutLateEnd(postgres(line.url, options))
-  await forFile({ close: () => sql.end({ timeout: 0 }) })
-  const ended = sql.begin(async (tx) => {
-    const both = [tx`select pg_sleep(60)`, tx`select 1`]
-    await eventually('the first query', async () => sockets.length === 1)
-    setTimeout(line.cut, soonMs)
-    await Promise.all(both)
-  })
-  expect(await ended.catch(({ code }: { code: string }) => code)).toBe('CONNECTION_CLOSED')
-  await Bun.sleep(soonMs)
-  expect(sockets).toHaveLength(1)
 })
