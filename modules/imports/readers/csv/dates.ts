@@ -136,6 +136,8 @@ const isoOf = (time: DateTime): string => new Date(time.toMillis()).toISOString(
 const isMidnight = (time: DateTime): boolean => time.equals(time.startOf('day'))
 
 const maxZones = 1_000
+const maxDays = 20_000
+const dayMs = 86_400_000
 
 /** Reads the dates of one file. */
 export class Dates {
@@ -150,6 +152,8 @@ export class Dates {
   readonly format?: string
   /** The names of time zones by their texts in the file. */
   private readonly zones = new Map<string, string>()
+  /** Offsets by time zone and day, because luxon takes microseconds. Undefined: the offset changes near the day. */
+  private readonly offsets = new Map<string, number | undefined>()
 
   constructor({ dateFormat, timeZone = 'UTC' }: { dateFormat?: string; timeZone?: string }) {
     this.zone = timeZone
@@ -172,9 +176,7 @@ export class Dates {
   /** Returns the name of a time zone of the file, or the default time zone for another text. */
   zoneOf(given = this.zone): string {
     if (!given || given === this.zone) return this.zone
-    const known = this.zones.get(given)
-    if (known) return known
-    const zone = (given.length < maxCharacters && zoneNamed(given)) || this.zone
+    const zone = this.zones.get(given) ?? ((given.length < maxCharacters && zoneNamed(given)) || this.zone)
     if (this.zones.size < maxZones) this.zones.set(given, zone)
     return zone
   }
@@ -201,9 +203,19 @@ export class Dates {
     const zone = clock.zone ?? this.zoneOf(given)
     this.usedZone ||= clock.zone === undefined && zone === this.zone
     const local = day.toMillis() + clock.ms
-    const timeZone = Info.normalizeZone(zone)
-    const offsetAt = (time: number) => timeZone.offset(time) * 60_000
-    return new Date(local - offsetAt(local - offsetAt(local))).toISOString()
+    return new Date(local - this.offsetAt(local, zone)).toISOString()
+  }
+
+  /** Returns the offset of a time zone in ms. @param local in ms since 1970, as if it were in UTC */
+  private offsetAt(local: number, zone: string): number {
+    const offsetAt = (time: number) => Info.normalizeZone(zone).offset(time) * 60_000
+    const day = Math.floor(local / dayMs)
+    const key = `${zone} ${day}`
+    if (!this.offsets.has(key) && this.offsets.size < maxDays) {
+      const [before, after] = [offsetAt((day - 1) * dayMs), offsetAt((day + 2) * dayMs)]
+      this.offsets.set(key, before === after ? before : undefined)
+    }
+    return this.offsets.get(key) ?? offsetAt(local - offsetAt(local))
   }
 }
 
