@@ -19,7 +19,6 @@ interface BoardSource {
   omitInLists?: string[]
   /** The lists that cards refer to, by the patterns of their rows. */
   lists?: Record<string, ListName | ((row: Entry) => ListName | undefined)>
-  /** The key of the board's description. */
   description?: string
   colors?: Colors
   /** The key of the position of a list, a card, a checklist or an item. */
@@ -114,7 +113,6 @@ class BoardReading {
     return this.buffer.take().map(this.inTime)
   }
 
-  /** @param parent the key of the card that contains the card */
   private readCard(row: Entry, parent?: string): ImportedItem[] {
     const { board, parts } = this
     const { position } = this.source
@@ -200,7 +198,6 @@ class BoardReading {
   }
 }
 
-/** The maximum number of characters of the items in the buffer. */
 const maxCharacters = 16_000_000
 
 type Positions = (number | undefined)[]
@@ -210,10 +207,7 @@ class InOrder {
   private buffer: { item: ImportedItem; order: Positions }[] = []
   private characters = 0
 
-  /**
-   * @param order positions, the most significant first. Items without a position come last.
-   * @returns the sorted items when the buffer is full, else none
-   */
+  /** Returns the sorted items if the buffer is full, else none. @param order positions, the most significant first */
   add(item: ImportedItem, order: Positions, characters: number): ImportedItem[] {
     this.buffer.push({ item, order })
     this.characters += characters

@@ -6,7 +6,6 @@ import { maxKeptCharacters, maxLinks, maxNames } from '../json/json-file.ts'
 import { KeyMap } from '../key-map.ts'
 import { type Colors, colorOf } from './colors.ts'
 
-/** The lists of a file that cards refer to. */
 export type ListName = 'lanes' | 'lists' | 'labels' | 'people' | 'fields' | 'checklists' | 'links'
 
 /** Returns a key that contains no long text of the file. */
@@ -104,10 +103,7 @@ export class Board {
     return id === undefined ? undefined : this.byId.get(keyOf(list, id))
   }
 
-  /**
-   * Returns the rows that belong to the card.
-   * @param list the key of the list in the file, such as `attachments`
-   */
+  /** Returns the rows that belong to the card. @param list its key in the file, such as `attachments` */
   of(list: string, card: string): Entry[] {
     return this.byCard.get(keyOf(list, card)) ?? []
   }

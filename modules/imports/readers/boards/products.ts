@@ -26,7 +26,6 @@ function remindAt(card: Entry): string | undefined {
   return isoTime(Date.parse(card.text('due') ?? '') - minutes * 60_000)
 }
 
-/** Reads the JSON export of a WeKan board. */
 export const readWekan = boardReader({
   missing: 'The file is not the JSON export of a WeKan board: it has no lists',
   omit: ['file', 'avatarFile', 'avatarUrl', 'permission', 'boardIds'],

@@ -82,7 +82,6 @@ export const readCsv = csvReader(({ dates }, headers) => {
   return clickUp
 })
 
-/** Reads the CSV export of a Linear workspace or view. */
 export const readLinear = csvReader(() => ({
   columns: {
     ...notImported('updated,uuid,project id,project milestone id,sla status,time in status minutes'),

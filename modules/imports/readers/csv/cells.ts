@@ -18,13 +18,11 @@ import * as values from './values.ts'
 export type Comment = Omit<CommentItem, 'row' | 'task'>
 type Part = Comment | Omit<SubtaskItem, 'row' | 'task'> | Omit<ChildItem, 'row' | 'task'>
 
-/** The task of a row that is being read. */
 export interface Draft {
   task: TaskItem & { notes: string[]; messages: string[] }
   /** The list or section, if another column has the status. */
   section?: string
   isCompleted?: boolean
-  /** The subtasks, the comments and the other children of the task. */
   parts: Part[]
 }
 
@@ -36,7 +34,6 @@ export function addNote({ task }: Draft, header: string, text: string, message?:
 
 export interface CellOptions {
   dates: Dates
-  /** The time zone of the row's dates. */
   zone?: string
   priorities?: values.Priorities
   /** True for an export of Docket: labels are separated by line ends only, and `null` is a name. */

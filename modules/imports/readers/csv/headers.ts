@@ -43,7 +43,6 @@ export function useOf(target: string): 'first' | 'joined' | 'all' {
   return isList || declared.get(target)?.reference ? 'all' : 'first'
 }
 
-/** The columns of a source. */
 export interface ColumnFormat {
   /** The targets that differ from the usual ones, by plain header. Null: not imported. */
   columns?: Record<string, string | null>
@@ -51,10 +50,7 @@ export interface ColumnFormat {
   hasOwnColumns?: boolean
 }
 
-/**
- * Returns columns that the import knows and does not read.
- * @param names separated by commas
- */
+/** @param names of columns that the import knows and does not read, separated by commas */
 export const notImported = (names: string): Record<string, null> =>
   Object.fromEntries(names.split(/,\s*/).map((name) => [name, null]))
 
@@ -102,7 +98,6 @@ const ofParent = /(^| )(padre|principal|übergeordnete[nrs]?|pai|nadrzędn(y|e|a
 const id = /(^| )(id|identifiant|identificador|identyfikator)( |$)/
 const key = /(^| )(clave|clé|chave|klucz|(vorgangs)?schlüssel)( |$)/
 
-/** Returns the plain, English name of a header. */
 export function englishName(header: string): string {
   const name = plain(header)
   const isOfParent = ofParent.test(name) && !customField.test(name)

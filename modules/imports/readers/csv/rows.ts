@@ -81,11 +81,7 @@ const delimiters = [',', ';', '\t', '|']
 const maxLinesAbove = 20
 const maxNameCharacters = 500
 
-/**
- * Finds the separator and the header of a CSV file.
- * @param isTitle true for the names of columns that can be the title
- * @throws ImportError if the file is empty or broken
- */
+/** @param isTitle true for the names of columns that can be the title @throws ImportError if the file is empty or broken */
 export async function findHeader(open: Open, isTitle: (name: string) => boolean): Promise<Header> {
   let best: { header: Header; rank: number } | undefined
   let firstError: ImportError | undefined
@@ -122,7 +118,6 @@ async function headerWith(open: Open, delimiter: string, isTitle: (name: string)
 const maxCellCharacters = 100_000
 const maxRows = 1_000_000
 
-/** A row of the file, and its cells by plain header. */
 export class Row {
   /** From 1; the header is not counted. */
   number = 0
@@ -138,7 +133,6 @@ export class Row {
     this.indexes = Map.groupBy(names.keys(), (index) => names[index]!)
   }
 
-  /** Returns the first text in the columns with this name, or an empty text. */
   text(name: string): string {
     return this.texts(name)[0] ?? ''
   }

@@ -11,7 +11,6 @@ type Priority = NonNullable<TaskItem['priority']>
 const knownPriority = byWord<Priority>(words.priorities, true)
 const noPriority = 'none,no priority,not set,unset,0,-,--,---'.split(',')
 
-/** The priorities that a system writes as numbers. */
 export type Priorities = Record<string, Priority | undefined>
 
 /** Returns undefined for words that mean no priority, and null for unknown words. */

@@ -68,7 +68,6 @@ export class Entry {
     )
   }
 
-  /** Returns an entry for a value inside this entry. */
   inside(path: string, value: Json): Entry {
     if (!isObject(value)) throw this.error(path, 'an object')
     return new Entry(this.part, [...this.path, path], value, this.row)
