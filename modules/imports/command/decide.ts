@@ -7,7 +7,7 @@ import { diff, type EventDraft } from '../../../src/model/events.ts'
 import { definitionOf } from '../../../src/model/model.ts'
 import { commandsOf } from '../../../src/module.ts'
 import { columnsOf } from '../../../src/postgres/columns.ts'
-import { badRequest, idTaken, notFound } from '../../../src/responses/errors.ts'
+import { badRequest, idTaken } from '../../../src/responses/errors.ts'
 import { caseless, parseInstant } from '../../../src/schema/text.ts'
 import { validationError } from '../../../src/schema/validation.ts'
 import { fitsField, optionNamed } from '../../fields/values.ts'
@@ -102,18 +102,16 @@ class Decision {
   /**
    * A child may get the id of a deleted row: an undo may have deleted the row of the same item. The account that imports
    * becomes the author. A new row also gets values that only the command for changes accepts.
-   * @throws HttpError 404 if the task is not in the project, and 409 if another task has the child
+   * @throws HttpError 409 if another task has the child
    */
   child(operation: ChildOperation): Decided {
     const { op, id, taskId, createdAt, importedAuthor, ...given } = operation
-    const { state } = this
-    if (state.row('task', taskId)?.projectId !== state.projectId) throw notFound('Task')
     const values: Values = Object.fromEntries(
       Object.entries(given).map(([key, value]) => [key, typeof value === 'string' ? value.trim() : value]),
     )
     const partFor = ({ input }: AnyCommand, isInput = true) =>
       Object.fromEntries(Object.entries(values).filter(([name]) => name in input.properties === isInput))
-    const row = state.row(op, id)
+    const row = this.state.row(op, id)
     if (row && row.taskId !== taskId) throw idTaken()
     const change = commandNamed(`${op}.update`)
     // Only the author may edit a comment. Another account can still import the same text.
