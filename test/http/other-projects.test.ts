@@ -1,5 +1,15 @@
-import { deleteAndPurge, faultsOf, invite, make, openTeam, register, runBatch } from '../kit.ts'
-import type { Client } from '../kit.ts'
+import {
+  deleteAndPurge,
+  faultsOf,
+  forFile,
+  invite,
+  make,
+  openProject,
+  openTeam,
+  openTestService,
+} from '../kit.ts'
+import { register, runBatch } from '../kit.ts'
+import type { Client, Person } from '../kit.ts'
 import { createRows, pathOf, readCalls, type Rows, send } from './operations.ts'
 
 const { people, owner, client, guest, sql, service } = await openTeam(['Guest'])
@@ -107,4 +117,18 @@ test('a moved task shows the members of its new project nothing of the project t
   const secrets = new RegExp(`secret|Former|${from}|${former.id}`, 'i')
   expect(seen.filter((text) => secrets.test(text))).toEqual([])
   expect(seen.join()).toContain('kept label')
+})
+
+test('another process finds a moved task, also for a caller who may only read the project that the task left', async () => {
+  const { editor, viewer } = people
+  const other = await forFile(openTestService(service.env))
+  const [from, to] = [
+    await openProject(people),
+    await openProject({ ...people, editor: viewer, viewer: editor }),
+  ]
+  const { id } = await make(owner, '/tasks', { title: 'T', projectId: from })
+  const rename = (by: Person) => other.client.as(by.token).patch(`/tasks/${id}`, { title: by.id })
+  expect((await rename(viewer)).status).toBe(403)
+  expect((await owner.patch(`/tasks/${id}`, { projectId: to })).status).toBe(200)
+  expect([(await rename(viewer)).status, (await rename(editor)).status]).toEqual([200, 403])
 })
