@@ -52,11 +52,13 @@ function readPoints(sql: Sql, projectId: string, wanted: WantedOrder[]): Promise
   const ids = wanted.flatMap(({ taskId }) => taskId ?? [])
   const keys = [start, end, ...wanted.flatMap(({ key }) => key ?? [])]
   const near = (by: Comparison) => nearest(sql, projectId, by, sql`p.key`)
+  // `offset 0` keeps Postgres from reading all tasks of a large project where most projects are small.
   return sql<Point[]>`
     select p.key, coalesce(p.id, (select id from ${near('=')} n)) as id,
       (select key from ${near('<')} n) as low, (select key from ${near('>')} n) as high
-    from (select id, ${sql.unsafe(positionKey)} as key from tasks
-        where id = any(${ids}::uuid[]) and project_id = ${projectId}
+    from (select id, key
+        from (select id, project_id, ${sql.unsafe(positionKey)} as key from tasks where id = any(${ids}::uuid[]) offset 0) t
+        where project_id = ${projectId}
       union all select null, key from unnest(${keys}::text[]) key) p`
 }
 

@@ -76,8 +76,10 @@ const openFindRows = (sql: Sql, table: PgTable) =>
 async function loadReferencedTasks(sql: Sql, state: State, preloads: Preload[]): Promise<void> {
   const ids = unknownTasks(state, preloads)
   if (ids.length === 0) return
+  // `offset 0` keeps Postgres from reading all tasks of a large project where most projects are small.
   const rows = await sql<{ id: string }[]>`
-    select id from tasks where id = any(${ids}::uuid[]) and project_id = ${state.projectId}`
+    select id from (select id, project_id from tasks where id = any(${ids}::uuid[]) offset 0) t
+    where project_id = ${state.projectId}`
   const found = new Set(rows.map(({ id }) => id))
   for (const id of ids) state.setInProject(id, found.has(id))
 }

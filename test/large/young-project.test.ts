@@ -9,8 +9,6 @@ const { sql, owner } = await openExplained()
 for (const name of ['Older', 'Oldest'])
   await fill(sql, (await make(owner, '/projects', { name })).id, 5_000, owner.id)
 await sql`analyze tasks, events`
-for (const table of ['tasks', 'events', 'comments', 'subtasks'])
-  await sql`alter table ${sql(table)} set (autovacuum_enabled = off)`
 
 const { id: projectId } = await make(owner, '/projects', { name: 'Young' })
 const batch = (operations: object[]) => runBatch(owner, projectId, operations)
