@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { applyMissing } from '../../drizzle/apply.ts'
 import { isMigrated, knownMigrations, withConnections } from '../../drizzle/migrate.ts'
-import { forFile, freshDatabase, make, newFolder, openScene, openTestService, readConfig } from '../kit.ts'
+import { forFile, make, newFolder, openScene, openTestService, readConfig } from '../kit.ts'
 import { register } from '../kit.ts'
 import { isDerived, tablesOf } from '../../workers/one-off/backup-format.ts'
 import { emptyDatabase } from '../processes/launch.ts'
@@ -46,77 +46,55 @@ const paths = [
   ...[`/tasks/${taskId}`, `/tasks/${taskId}/comments`, `/tasks/${taskId}/history`, '/search?q=kept'],
 ]
 
-/** The responses that a caller with an existing token gets from a service on another database. */
-async function answersOn(databaseUrl: string) {
-  await using other = await openTestService({ DATABASE_URL: databaseUrl })
-  const answers = await Promise.all(paths.map((path) => other.client.as(ada.token).get(path)))
-  return answers.map(({ status, text, headers }, at) => [paths[at], status, headers.get('etag'), text])
-}
-
-let file: string
-beforeEach(() => void (file = newFile()))
+/** The backup before the database becomes large. */
+const small = newFile()
+await admin(own, 'backup', small)
+await service.services.database.background`
+  insert into idempotency_keys (scope, key, fingerprint, status, body)
+  select 'scope', g::text, md5(g::text), 201, repeat(md5(g::text), 20) from generate_series(1, 20000) g`
 const backup = newFile()
 const made = await admin(own, 'backup', backup)
 const restored = await fresh()
 const restoration = await admin(restored, 'restore', backup)
-const answers = await answersOn(own)
 
-test('a service on a restored database gives byte-identical responses', async () => {
+/** The responses that a caller with an existing token gets from a service on this database, and rows that no response shows. */
+async function contentOf(databaseUrl: string) {
+  await using other = await openTestService({ DATABASE_URL: databaseUrl })
+  const answers = await Promise.all(paths.map((path) => other.client.as(ada.token).get(path)))
+  const { reads: sql } = other.services.database
+  return [
+    ...answers.map(({ status, text, headers }, at) => [paths[at], status, headers.get('etag'), text]),
+    ...(await sql`select name, data from outbox order by id`),
+    ...(await sql`select count(*), sum(hashtext(k::text)) from idempotency_keys k`),
+  ]
+}
+const content = await contentOf(own)
+
+test('a restored database has the same content, gives byte-identical responses, and accepts writes', async () => {
   expect(made).toEqual({
     code: 0,
     text: expect.stringContaining(`The backup is in ${backup}. Keep JWT_SECRET too`),
   })
   expect((await stat(backup)).mode & 0o777).toBe(0o600)
   expect(restoration).toEqual({ code: 0, text: 'The backup is restored' })
-  expect(answers.filter(([, status]) => status !== 200)).toEqual([])
-  expect(await answersOn(restored)).toEqual(answers)
+  expect(content.slice(0, paths.length).map((one) => (one as unknown[])[1])).toEqual(paths.map(() => 200))
+  expect(await contentOf(restored)).toEqual(content)
+  await using other = await openTestService({ DATABASE_URL: restored })
+  await make(other.client.as(ada.token), '/tasks', { title: 'After it', projectId })
 })
 
 test('a backup contains every table, except the tables of the search index', async () => {
-  const copied = [
-    ...gunzipSync(await readFile(backup))
-      .toString()
-      .matchAll(/^COPY "(\w+)"/gm),
-  ]
-  const found = await withConnections(
-    own,
-    (sql) => sql`select tablename as name from pg_tables where schemaname = 'public'`,
-  )
+  const copied = gunzipSync(await readFile(backup))
+    .toString()
+    .matchAll(/^COPY "(\w+)"/gm)
+  const found = await service.services.database.reads`
+    select tablename as name from pg_tables where schemaname = 'public'`
   const names = found.map(({ name }) => name).filter((name) => !isDerived(name))
-  expect(copied.map(([, name]) => name!).sort()).toEqual(names.sort())
-})
-
-test('backs up and restores a table with 20,000 rows', async () => {
-  const [{ url: many }, restored] = [await forFile(freshDatabase()), await fresh()]
-  await withConnections(
-    many,
-    (sql) => sql`
-      insert into idempotency_keys (scope, key, fingerprint, status, body)
-      select 'scope', g::text, md5(g::text), 201, repeat(md5(g::text), 20) from generate_series(1, 20000) g`,
-  )
-  expect(await admin(many, 'backup', file)).toMatchObject({ code: 0 })
-  expect(await admin(restored, 'restore', file)).toMatchObject({ code: 0 })
-  const sum = (url: string) =>
-    withConnections(url, async (sql) => [
-      ...(await sql`select count(*), sum(hashtext(k::text)) from idempotency_keys k`),
-    ])
-  expect(await sum(restored)).toEqual(await sum(many))
-})
-
-test('a restored service accepts writes, and its outbox has the same jobs', async () => {
-  await using other = await openTestService({ DATABASE_URL: restored })
-  const caller = other.client.as(ada.token)
-  const [project] = (await caller.get('/projects')).body
-  await make(caller, '/tasks', { title: 'After it', projectId: project!.id })
-  const [before, after] = await Promise.all(
-    [service, other].map(
-      ({ services }) => services.database.reads`select name, data from outbox order by id`,
-    ),
-  )
-  expect([...after!]).toEqual([...before!])
+  expect(Array.from(copied, ([, name]) => name!).sort()).toEqual(names.sort())
 })
 
 test('a backup or restore that cannot begin prints the reason, and changes nothing', async () => {
+  const file = newFile()
   await writeFile(file, 'precious')
   const [missing, empty] = [join(dir, 'none', 'file'), await fresh()]
   const problems: [url: string, words: string[], problem: RegExp][] = [
@@ -132,18 +110,19 @@ test('a backup or restore that cannot begin prints the reason, and changes nothi
     expect(await admin(url, ...words)).toEqual({ code: 1, text: expect.stringMatching(problem) })
   expect(await readFile(file, 'utf8')).toBe('precious')
   await expect(stat(problems.at(-1)![1][1]!)).rejects.toThrow('ENOENT')
-  expect(await answersOn(own)).toEqual(answers)
+  expect(await contentOf(own)).toEqual(content)
 })
 
 test('restore replaces existing data if the command ends with the word replace', async () => {
   const other = await forFile(openTestService())
   await register(other.client)
   expect((await admin(other.env.DATABASE_URL!, 'restore', backup, 'replace')).code).toBe(0)
-  expect(await answersOn(other.env.DATABASE_URL!)).toEqual(answers)
+  expect(await contentOf(other.env.DATABASE_URL!)).toEqual(content)
 })
 
 test('a damaged backup leaves the database unchanged', async () => {
-  const whole = await readFile(backup)
+  const file = newFile()
+  const whole = await readFile(small)
   const lines = gunzipSync(whole).toString().split('\n')
   const at = lines.findIndex((line) => line.startsWith('COPY "users"')) + 1
   const damages = {
@@ -168,7 +147,7 @@ test('a damaged backup leaves the database unchanged', async () => {
       expect.stringMatching(/^(The backup is damaged|The file is not)/),
     ])
   }
-  expect(await answersOn(own)).toEqual(answers)
+  expect(await contentOf(own)).toEqual(content)
 })
 
 /** Makes a statement fail for each row that a restore adds to the table of users. */
@@ -197,7 +176,7 @@ test('an error of Postgres or of the disk during a restore is printed as it is, 
   }
   for (const [reason, statement] of Object.entries(broken)) {
     const url = await failingDatabase(statement)
-    const { code, text } = await admin(url, 'restore', backup)
+    const { code, text } = await admin(url, 'restore', small)
     expect([code, text]).toEqual([1, expect.stringMatching(/^Nothing was restored\. /)])
     expect(text).toContain(reason)
     const tables = await withConnections(url, (sql) => sql`select from pg_tables where schemaname = 'public'`)
@@ -206,7 +185,7 @@ test('an error of Postgres or of the disk during a restore is printed as it is, 
 })
 
 test('restores and migrates a backup of an earlier release, and rejects a backup of a later release or of one before the baseline', async () => {
-  const old = await fresh()
+  const [old, file] = [await fresh(), newFile()]
   const migrations = knownMigrations()
   await withConnections(old, async (sql) => {
     await applyMissing(sql, migrations.slice(0, 25))
