@@ -26,9 +26,3 @@ test(`no function is longer than ${maxLines} lines`, () => {
   expect(all.length).toBeGreaterThan(sources.length)
   expect(all.filter(({ lines }) => lines > maxLines)).toEqual([])
 })
-
-test('the length of a function includes its first and last lines, but not its comment', () => {
-  const text = '/** A comment. */\nexport const outer = () => {\n  return function inner() {\n  }\n}\n'
-  const spans = functionsIn({ path: 'example.ts', text }).map(({ name, lines }) => `${name} ${lines}`)
-  expect(spans).toEqual(['outer 4', 'inner 2'])
-})
