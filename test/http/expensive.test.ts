@@ -1,7 +1,7 @@
 import postgres from 'postgres'
 import { eventually, expectError, holdTransaction, invite, make, makeProjects, openScene } from '../kit.ts'
 import { openTestService, parseMessages, register, remainingBudget, statuses, streamBodyIn } from '../kit.ts'
-import { upTo, withToken } from '../kit.ts'
+import { untilRedisReady, upTo, withToken } from '../kit.ts'
 import type { Answer, Client, Person } from '../kit.ts'
 
 const { service, sql, ada, bob } = await openScene(['Ada', 'Bob'])
@@ -98,6 +98,7 @@ async function costOf(by: Person, send: (by: Person) => Promise<unknown>): Promi
 
 test('a request costs one read for its first rows, and more reads for many tasks, events, projects or rows of a snapshot', async () => {
   await using strict = await openTestService({ READS_PER_MINUTE: '99', WRITES_PER_MINUTE: '1000' })
+  await untilRedisReady(strict)
   const eve = await register(strict.client)
   const ids = await makeProjects(eve, 3)
   await strict.services.database.background`
