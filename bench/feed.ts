@@ -1,5 +1,5 @@
 import { openStreams } from './listener.ts'
-import { fresh, type LoadRun, openLoad, type PlannedRequest, post, singleKind } from './load.ts'
+import { fresh, openLoad, type PlannedRequest, post, singleKind } from './load.ts'
 import { type Bench, numbers, percent, type Probe, tenths, whole } from './probe.ts'
 import { createOf, newProject, type ResourceRef } from './seed.ts'
 import { median, residentMiB } from './usage.ts'
@@ -70,16 +70,16 @@ async function measureBeside(bench: Bench, streams: ResourceRef[]) {
   const memory = () => residentMiB(servers.pids.web()[0]!)
   await load(2)
   let growthMiB = 0
-  const runs: [LoadRun, LoadRun][] = []
-  for (let round = 0; round < rounds; round++) {
+  const runs = await Array.fromAsync(numbers(rounds), async () => {
     const alone = await load(seconds)
     const before = memory()
     const listening = await openStreams(servers.url, streams)
     growthMiB ||= memory() - before
     await load(1)
-    runs.push([alone, await load(seconds)])
+    const beside = await load(seconds)
     listening.stop()
-  }
+    return [alone, beside] as const
+  })
   const rate = median(runs.map(([alone, beside]) => beside.perSecond / alone.perSecond))
   return { rate, growthMiB, errors: runs.flat().flatMap(({ errors }) => errors) }
 }

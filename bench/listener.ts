@@ -23,8 +23,6 @@ function openArrivals() {
   }
 }
 
-export type Arrivals = Awaited<ReturnType<ReturnType<typeof openArrivals>['take']>>
-
 export function openReceiver() {
   const { receive, take } = openArrivals()
   const server = Bun.serve({

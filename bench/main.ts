@@ -29,6 +29,7 @@ const usage = `npm run bench -- [--only create,search,…] [--rounds 3] [--secon
 const closers: Closers = []
 let isInterrupted = false
 let stopping: Promise<void> | undefined
+const stop = () => (stopping ??= closeAll())
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, interrupt)
 process.exit(await main(process.argv.slice(2)))
 
@@ -63,10 +64,6 @@ function readOptions(args: string[]) {
   } catch {
     return undefined
   }
-}
-
-function stop(): Promise<void> {
-  return (stopping ??= closeAll())
 }
 
 async function closeAll(): Promise<void> {

@@ -48,12 +48,9 @@ const atOnce = 64
 /** Works on all items, 64 at a time. */
 export async function eachOf<T, R>(items: T[], work: (item: T) => Promise<R>): Promise<R[]> {
   const results = new Array<R>(items.length)
-  let next = 0
+  const left = items.entries()
   const lane = async () => {
-    while (next < items.length) {
-      const n = next++
-      results[n] = await work(items[n]!)
-    }
+    for (const [n, item] of left) results[n] = await work(item)
   }
   await Promise.all(numbers(atOnce).map(lane))
   return results

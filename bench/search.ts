@@ -81,13 +81,10 @@ function createsOf({ writers, projects }: LargeData): PlannedRequest[] {
 }
 
 async function untilIndexed({ sql }: Servers): Promise<void> {
-  for (;;) {
-    const behind = await sql`
-      select from streams s left join search_cursors c on c.project_id = s.project_id
-      where (c.seq = s.version and c.event_id = s.last_event_id and c.fill is null) is not true limit 1`
-    if (behind.length === 0) return
-    await Bun.sleep(200)
-  }
+  const behind = () => sql`
+    select from streams s left join search_cursors c on c.project_id = s.project_id
+    where (c.seq = s.version and c.event_id = s.last_event_id and c.fill is null) is not true limit 1`
+  while ((await behind()).length > 0) await Bun.sleep(200)
 }
 
 const below = (n: number) => Math.floor(Math.random() * n)
@@ -160,13 +157,12 @@ async function sendOne(url: string, data: LargeData, scope: string, kind: Kind):
 async function measureKinds(url: string, data: LargeData, kinds: Record<string, Kind>, names = scopeNames) {
   const rows: string[][] = []
   for (const [name, kind] of Object.entries(kinds)) {
-    const cells: string[] = []
-    for (const scope of names) {
+    const cells = await Array.fromAsync(names, async (scope) => {
       const request = async () => {
         if (!(await sendOne(url, data, scope, kind))) throw new Error(`${name}: events are not indexed`)
       }
-      cells.push(cellOf(await timesOf(counts, request)))
-    }
+      return cellOf(await timesOf(counts, request))
+    })
     rows.push([name, ...scopeNames.map((_, n) => cells[n] ?? '–')])
   }
   return rows

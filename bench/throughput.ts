@@ -1,7 +1,17 @@
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { type LoadRun, openLoad, type Plan, type PlannedRequest, send, singleKind } from './load.ts'
-import { type Bench, eachOf, type Findings, parts, type Probe, tenths, times, whole } from './probe.ts'
+import {
+  type Bench,
+  eachOf,
+  type Findings,
+  numbers,
+  parts,
+  type Probe,
+  tenths,
+  times,
+  whole,
+} from './probe.ts'
 import { createOf, getTask, keyedCreateOf, listTasks, renameOf, trackerMix, type World } from './seed.ts'
 import type { Servers } from './servers.ts'
 import { runTool } from './tools.ts'
@@ -112,14 +122,11 @@ async function measureScenario(
   const sizes = ['-D', `projects=${projects}`, '-D', `tasks=${world.tasks.length}`]
   const scripts = [least, ...(usual ? [usual] : [])]
   const limits = await Promise.all(scripts.map((one) => openLimit(servers, one, sizes, connections)))
-  const runs: { run: MeasuredRun; limits: number[] }[] = []
-  for (let round = 0; round < rounds; round++) {
+  const runs = await Array.fromAsync(numbers(rounds), async (round) => {
     await load(warmUpSeconds[round ? 'later' : 'first'])
     const run = await measureRun(servers, () => load(seconds))
-    const rates: number[] = []
-    for (const limit of limits) rates.push(await limit(seconds))
-    runs.push({ run, limits: rates })
-  }
+    return { run, limits: await Array.fromAsync(limits, (limit) => limit(seconds)) }
+  })
   const ratio = (n: number) => median(runs.map(({ run, limits }) => run.perSecond / limits[n]!))
   const ratios = { least: ratio(0), ...(limits.length > 1 && { usual: ratio(1) }) }
   const figures: Figures = { ...mediansOf(runs.map(({ run }) => run)), ratios }

@@ -1,18 +1,11 @@
-import { type Arrivals, openReceiver } from './listener.ts'
-import { get, type LoadRun, openLoad, post, send, singleKind } from './load.ts'
-import { eachOf, parts, type Probe, tenths, whole } from './probe.ts'
+import { openReceiver } from './listener.ts'
+import { get, openLoad, post, send, singleKind } from './load.ts'
+import { eachOf, numbers, parts, type Probe, tenths, whole } from './probe.ts'
 import { createOf, type ResourceRef } from './seed.ts'
 import { median, medians, openMeter } from './usage.ts'
 
 const perSecond = 1_000
 const quietMs = 2_000
-
-interface Round {
-  without: LoadRun
-  during: LoadRun
-  delivery: Arrivals
-  cpu: Record<string, number>
-}
 
 /** Deliveries of a webhook of each project during creates at a steady rate. */
 export const webhooks: Probe = {
@@ -25,28 +18,27 @@ export const webhooks: Probe = {
       connections: 64,
       perSecond,
     })
+    // The loads alternate, so that other load on the machine affects both.
+    const measureRound = async () => {
+      await hooks.enable(false)
+      await sql`checkpoint`
+      const without = await load(seconds)
+      await hooks.skipEvents()
+      await hooks.enable(true)
+      await load(1)
+      await Bun.sleep(quietMs)
+      await receiver.take()
+      const spent = openMeter({ ...pids, web: pids.web(), worker: pids.worker() })
+      const during = await load(seconds)
+      const delivery = await receiver.take(during.requests)
+      return { without, during, delivery, cpu: spent(during.requests) }
+    }
     const all = await servers.withWorker(async () => {
       await load(2)
-      const all: Round[] = []
-      // The loads alternate, so that other load on the machine affects both.
-      for (let round = 0; round < rounds; round++) {
-        await hooks.enable(false)
-        await sql`checkpoint`
-        const without = await load(seconds)
-        await hooks.skipEvents()
-        await hooks.enable(true)
-        await load(1)
-        await Bun.sleep(quietMs)
-        await receiver.take()
-        const spent = openMeter({ ...pids, web: pids.web(), worker: pids.worker() })
-        const during = await load(seconds)
-        const delivery = await receiver.take(during.requests)
-        all.push({ without, during, delivery, cpu: spent(during.requests) })
-      }
-      return all
+      return Array.fromAsync(numbers(rounds), measureRound)
     })
     await receiver.stop()
-    const of = (pick: (round: Round) => number) => median(all.map(pick))
+    const of = (pick: (round: (typeof all)[number]) => number) => median(all.map(pick))
     const cpu = medians(all.map((round) => round.cpu))
     return {
       sentences: [
