@@ -1,6 +1,6 @@
 import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { read, root } from '../kit.ts'
+import { readYaml, root } from '../kit.ts'
 
 /** A change of the project, as CONTRIBUTING explains it: new files, and edits of other files. */
 interface Change {
@@ -24,7 +24,7 @@ interface NewField {
   bounds?: [from: string, to: string]
 }
 
-const parse = (name: string) => Bun.YAML.parse(read(`test/entities/${name}.yaml`).text)
+const parse = (name: string) => readYaml(`test/entities/${name}.yaml`)
 
 export const newFields = parse('fields') as NewField[]
 export const [command, tag, workLog] = ['command', 'tag', 'work-log'].map(parse) as [Change, Change, Change]

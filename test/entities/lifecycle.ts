@@ -86,11 +86,8 @@ describe.each(kinds)('$entity', ({ entity, list, one, text, body, parent }: Kind
     expect(await rowsWith(sql, [id])).toEqual({})
   })
 
-  test('is created once for repeats with one Idempotency-Key, and may get its id from the client', async () => {
+  test('may get its id from the client, once', async () => {
     const place = await createPlace()
-    const key = { 'idempotency-key': newId() }
-    const [first, again] = [await ada.post(list(place), body, key), await ada.post(list(place), body, key)]
-    expect([again.status, again.text]).toEqual([201, first.text])
     const id = newId()
     const own = { ...body, [text]: 'Own', id }
     expect((await created(list(place), own)).id).toBe(id)
@@ -100,7 +97,7 @@ describe.each(kinds)('$entity', ({ entity, list, one, text, body, parent }: Kind
     await sql`delete from idempotency_keys`
     expect((await ada.post(list(other), own)).status).toBe(409)
     expect((await ada.post(list(place), own)).status).toBe(409)
-    expect(await versionOf(ada, place.projectId)).toBe(5)
+    expect(await versionOf(ada, place.projectId)).toBe(4)
   })
 
   test('is sent to a webhook', async () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { networkInterfaces } from 'node:os'
-import { newId, read, tally, upTo, words } from '../kit.ts'
+import { newId, readYaml, tally, upTo, words } from '../kit.ts'
 import { ownAddress, ownMachine, unreachableHost } from '../../src/routing/own-address.ts'
 import { assignShards, shardOf } from '../../src/routing/placement.ts'
 import type { Peer } from '../../src/routing/rpc.ts'
@@ -78,9 +78,7 @@ const at = (addresses: string): Interfaces[string] =>
       : { ...more, address, family: 'IPv4' }
   })
 
-const { announced } = Bun.YAML.parse(read('test/unit/addresses.yaml').text) as {
-  announced: [string, string, string, string][]
-}
+const { announced } = readYaml<{ announced: [string, string, string, string][] }>('test/unit/addresses.yaml')
 
 test.each(announced)(
   'with HOST=%s and the addresses %s and %s, a process announces %s',

@@ -1,17 +1,21 @@
 import postgres from 'postgres'
 import type { TaskRow } from '../../drizzle/rows.ts'
 import { createTask } from '../../modules/tasks/commands.ts'
+import type { QueuedCommand } from '../../src/actor/queued-command.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
+import { transact, type TransactDependencies } from '../../src/actor/transact.ts'
 import { decide } from '../../src/commands/decide.ts'
-import { openCommit } from '../../src/commit/commit.ts'
+import { openCommit, type Outcome } from '../../src/commit/commit.ts'
 import type { CommitUnit } from '../../src/commit/unit.ts'
 import type { Decision } from '../../src/log/rule.ts'
 import { newCommitCounts } from '../../src/metrics/counts.ts'
 import type { StoredEvent } from '../../src/model/events.ts'
 import { eventFields, eventRows } from '../../src/postgres/columns.ts'
 import { connectionError, markUnknownOutcome } from '../../src/postgres/errors.ts'
+import { outcomeUnknown } from '../../src/responses/errors.ts'
 import { errorCode, faultsOf, forFile, holdTransaction, make, makeProjects, newId } from '../kit.ts'
 import { openScene, type Sql, upTo } from '../kit.ts'
+import { openProject } from './memory-project.ts'
 import { type Context, queuedCommand } from '../support/queued-command.ts'
 
 const { service, ada, sql } = await openScene(['Ada'], {})
@@ -197,4 +201,19 @@ test.each(Object.keys(failing))('a command with %s fails alone, and writes nothi
   expect((await Promise.all(all)).map(({ number }) => number)).toEqual(upTo(10))
   expect(await Promise.all(elsewhere)).toHaveLength(10)
   expect((await ada.get(`/tasks?projectId=${hit}`)).body).toHaveLength(10)
+})
+
+test('a command whose commit had no answer has an unknown outcome at its deadline, although later attempts write nothing', async () => {
+  const { id: projectId, state } = openProject()
+  const outcomes: Outcome[] = ['unknown']
+  const by = {
+    ...{ findCommitted: async () => new Map(), findRecord: async () => undefined, react: () => [] },
+    loader: { state: async () => state.fork(), rows: async () => {} },
+    commit: async () => outcomes.shift() ?? 'conflict',
+  } as unknown as TransactDependencies
+  const { promise, resolve } = Promise.withResolvers<unknown>()
+  const given = { projectId, decide: creating('T'), deadline: performance.now() + 300 }
+  const command = queuedCommand<TaskRow>('editor', { ...given, resolve, reject: resolve }) as QueuedCommand
+  await transact(by, [{ projectId, state: null }], [command])
+  expect(await promise).toMatchObject({ status: 503, message: outcomeUnknown().message })
 })

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { newFolder, read, readConfig, upTo, words } from '../kit.ts'
+import { newFolder, readYaml, readConfig, upTo, words } from '../kit.ts'
 import { requireProductionSettings, settingNames } from '../../src/config.ts'
 import { ConfigError } from '../../src/setting-values.ts'
 import { childEnvs, sharedPools } from '../../src/process/supervisor.ts'
@@ -55,7 +55,7 @@ interface Cases {
   parameters: [parameters: string, message: string][]
   accepted: Record<string, string[]>
 }
-const { rejected, parameters, accepted } = Bun.YAML.parse(read('test/unit/settings.yaml').text) as Cases
+const { rejected, parameters, accepted } = readYaml<Cases>('test/unit/settings.yaml')
 
 test.each(rejected)('the error of %s says: %s', (name, message, values) => {
   for (const value of values) {

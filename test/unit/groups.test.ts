@@ -4,7 +4,7 @@ import { grouped, type GroupOptions } from '../../src/postgres/grouped.ts'
 import { connectionError } from '../../src/postgres/errors.ts'
 import { takeGroup } from '../../src/actor/actors.ts'
 import type { QueuedCommand } from '../../src/actor/queued-command.ts'
-import { read, upTo, words } from '../kit.ts'
+import { readYaml, upTo, words } from '../kit.ts'
 
 /** The clock stands still, because a pause of the process would look like a slow call or a long wait. */
 const began = performance.now()
@@ -36,9 +36,7 @@ function openGroup(limits: GroupOptions<number>) {
 interface Limits extends GroupOptions<number> {
   weight?: [limit: number, heavy?: number]
 }
-const { groups } = Bun.YAML.parse(read('test/unit/queues.yaml').text) as {
-  groups: [what: string, limits: Limits, steps: string, calls: string][]
-}
+const { groups } = readYaml<{ groups: [string, Limits, string, string][] }>('test/unit/queues.yaml')
 
 test.each(groups)(
   '%s, and each caller gets its own result',

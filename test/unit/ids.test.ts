@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, setSystemTime, spyOn, test } from 'bun:test'
 import fc from 'fast-check'
-import { cases, newId, nilId, read, upTo } from '../kit.ts'
+import { cases, newId, nilId, readYaml, upTo } from '../kit.ts'
 import { Clock, isAhead, isCreatedAfter, nowMs, setClock, tailOf } from '../../src/ids.ts'
 import { isId } from '../../src/id-format.ts'
 import { parseInstant } from '../../src/schema/text.ts'
@@ -125,10 +125,9 @@ describe('ids', () => {
 })
 
 describe('parseInstant', () => {
-  const { accepted, rejected } = Bun.YAML.parse(read('test/unit/instants.yaml').text) as {
-    accepted: Record<string, string>
-    rejected: string[][]
-  }
+  const { accepted, rejected } = readYaml<{ accepted: Record<string, string>; rejected: string[][] }>(
+    'test/unit/instants.yaml',
+  )
 
   test.each(Object.entries(accepted))('accepts %s', (text, instant) =>
     expect(parseInstant(text)).toBe(instant),

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis'
 import { Leases } from '../../src/lock/leases.ts'
 import { eventually, forFile, freshRedis, newId, openForEach, openLog, openRedis } from '../kit.ts'
-import { openSubscriber, readConfig, rowsOf, words } from '../kit.ts'
+import { openSubscriber, readConfig, readYaml, words } from '../kit.ts'
 import { openSilentLine } from '../races/silent-line.ts'
 
 const log = openLog('silent')
@@ -45,15 +45,7 @@ async function open(
   }
 }
 
-/**
- * Steps of the processes a, b and c: `acquire` ends with the word after it, `ask` begins and `get` ends an acquisition,
- * `idle` ends a batch, `queue` is the number of waiting processes, and `holder` is the process in Redis.
- */
-const turns = rowsOf(`
-  a process keeps its lease after using it | a:acquire:true a:holder a:idle a:acquire:true a:holder a:close a:free
-  a process that waited may not keep its state | a:acquire:true a:idle b:acquire:false b:idle a:acquire:false
-  a busy holder gives one batch to others | a:acquire:true b:ask a:queue:1 a:holder a:ask b:get b:holder b:idle a:get a:holder
-  a receiver gives its lease on | a:acquire:true b:ask a:queue:1 c:ask a:queue:2 a:idle b:get b:requested b:idle c:get c:holder`)
+const { turns } = readYaml<{ turns: [what: string, steps: string][] }>('test/unit/queues.yaml')
 
 test.each(turns)('%s', async (_, steps) => {
   const all = { a: await open(), b: await open(), c: await open() }
@@ -121,6 +113,16 @@ const hasLease = (leases: Awaited<ReturnType<typeof open>>) =>
     leases.markIdle()
     return (await holder()) !== null
   })
+
+test('without Redis every process continues, and leases work again when Redis is back', async () => {
+  const [first, second] = [await open({ leaseTtlMs: 400 }), await open()]
+  await server.stop()
+  await Promise.all([first.acquire(), second.acquire()])
+  await eventually('the expiry of the lease', () => !first.holds())
+  for (const one of [first, second]) one.markIdle()
+  await server.restart()
+  await hasLease(first)
+})
 
 test('a process whose Redis connections went silent reconnects and hands leases over again', async () => {
   const line = await openSilentLine(server.url)

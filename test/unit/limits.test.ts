@@ -1,4 +1,4 @@
-import { eventually, read, readConfig, upTo } from '../kit.ts'
+import { eventually, readYaml, readConfig, upTo } from '../kit.ts'
 import { addressOf } from '../../src/proxies.ts'
 import { BoundedMemory, Budget } from '../../src/http/limits/budget.ts'
 
@@ -14,7 +14,7 @@ interface Cases {
   lastEntries: Record<string, string[]>
   wrongProxies: string[][]
 }
-const { clients, lastEntries, wrongProxies } = Bun.YAML.parse(read('test/unit/addresses.yaml').text) as Cases
+const { clients, lastEntries, wrongProxies } = readYaml<Cases>('test/unit/addresses.yaml')
 
 test.each(clients)(
   'with TRUST_PROXY=%s, the client of %p with X-Forwarded-For %p is %s',

@@ -1,7 +1,7 @@
 import { settingNames } from '../../src/config.ts'
 import { misspeltSettings } from '../../src/process/startup-banner.ts'
 import { createApp, eventually, make, openLog, openScene, openTestService, requestHead } from '../kit.ts'
-import { sendRaw, words } from '../kit.ts'
+import { readYaml, sendRaw, words } from '../kit.ts'
 import { busyMs, openBusyCheck } from '../../src/process/busy-home.ts'
 import type { Log } from '../../src/logger.ts'
 import { retirePort } from '../../src/process/listen.ts'
@@ -12,19 +12,17 @@ const reported = (inFiles: string[], inEnvironment: string[] = []) =>
     ({ name, suggestion }) => `${name}: ${suggestion}`,
   )
 
+const { misspelt } = readYaml<{
+  misspelt: Record<'inFiles' | 'inEnvironment', object> & Record<'ofOthers' | 'usual', string[][]>
+}>('test/unit/settings.yaml')
+const pairsOf = (all: object) => Object.entries(all).map(([name, suggestion]) => `${name}: ${suggestion}`)
+
 test('the start reports unknown variables of .env, and typos in the environment, with the nearest setting', () => {
-  expect(reported(words('WRITE_TIMEOUT HISTORYDAYS PROT COLOUR PORT NODE_ENVV'))).toEqual([
-    ...['WRITE_TIMEOUT: WRITE_TIMEOUT_MS', 'HISTORYDAYS: HISTORY_DAYS', 'PROT: PORT', 'COLOUR: undefined'],
-    'NODE_ENVV: NODE_ENV',
-  ])
-  const others = `POSTGRES_PASSWORD POSTGRES_HOST REDIS_PASSWORD COMPOSE_PROJECT_NAME PGPASSWORD
-    TZ HTTPS_PROXY http_proxy NODE_EXTRA_CA_CERTS BUN_OPTIONS OTEL_SERVICE_NAME`
-  expect(reported(words(others))).toEqual([])
-  const typos = ['READ_CONECTIONS: READ_CONNECTIONS', 'LOGLEVEL: LOG_LEVEL']
-  expect(reported([], ['READ_CONECTIONS', 'LOGLEVEL'])).toEqual(typos)
-  const usual = `PATH HOME PWD HOSTNAME HOSTTYPE LOGNAME USER LANG TERM SHLVL EDITOR XDG_DATA_DIRS DATA_HOME
-    COLORTERM npm_lifecycle_event NODE INIT_CWD POST`
-  expect(reported([], [...words(usual), ...Object.keys(process.env), ...settings])).toEqual([])
+  expect(reported(Object.keys(misspelt.inFiles))).toEqual(pairsOf(misspelt.inFiles))
+  expect(reported(misspelt.ofOthers.flat())).toEqual([])
+  const { inEnvironment } = misspelt
+  expect(reported([], Object.keys(inEnvironment))).toEqual(pairsOf(inEnvironment))
+  expect(reported([], [...misspelt.usual.flat(), ...Object.keys(process.env), ...settings])).toEqual([])
 })
 
 const minute = 60_000

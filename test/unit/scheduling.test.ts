@@ -2,7 +2,7 @@ import { expect, spyOn, test } from 'bun:test'
 import { setImmediate as nextIteration } from 'node:timers/promises'
 import { Expensive, ownIteration, runYielding } from '../../src/admission/expensive.ts'
 import { FairQueue, Permit } from '../../src/admission/fair-queue.ts'
-import { read, upTo, words } from '../kit.ts'
+import { readYaml, upTo, words } from '../kit.ts'
 import { Scheduler, writesIn } from '../../src/admission/scheduler.ts'
 
 const limits = { what: 'sign-ins', whose: 'from this address', slots: 1, slotsOfKey: 1, waitingOfKey: 4 }
@@ -11,7 +11,7 @@ interface Cases {
   fairQueues: [what: string, waiting: number, added: string, order: string, rejections: string][]
   requests: [what: string, steps: string][]
 }
-const { fairQueues, requests } = Bun.YAML.parse(read('test/unit/queues.yaml').text) as Cases
+const { fairQueues, requests } = readYaml<Cases>('test/unit/queues.yaml')
 
 test.each(fairQueues)('the fair queue %s', async (_, waiting, added, order, rejections) => {
   const queue = new FairQueue({ ...limits, waiting })

@@ -73,11 +73,3 @@ test('a transaction whose connection is silent before BEGIN, or busy for too lon
   await first
   expect(calls).toBe(0)
 })
-
-test('only an error of the connection is temporary, not an error of the work', async () => {
-  const { background } = await forFile(openDatabase(readConfig({ ...env, BACKGROUND_TIMEOUT_MS: '60000' })))
-  const own = new Error('failed')
-  expect(await errorOf(background.begin(() => Promise.reject(own)))).toBe(own)
-  const errors = [own, await errorOf(background.begin((tx) => tx`select * from missing`))]
-  expect(errors.map(isTransient)).toEqual([false, false])
-})

@@ -59,9 +59,11 @@ test('every process receives a notification once, also from the previous release
   const { notifications } = processes[0]!
   notifications.publish([{ projectId, version: 2, newMembers: [userId] }])
   notifications.publish([{ projectId, version: 4, newMembers: [otherId] }])
-  notifications.publish(
-    [3, 1].map((version) => ({ projectId: version === 3 ? projectId : elsewhere, version })),
-  )
+  for (const one of [
+    { projectId, version: 3 },
+    { projectId: elsewhere, version: 1 },
+  ])
+    notifications.publish([one])
   await setImmediate()
   expect(sent).toHaveLength(1)
   // The previous release sends no id of the sender.

@@ -1,9 +1,22 @@
+import { WebhookIndex } from '../../workers/webhooks/start.ts'
 import { afterFailure, DeliveryQueues } from '../../workers/webhooks/dispatcher.ts'
-import { make, openScene, read, unreachableUrl as url, untilBlocked, upTo } from '../kit.ts'
+import { make, openScene, readYaml, unreachableUrl as url, untilBlocked, upTo } from '../kit.ts'
 
 // Commits wait for locks that a test holds.
 const { service, sql, ada } = await openScene(['Ada'], { LOCK_TIMEOUT_MS: '30000' })
 const newProject = async () => (await make(ada, '/projects', { name: 'Engine' })).id
+
+test('a full search removes a deleted webhook from the index', async () => {
+  const index = new WebhookIndex(service.services.database.background)
+  const projectId = await newProject()
+  const hook = () => make(ada, `/projects/${projectId}/webhooks`, { url })
+  const [kept, removed] = [await hook(), await hook()]
+  await index.refresh([projectId])
+  expect([...index.of(projectId)].sort()).toEqual([kept.id, removed.id].sort())
+  await ada.delete(`/projects/${projectId}/webhooks/${removed.id}`)
+  for (const _ of upTo(2)) await index.searchNext()
+  expect([...index.of(projectId)]).toEqual([kept.id])
+})
 
 test('creating a webhook during the deletion of its project fails with 404', async () => {
   const { reads } = service.services.database
@@ -50,9 +63,7 @@ test('a long delivery moves to the slow queue if the slow queue has room', () =>
 const after = (over: object, chance = 0) =>
   afterFailure({ failures: 1, failingMs: 0, status: 500, retryAfterMs: null, ...over }, chance)
 
-const { attempts } = Bun.YAML.parse(read('test/unit/queues.yaml').text) as {
-  attempts: [what: string, failure: object, seconds: number][]
-}
+const { attempts } = readYaml<{ attempts: [string, object, number][] }>('test/unit/queues.yaml')
 
 test.each(attempts)('after %s, an attempt waits, with up to 10 % of random jitter', (what, over, seconds) => {
   const waitMs = seconds * 1_000
