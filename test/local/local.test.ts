@@ -1,16 +1,12 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, chown, mkdir, readdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { dropNewConnections, filterNotAllowed } from '../../src/local/closing-port.ts'
-import { launch } from '../../src/local/process.ts'
 import { redisBinary } from '../../src/local/redis.ts'
 import { localSecret } from '../../src/local/secret.ts'
-import { waitUntilReady } from '../../src/local/server.ts'
 import { startLocal } from '../../src/local/start.ts'
 import { openBlocking } from '../../src/redis/connections.ts'
-import { disconnect, eventually, newFolder, openForEach, openLog, upTo } from '../kit.ts'
-import { requestForever } from '../processes/strict-client.ts'
+import { disconnect, newFolder, openForEach, openLog } from '../kit.ts'
 
 const forEach = openForEach()
 const path = process.env.PATH
@@ -40,21 +36,6 @@ test('files that root creates in the data folder of another user belong to that 
   const owners = await Promise.all(files.map(async (name) => (await stat(join(dir, name))).uid))
   expect(files.filter((_, i) => owners[i] !== uid)).toEqual([])
   expect(files.length).toBeGreaterThan(100)
-})
-
-test('a server whose start is aborted at once ends', async () => {
-  const server = {
-    ...{ name: 'A server', dir, stopSignal: 'SIGTERM' as const },
-    lastStart: () => Promise.reject(new Error('never started')),
-    probe: () => Promise.reject(new Error('does not answer')),
-  }
-  // So many that one of them had no command line yet when it was stopped, if that mattered.
-  for (const _ of upTo(20)) {
-    const command = ['/bin/sh', '-c', 'exec sleep 60', dir]
-    const launched = launch({ command, cwd: '/', logFile: join(dir, 'log') })
-    await expect(waitUntilReady(server, launched, 0, AbortSignal.abort())).rejects.toThrow('aborted')
-    expect(launched.ended()).toBe(true)
-  }
 })
 
 const missing = 'There is neither redis-server nor valkey-server on the PATH.'
@@ -112,52 +93,4 @@ test('REDIS_URL may be a Unix socket with a database number', async () => {
   disconnect(redis)
   server.kill()
   await ended
-})
-
-/** Serves a port that another process serves too. */
-async function openShared() {
-  const fetchHere = () => new Response('here')
-  const server = Bun.serve({ port: 0, hostname: '127.0.0.1', reusePort: true, fetch: fetchHere })
-  const program = `Bun.serve({ port: ${server.port}, hostname: '127.0.0.1', reusePort: true, fetch: () => new Response('beside') })
-    console.log('ready')`
-  const beside: ChildProcess = spawn(process.execPath, ['-e', program], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  await forEach({ close: () => server.stop(true) })
-  await forEach({ close: () => beside.kill('SIGKILL') })
-  await once(beside.stdout!, 'data')
-  return server
-}
-
-/** Returns false, without a change, if the process lacks the privilege to filter connections. */
-function dropsNewConnections(port: number): boolean {
-  try {
-    dropNewConnections(port)
-    return true
-  } catch (error) {
-    expect(String(error)).toBe(`Error: ${filterNotAllowed}`)
-    expect(process.getuid!()).not.toBe(0)
-    return false
-  }
-}
-
-test('a closing port leaves new connections to the other process, and keeps open connections', async () => {
-  const server = await openShared()
-  const fetchText = async () =>
-    (await fetch(server.url, { keepalive: false, headers: { connection: 'close' } })).text()
-  const both = new Set(['here', 'beside'])
-  expect(new Set(await Promise.all(upTo(64).map(fetchText)))).toEqual(both)
-  const request = () => 'GET / HTTP/1.1\r\nHost: docket.test\r\n\r\n'
-  const open = upTo(8).map(() => requestForever(server.url.href, request, true))
-  await eventually('all connections to be open', () => open.every(({ answered }) => answered > 0))
-  const isClosing = dropsNewConnections(server.port!)
-  const after = upTo(64).map(fetchText)
-  await Promise.race(after)
-  const answered = open.map((client) => client.answered)
-  await Bun.sleep(200)
-  await Promise.all(open.map((client) => client.stop()))
-  if (isClosing) await server.stop()
-  expect(new Set(await Promise.all(after))).toEqual(isClosing ? new Set(['beside']) : both)
-  for (const [i, { failures }] of open.entries())
-    expect([failures, open[i]!.answered > answered[i]!]).toEqual([[], true])
 })

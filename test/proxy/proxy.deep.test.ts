@@ -65,19 +65,6 @@ test('the proxy accepts its configuration, also with the settings of docker-comp
     expect(checked(one)).toEqual({ status: 0, output: 'Configuration file is valid' })
 })
 
-test('requests are distributed evenly over all processes', async () => {
-  // The proxy takes turns between processes with equally many connections. A process that misses a health check gets
-  // no requests for a while, so the round is repeated.
-  await eventually('at least 10 of 40 requests for each process', async () => {
-    const counts = new Map<string, number>()
-    for (const _ of upTo(40)) {
-      const one = await whoAnswers()
-      counts.set(one, (counts.get(one) ?? 0) + 1)
-    }
-    return counts.size === 2 && Math.min(...counts.values()) >= 10
-  })
-})
-
 test("the proxy's timeouts are longer than a long poll and than the time between two heartbeats of a stream", () => {
   const text = readFileSync(configuration, 'utf8')
   const seconds = [...text.matchAll(/^ {2}timeout (?:client|server) +(\d+)s$/gm)].map(([, s]) => Number(s))
