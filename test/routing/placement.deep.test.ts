@@ -64,16 +64,8 @@ test('a process that leaves is replaced immediately, by notification', async () 
   }
 })
 
-test('a home that crashes is replaced', async () => {
-  const [a, b, c] = await cluster(6).joinAll('a', 'b', 'c')
-  a!.close()
-  expect(loads(await agreed([b!, c!]))).toEqual([3, 3])
-  b!.close()
-  expect(await agreed([c!])).toEqual(all('c', 6))
-})
-
 test('some time after the last join, shards move one at a time until all processes have the same number of shards', async () => {
-  const timing = { ...defaultTiming, stableMs: 3_000, balanceEveryMs: 500 }
+  const timing = { ...defaultTiming, stableMs: 1_500, balanceEveryMs: 400 }
   const began = performance.now()
   const [a, b] = await cluster(6, timing).joinAll('a', 'b')
   const views = [a!.view()]
@@ -135,7 +127,7 @@ test('while processes join, leave and crash, each shard has a home, and the memb
   const sampling = setInterval(() => {
     withoutHome += alive.flatMap((member) => member.view()).filter((home) => home === undefined).length
   }, 5)
-  for (const n of upTo(44)) {
+  for (const n of upTo(24)) {
     const member = join(`process ${n}`)
     await eventually('the new process to read the members', () => member.view()[0] !== undefined)
     alive.push(member)
