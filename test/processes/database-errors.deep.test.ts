@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { createServer } from 'node:net'
 import postgres from 'postgres'
+import { migrate } from '../../drizzle/migrate.ts'
 import { eventually, forFile, freshEnv, listen, spawnService } from '../kit.ts'
 import { begin, emptyDatabase, run } from './launch.ts'
 
@@ -36,33 +37,36 @@ async function openScene() {
 const adviceIn = (output: string): string =>
   /Run: (.*?)(?:\. Or .*|\. Then .*)?$/m.exec(output)?.[1] ?? output
 
-/** A fault, the statements that cause it, and the error of migrate. */
+/** What the role lacks, the statements that cause it, the command that ends, and its error. The advice helps. */
 const exclusions = `
-no right in the database | revoke create on database NAME from ROLE | permission denied for database
-no right to connect | revoke connect on database NAME from public | CONNECT privilege
-no right in the schema | revoke create on schema public from ROLE | permission denied for schema public
-no use of the schema | revoke all on schema public from public, ROLE | no schema has been selected
-a search_path without a schema | alter role ROLE set search_path = nowhere | no schema has been selected
-extensions in another schema | create schema more; create extension btree_gin schema more; create extension pg_trgm schema more | operator class
-a role that may not log in | alter role ROLE nologin | is not permitted to log in
-a role with a single connection | alter role ROLE connection limit 1 | connection limit of 1
-a read-only database | alter database NAME set default_transaction_read_only = on | is read-only
-a read-only role | alter role ROLE set default_transaction_read_only = on | is read-only`
+no right in the database | revoke create on database NAME from ROLE | migrate | permission denied for database
+no right to connect | revoke connect on database NAME from public | migrate | CONNECT privilege
+no right in the schema | revoke create on schema public from ROLE | migrate | permission denied for schema public
+no use of the schema | revoke all on schema public from public, ROLE | migrate | no schema has been selected
+a search_path without a schema | alter role ROLE set search_path = nowhere | migrate | no schema has been selected
+extensions in another schema | create schema more; create extension btree_gin schema more; create extension pg_trgm schema more | migrate | operator class
+a role that may not log in | alter role ROLE nologin | migrate | is not permitted to log in
+a role with a single connection | alter role ROLE connection limit 1 | migrate | connection limit of 1
+a read-only database | alter database NAME set default_transaction_read_only = on | migrate | is read-only
+a read-only role | alter role ROLE set default_transaction_read_only = on | migrate | is read-only
+fewer connections than a process opens | alter role ROLE connection limit 10 | start | connection limit of 10`
 
 test.each(
   exclusions
     .trim()
     .split('\n')
-    .map((row) => row.split(' | ') as [string, string, string]),
-)('migrate ends for %s, and its advice helps', async (_, broken, reported) => {
+    .map((row) => row.split(' | ') as [string, string, string, string]),
+)('%s: a command ends, and its advice helps', async (_, broken, command, reported) => {
   const { given, execute } = await openScene()
+  if (command === 'start') await migrate(given.DATABASE_URL)
   await execute(broken)
-  const { code, output } = await run('migrate', given)
+  const { code, output } = await run(command, given)
   expect({ code, output }).toEqual({ code: 1, output: expect.stringContaining(reported) })
   expect(output).toStartWith('DATABASE_URL cannot be used.')
   // The administrator of the test must still be able to write.
   await execute(`set default_transaction_read_only = off; ${adviceIn(output)}`)
-  expect(await run('migrate', given)).toEqual({ code: 0, output: '' })
+  if (command === 'migrate') await migrate(given.DATABASE_URL)
+  else expect(await (await spawnService('start', given)).stop()).toBe(0)
 })
 
 test.each(['role ROLE', 'database NAME'])('start waits for a free connection of the %s', async (what) => {
@@ -76,19 +80,9 @@ test.each(['role ROLE', 'database NAME'])('start waits for a free connection of 
   expect((await waiting.ended).code).toBe(0)
 })
 
-test('start ends if its user may have fewer connections than a process opens, and its advice helps', async () => {
-  const { given, execute } = await openScene()
-  await execute('alter role ROLE connection limit 10')
-  expect(await run('migrate', given)).toEqual({ code: 0, output: '' })
-  const { code, output } = await run('start', given)
-  expect({ code, output }).toEqual({ code: 1, output: expect.stringContaining('connection limit of 10') })
-  await execute(adviceIn(output))
-  expect(await (await spawnService('start', given)).stop()).toBe(0)
-})
-
 test('the log of a rejected request contains what Postgres reported', async () => {
   const { given, execute } = await openScene()
-  expect((await run('migrate', given)).code).toBe(0)
+  await migrate(given.DATABASE_URL)
   const web = await forFile(spawnService('web', given))
   await execute('alter role ROLE connection limit 0')
   await execute("select pg_terminate_backend(pid) from pg_stat_activity where usename = 'ROLE'")
@@ -105,36 +99,26 @@ test('the log of a rejected request contains what Postgres reported', async () =
   expect(await web.stop()).toBe(0)
 })
 
-test('migrate names a table that exists already', async () => {
-  const { given, execute } = await openScene()
-  await execute('create table users (id int)')
-  const output = expect.stringContaining(
-    'relation "users" already exists. Another program may use this database',
-  )
-  expect(await run('migrate', given)).toEqual({ code: 1, output })
-})
-
 const encodings = ['LATIN1', 'SQL_ASCII']
 test.each(encodings)('every command rejects a database with the encoding %s', async (encoding) => {
   const { given, execute, url, name } = await openScene()
   await execute(`create database NAME_old encoding '${encoding}' locale 'C' template template0`)
   const old = { ...given, DATABASE_URL: Object.assign(new URL(url), { pathname: `${name}_old` }).href }
-  for (const command of ['migrate', 'web', 'worker', 'start']) {
-    const { code, output } = await run(command, old)
-    expect(code).toBe(1)
-    expect(output).toContain(`The database ${name}_old has the encoding ${encoding} instead of UTF8`)
-    if (command !== 'migrate') continue
-    await execute(adviceIn(output))
-    const right = Object.assign(new URL(url), { pathname: `${name}_old_utf8` }).href
-    expect(await run('migrate', { ...given, DATABASE_URL: right })).toEqual({ code: 0, output: '' })
-    await execute('drop database NAME_old_utf8')
-  }
-  await execute('drop database NAME_old')
+  const outcomes = await Promise.all(
+    ['migrate', 'web', 'worker', 'start'].map((command) => run(command, old)),
+  )
+  const output = expect.stringContaining(
+    `The database ${name}_old has the encoding ${encoding} instead of UTF8`,
+  )
+  for (const outcome of outcomes) expect(outcome).toEqual({ code: 1, output })
+  await execute(adviceIn(outcomes[0]!.output))
+  await migrate(Object.assign(new URL(url), { pathname: `${name}_old_utf8` }).href)
+  await execute('drop database NAME_old_utf8; drop database NAME_old')
 })
 
 test('web ends if its user may not use the tables, and its advice helps', async () => {
   const { given, execute, role } = await openScene()
-  expect((await run('migrate', given)).code).toBe(0)
+  await migrate(given.DATABASE_URL)
   await execute(`create role ${role}_web login password 's3cret'`)
   const asWeb = { ...given, DATABASE_URL: given.DATABASE_URL.replace(role, `${role}_web`) }
   for (const problem of ['may not read and write the tables', 'permission denied for schema drizzle']) {
@@ -146,36 +130,40 @@ test('web ends if its user may not use the tables, and its advice helps', async 
   await execute(`drop owned by ${role}_web; drop role ${role}_web`)
 })
 
-const urls: [what: string, change: (url: URL, host: string) => string, error: string][] = [
+const silent = await forFile(listen(createServer((socket) => socket.resume())))
+const nobody = { username: '', password: '' }
+const rejected: [what: string, change: (url: URL) => string, error: string][] = [
   [
     'a wrong password at two servers',
-    ({ href }, host) => href.replace('s3cret', 'wrong').replace(host, `${host},${host}`),
+    ({ href, host }) => href.replace('s3cret', 'wrong').replace(host, `${host},${host}`),
     'password authentication failed',
   ],
   [
     'two servers without TLS',
-    ({ href }, host) => `${href.replace(host, `${host},${host}`)}?sslmode=require`,
+    ({ href, host }) => `${href.replace(host, `${host},${host}`)}?sslmode=require`,
     'sslmode=disable',
   ],
   [
     'no user',
-    (url) => Object.assign(url, { username: '', password: '' }).href,
+    (url) => Object.assign(url, nobody).href,
     'Add the user: postgres://user:password@host/database',
   ],
+  [
+    'a server that is not a Postgres',
+    () => `postgres://u@127.0.0.1:${silent.port}/d`,
+    `CONNECT_TIMEOUT 127.0.0.1:${silent.port}`,
+  ],
+  ['the database of another program', ({ href }) => href, 'Another program may use this database'],
 ]
-test.each(urls)('migrate names what is wrong with DATABASE_URL: %s', async (_, change, error) => {
-  const { given, url } = await openScene()
-  const output = expect.stringContaining(error)
-  const DATABASE_URL = change(new URL(url), url.host)
-  expect(await run('migrate', { ...given, DATABASE_URL })).toEqual({ code: 1, output })
-})
-
-test('a server that is not a Postgres is named with its host and port', async () => {
-  const silent = await forFile(listen(createServer((socket) => socket.resume())))
-  const DATABASE_URL = `postgres://u@127.0.0.1:${silent.port}/d`
-  const { output } = await run('admin', { ...env, DATABASE_URL }, 'projects')
-  expect(output).toContain(`CONNECT_TIMEOUT 127.0.0.1:${silent.port}`)
-  expect(output).toContain('correct the host and the port in DATABASE_URL')
+test.each(rejected)('migrate names what is wrong with DATABASE_URL: %s', async (_, change, error) => {
+  const { given, url, execute } = await openScene()
+  await execute('create table users (id int)')
+  const command = error.startsWith('CONNECT') ? ['admin', 'projects'] : ['migrate']
+  const DATABASE_URL = change(new URL(url))
+  expect(await run(command[0]!, { ...given, DATABASE_URL }, ...command.slice(1))).toEqual({
+    code: 1,
+    output: expect.stringContaining(error),
+  })
 })
 
 test('the name of a database may contain encoded characters', async () => {
@@ -189,7 +177,7 @@ test('the name of a database may contain encoded characters', async () => {
 
 test('web waits until a database is not read-only', async () => {
   const { given, execute } = await openScene()
-  expect((await run('migrate', given)).code).toBe(0)
+  await migrate(given.DATABASE_URL)
   await execute('alter role ROLE set default_transaction_read_only = on')
   const web = begin('web', { ...given, LOG_LEVEL: 'info' })
   await eventually('the warning', () => web.output().includes('the database is read-only'))

@@ -1,16 +1,21 @@
+import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { withConnections } from '../../drizzle/migrate.ts'
 import { isServerProcess } from '../../src/local/process.ts'
-import { eventually, newFolder, openForEach } from '../kit.ts'
-import { begin, beginOnTerminal } from './launch.ts'
+import { eventually, freshEnv, mainFile, make, newFolder, openClient, openForEach, register } from '../kit.ts'
+import { runtimeOptions, spawnService } from '../kit.ts'
+import { begin, beginOnTerminal, readiness, run } from './launch.ts'
+import { spawnSupervised } from './supervised-service.ts'
 
 const forEach = openForEach()
 let dataDir: string
 beforeEach(async () => void (dataDir = await newFolder('docket-own-', forEach)))
 
-const start = (env = {}) =>
-  begin('start', { DATA_DIR: dataDir, HOST: '127.0.0.1', PORT: '0', DRAIN_DELAY_MS: '600000', ...env })
+const local = { HOST: '127.0.0.1', PORT: '0' }
+const start = (env = {}) => begin('start', { DATA_DIR: dataDir, ...local, DRAIN_DELAY_MS: '600000', ...env })
 
 async function pids(): Promise<Record<string, number>> {
   const postgres = await readFile(join(dataDir, 'postgres/postmaster.pid'), 'utf8').catch(() => '0')
@@ -30,6 +35,70 @@ const untilEnded = (servers: Record<string, number>) =>
     const works = Object.entries(servers).map(([name, pid]) => isServerProcess(pid, join(dataDir, name)))
     return !(await Promise.all(works)).includes(true)
   })
+
+test('start in an empty folder serves; data and tokens survive a killed supervisor, and a backup restores them in another folder', async () => {
+  const own = { ...local, DATA_DIR: join(dataDir, 'one') }
+  const first = await forEach(spawnSupervised('start', own))
+  await eventually('Redis to be available', async () => (await readiness(first.url)).body.redis === 'ok')
+  expect(await readiness(first.url)).toMatchObject({ status: 200, body: { postgres: 'ok' } })
+  const ada = await register(openClient(first.url))
+  const project = await make(ada, '/projects', { name: 'Kept' })
+  // npm runs the command in the folder of package.json; INIT_CWD is the folder of the user.
+  const backup = await run('admin', { ...own, INIT_CWD: dataDir }, 'backup', 'docket.backup')
+  const file = join(dataDir, 'docket.backup')
+  expect(backup).toEqual({
+    code: 0,
+    output: expect.stringContaining(`${file}. Keep ${join(own.DATA_DIR, 'jwt-secret')} too`),
+  })
+  const jobs = expect.stringMatching(/^0 dead letters, \d jobs? waiting or running\n$/)
+  expect(await run('jobs', own)).toEqual({ code: 0, output: jobs })
+  expect(await first.stop('SIGKILL')).toBe(null)
+  await first.ended()
+
+  const second = await spawnService('start', own)
+  expect((await ada.at(second.url).get(`/projects/${project.id}`)).body).toEqual(project)
+  expect(await second.stop()).toBe(0)
+  await eventually('the end of all processes', async () => (await processesIn(own.DATA_DIR)).length === 0)
+  const other = { DATA_DIR: join(dataDir, 'other') }
+  expect(await run('admin', other, 'restore', file)).toEqual({ code: 0, output: 'The backup is restored\n' })
+  expect((await run('admin', other, 'projects')).output).toContain(project.id)
+}, 300_000)
+
+/** Runs `admin backup` in a shell. */
+async function backUp(env: Record<string, string>, shell: (command: string) => string) {
+  const words = [process.execPath, ...runtimeOptions, mainFile, 'admin', 'backup']
+  const command = shell(words.map((word) => `'${word}'`).join(' '))
+  return promisify(execFile)('sh', ['-c', command], { env }).then(
+    ({ stdout }) => ({ code: 0, text: stdout }),
+    ({ code, stderr }) => ({ code, text: stderr }),
+  )
+}
+
+test('a backup to standard output is only the backup; a full disk is named, and no file remains', async () => {
+  const { env } = await forEach(freshEnv())
+  await withConnections(
+    env.DATABASE_URL!,
+    (sql) => sql`
+      insert into idempotency_keys (scope, key, fingerprint, status, body)
+      select 'scope', g::text, md5(g::text), 201, md5(random()::text) from generate_series(1, 20000) g`,
+  )
+  const file = join(dataDir, 'cut.backup')
+  // A file may have 64 KiB, as if the rest of the disk was full.
+  const cut = await backUp(env, (command) => `ulimit -f 128; trap '' XFSZ; exec ${command} ${file}`)
+  expect(cut).toEqual({ code: 1, text: expect.stringContaining(`${file} cannot be written: EFBIG`) })
+  await expect(stat(file)).rejects.toThrow('ENOENT')
+  const full = await backUp(env, (command) => `exec ${command} - > /dev/full`)
+  expect(full).toEqual({
+    code: 1,
+    text: expect.stringMatching(/^standard output cannot be written: ENOSPC.*Its disk is full/),
+  })
+  const lines = `{ sleep 1; gunzip | sed -n '1p;$p'; }`
+  const slow = await backUp(env, (command) => `${command} - | ${lines}`)
+  expect(slow).toEqual({
+    code: 0,
+    text: expect.stringMatching(/^-- docket backup 1, .*\n-- end of the docket backup\n$/),
+  })
+})
 
 test('local servers stop with the process, even if a second Ctrl-C ends the process immediately', async () => {
   const service = start()
@@ -61,8 +130,7 @@ test.each(Object.entries(steps))('SIGTERM stops local servers during the start: 
 })
 
 test.each(['1', '2'])('closing the terminal stops local servers; processes: %s', async (WEB_CONCURRENCY) => {
-  const env = { DATA_DIR: dataDir, HOST: '127.0.0.1', PORT: '0', WEB_CONCURRENCY }
-  const terminal = beginOnTerminal('start', env)
+  const terminal = beginOnTerminal('start', { DATA_DIR: dataDir, ...local, WEB_CONCURRENCY })
   await eventually('the log line "listening"', () => terminal.output().includes('listening'))
   const servers = await pids()
   expect(await isServerProcess(servers.postgres!, join(dataDir, 'postgres'))).toBe(true)

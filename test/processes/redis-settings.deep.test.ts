@@ -19,10 +19,8 @@ async function warningOf(REDIS_URL: string): Promise<Entry> {
 
 const rights: [lacking: string, rules: string][] = [
   ['channels', '~* resetchannels +@all'],
-  ['keys', '~other* &* +@all'],
   ['keys', '~docket:* &* +@all'],
   ['eval', '~* &* +@all -eval'],
-  ['channels', '~* resetchannels +@all -eval'],
 ]
 test.each(rights)(
   'a web process warns of a user without %s: %s, and the advice helps',

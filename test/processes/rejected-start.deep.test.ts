@@ -33,16 +33,16 @@ const rejections: [commands: string[], line: RegExp, env: Record<string, string>
   [['start'], RegExp(`^PORT ${port} is taken`), { ...local, PORT: port, WEB_CONCURRENCY: '2' }],
   [['web'], RegExp(`^PORT ${port} is taken`), { ...env, PORT: port }],
   [['worker'], RegExp(`^METRICS_PORT ${port} is taken`), { ...env, METRICS_PORT: port }],
-  ...['HOST', 'HOME_HOST'].flatMap((name) =>
-    hosts.map((host): (typeof rejections)[number] => [
+  ...[...hosts.map((host) => ['HOST', host]), ['HOME_HOST', hosts[0]!]].map(
+    ([name, host]): (typeof rejections)[number] => [
       ['web'],
       RegExp(`^${name} ${RegExp.escape(`"${host}"`)} is not an address`),
-      { ...env, [name]: host },
-    ]),
+      { ...env, [name!]: host! },
+    ],
   ),
   [connecting, /DATABASE_URL.*password authentication failed/, changed({ password: 'wrong' })],
-  [connecting, /DATABASE_URL.*password authentication failed/, changed({ username: 'nobody' })],
-  [connecting, /DATABASE_URL.*database "nowhere" does not exist/, changed({ pathname: 'nowhere' })],
+  [['migrate'], /DATABASE_URL.*password authentication failed/, changed({ username: 'nobody' })],
+  [['migrate'], /DATABASE_URL.*database "nowhere" does not exist/, changed({ pathname: 'nowhere' })],
 ]
 
 test.each(rejections)('%p rejects its settings in one line: %p', async (commands, line, given) => {
@@ -65,7 +65,7 @@ test('migrate needs neither secret nor Redis, and production serves with both', 
 
 const dir = await newFolder()
 
-test.each([...serving, 'migrate'])('%s warns of wrong names in .env', async (command) => {
+test.each(['worker', 'migrate'])('%s warns of wrong names in .env', async (command) => {
   const database = await emptyDatabase()
   const names = 'PORT=70000\nWRITE_TIMEOUT=2\nWRITE_SHARD=2\nLOG_LEVEL=warn\n'
   await writeFile(join(dir, '.env'), `${names}DATABASE_URL=${database.url}`)

@@ -58,9 +58,15 @@ const redisStates: Record<string, { before?: () => void; after?: (process: Servi
   },
   frozen: { after: () => redis.freeze() },
 }
-const rows = Object.keys(redisStates).flatMap((state) =>
-  (['start', 'web', 'worker'] as const).map((command) => [command, state] as const),
-)
+/** `start` runs a web process and a worker. */
+const rows = [
+  ...Object.keys(redisStates).map((state) => ['start', state] as const),
+  ...([
+    ['web', 'available'],
+    ['web', 'crashed'],
+    ['worker', 'frozen'],
+  ] as const),
+]
 
 // With this drain time-out, a shutdown that waited for Redis would exceed the time limit of the test.
 test.each(rows)('%s answers accepted requests and exits with 0; Redis: %s', async (command, state) => {
@@ -79,7 +85,7 @@ test.each(rows)('%s answers accepted requests and exits with 0; Redis: %s', asyn
 })
 
 test('a draining process is not ready, and serves requests until its port closes', async () => {
-  const web = await spawn('web', { DRAIN_DELAY_MS: '8000' })
+  const web = await spawn('web', { DRAIN_DELAY_MS: '3000' })
   const ada = await register(openClient(web.url))
   expect((await readiness(web.url)).status).toBe(200)
   const exited = web.stop()

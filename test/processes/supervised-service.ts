@@ -1,7 +1,7 @@
 import { eventually, spawnService, until } from '../kit.ts'
 
 /** Enough for three starts and three drains, as in a rolling restart of three processes. */
-const timeoutMs = 100_000
+const timeoutMs = 250_000
 
 export type SupervisedService = Awaited<ReturnType<typeof spawnSupervised>>
 
