@@ -32,7 +32,7 @@ export { remainingBudget, replayedParts, statusAndMessage, unknownId } from './h
 export { callers, createFullProject, fillPath, openProject, openTeam } from './http/scene.ts'
 export { type ProjectParts, registerTeam, seqOf, type Team, unreachableUrl } from './http/scene.ts'
 export { at, deleteAndPurge, eventually, makeProjects, openPair, openWebs } from './races/pair.ts'
-export { type Pair, startPair, statuses, tally, upTo } from './races/pair.ts'
+export { type Pair, statuses, tally, upTo } from './races/pair.ts'
 export { type Answer, type Body, claimsOf, type Client, expiresAt, invite, make } from './support/client.ts'
 export { makeTasks } from './support/client.ts'
 export { makeToken, openClient, type Person, register, runBatch, signToken } from './support/client.ts'

@@ -1,3 +1,4 @@
+import { keyOf } from '../../modules/order/keys.ts'
 import { isAtLeast, type Role } from '../../src/identity/rights.ts'
 import type { StoredEvent } from '../../src/model/events.ts'
 import { type Contents, emptyContents, fold } from '../support/fold.ts'
@@ -28,22 +29,28 @@ type Causes = Map<string, Operation>
 
 /**
  * Checks that the history of each project is linearizable in the order of its log: each write takes effect between its
- * start and its response, each response shows a state between its start and its end, and callers have the right to it.
+ * start and its response, each response shows a state between its start and its end, and callers have the right to it. A
+ * change to the values that a row already has writes no event, so its response counts as a read.
  */
 export function checkOrder(operations: Operation[], { events, people }: Evidence, causes: Causes): string[] {
   const histories = Map.groupBy(events, ({ projectId }) => projectId)
-  const index = { histories, people, byId: new Map(events.map((event) => [event.id, event])) }
+  const index = { histories, people, causes, byId: new Map(events.map((event) => [event.id, event])) }
   const reads = operations.flatMap((operation) => readsOf(operation, index))
   const byProject = Map.groupBy(reads, ({ projectId }) => projectId)
+  const byOperation = Map.groupBy(reads, ({ operation }) => operation)
   const errors = [...histories].flatMap(([projectId, history]) => {
     const own = byProject.get(projectId) ?? []
-    // The second time, what an earlier read returned also counts as known.
+    // The second time, what an earlier read returned also counts as known, unless another project may explain the read.
     locate(own, history, timesOf(history, causes, []))
-    const times = timesOf(history, causes, own)
+    const certain = own.filter(({ operation }) => byOperation.get(operation)!.length === 1)
+    const times = timesOf(history, causes, certain)
     locate(own, history, times)
-    return [...lateWrites(history, causes, times), ...writesWithoutRole(history, causes)]
+    return [
+      ...lateWrites(history, causes, times),
+      ...wronglyLogged(history, causes),
+      ...writesWithoutRole(history, causes),
+    ]
   })
-  const byOperation = Map.groupBy(reads, ({ operation }) => operation)
   const unexplained = [...byOperation].filter(([, all]) => all.every(({ seq }) => seq === undefined))
   return [
     ...errors,
@@ -121,6 +128,40 @@ function lateWrites(history: LogEvent[], causes: Causes, { known }: Times): stri
   })
 }
 
+/**
+ * Event ids and times must not go back. A comment that names a claim must be written while the claim lasts. A task must be
+ * at the place that its request wanted.
+ */
+function wronglyLogged(history: LogEvent[], causes: Causes): string[] {
+  const contents = emptyContents()
+  return history.flatMap((event, n) => {
+    fold(contents, event as unknown as StoredEvent)
+    const { id, at, seq, type, undoes, after } = event
+    const { id: idBefore = '', at: atBefore = '' } = history[n - 1] ?? {}
+    const claim =
+      type === 'comment.created' && undoes == null && /^claim (\d+)$/.exec(String(after?.text))?.[1]
+    const task = contents.task.get(event.taskId ?? '')
+    const cause = causes.get(id)
+    const isOwn = after && event.entity === 'task' && cause && idsIn(cause.path)[0] === event.entityId
+    const isHeld = String(task?.claimSeq) === claim && at < task!.claimedUntil!
+    return [
+      ...(id > idBefore && at >= atBefore ? [] : [`event ${seq} is older than the event before`]),
+      ...(claim && !isHeld ? [`event ${seq} was written under claim ${claim}, which had ended`] : []),
+      ...(isOwn && !isPlaced(contents, event.entityId, cause.body ?? {})
+        ? [`${label(cause)} placed its task elsewhere`]
+        : []),
+    ]
+  })
+}
+
+function isPlaced({ task }: Contents, id: string, { before, after, place }: Fields): boolean {
+  if (!before && !after && !place) return true
+  const order = [...task.values()].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1)).map((one) => one.id)
+  const n = order.indexOf(id)
+  if (place) return n === (place === 'first' ? 0 : order.length - 1)
+  return before ? order[n + 1] === before : order[n - 1] === after
+}
+
 const roleIn = ({ project, member }: Contents, userId: string): Role | undefined => {
   if ([...project.values()].some(({ ownerId }) => ownerId === userId)) return 'OWNER'
   if (project.size === 0) return undefined
@@ -143,12 +184,13 @@ function writesWithoutRole(history: LogEvent[], causes: Causes): string[] {
 interface Index {
   histories: Map<string, LogEvent[]>
   byId: Map<string, LogEvent>
+  causes: Causes
   people: Evidence['people']
 }
 
 /** Returns what a response shows; nothing for responses that no version of the log can explain or contradict. */
 function readsOf(operation: Operation, index: Index): Read[] {
-  const { path, callerId, status, etag, text } = operation
+  const { method, path, callerId, status, etag, text } = operation
   const isMember = ({ contents }: State) => roleIn(contents, callerId) !== undefined
   const read = (projectId: string, shows: Read['shows']): Read => ({ operation, projectId, shows })
   if (status === 404) return missingFrom(operation, index).map((id) => read(id, isMissing(operation)))
@@ -156,7 +198,12 @@ function readsOf(operation: Operation, index: Index): Read[] {
     const named = idsIn(path).filter((id) => index.histories.has(id))
     return named.map((id) => read(id, ({ contents }) => roleIn(contents, callerId) !== 'OWNER'))
   }
-  if (operation.method !== 'GET' || outcomeOf(operation) !== 'done') return []
+  const event = index.byId.get(eventIdIn(etag) ?? '')
+  const isUnchanged =
+    method === 'PATCH' &&
+    /^\/tasks\/[^/]+$/.test(path) &&
+    index.causes.get(event?.id ?? '')?.key !== operation.key
+  if (!(method === 'GET' || isUnchanged) || outcomeOf(operation) !== 'done') return []
   const [id = ''] = idsIn(path)
   if (path.startsWith('/tasks?')) {
     const query = new URL(path, 'http://localhost').searchParams
@@ -164,8 +211,12 @@ function readsOf(operation: Operation, index: Index): Read[] {
     const version = Number(/^"(\d+)-/.exec(etag ?? '')?.[1])
     return [read(id, ({ seq, contents }) => version <= seq && listOf(contents, query) === text)]
   }
+  if (/^\/tasks\/.*limit/.test(path)) {
+    const shows = ({ contents }: State) =>
+      childrenOf(contents, id, path) === childText(JSON.parse(text) as Fields[])
+    return missingFrom(operation, index).map((projectId) => read(projectId, shows))
+  }
   if (path.startsWith('/tasks/')) {
-    const event = index.byId.get(eventIdIn(etag) ?? '')
     const isShown = (task: Fields | undefined) =>
       task?.eventId === event?.id && differing(JSON.parse(text) as Fields, task!).length === 0
     const shows = (state: State) =>
@@ -180,6 +231,15 @@ function readsOf(operation: Operation, index: Index): Read[] {
 }
 
 type Fields = Record<string, unknown>
+
+const childText = (rows: Fields[]) =>
+  JSON.stringify(rows.map(({ id, title, completed, text }) => [id, title, completed, text]))
+
+function childrenOf({ subtask, comment }: Contents, taskId: string, path: string): string {
+  const all = [...(path.includes('/subtasks') ? subtask : comment).values()]
+  const own = all.filter((row) => row.taskId === taskId).sort((a, b) => (a.id < b.id ? -1 : 1))
+  return childText(own as unknown as Fields[])
+}
 
 function listOf({ task }: Contents, query: URLSearchParams): string {
   const [status, isDescending] = [query.get('status'), query.get('sort') === '-createdAt']

@@ -38,8 +38,10 @@ export function attribute(writes: Operation[], { events, responses }: Written): 
     const found = named.flatMap((id) => byId.get(id) ?? [])
     if (found.length < named.length || named.length === 0) report('is not in the log')
     for (const event of found) {
-      const isOwn = event.actorId === operation.callerId && !claimed.has(event.id)
       const cause = causes.get(event.id)
+      // A later change may return an event that another command wrote beside its own, such as a new sort key.
+      const isEarlier = cause !== undefined && cause.end < operation.start
+      const isOwn = event.actorId === operation.callerId && !claimed.has(event.id) && !isEarlier
       // A change to the values that a row already has writes no event, and returns the row of an earlier event.
       if (!isOwn && cause !== applied && isNeverEmpty(operation))
         report(`has the same event as ${cause ? label(cause) : event.actorId}`)

@@ -1,8 +1,8 @@
 import { until } from '../../src/local/wait.ts'
 import { followByEventSource } from '../http/event-source.ts'
-import type { FeedEvent } from '../http/feed.ts'
+import { type FeedEvent, readFeed } from '../http/feed.ts'
 import { parseMessages } from '../http/streaming.ts'
-import { type Client, make, openClient, type Person } from '../support/client.ts'
+import { make, openClient, type Person } from '../support/client.ts'
 import type { Deployment } from './deployment.ts'
 import { type Violation, violationsOf } from './history.ts'
 
@@ -39,7 +39,7 @@ export async function openConsumers({ webs, receivers, postgres }: Deployment, p
 
   /** Waits until each consumer has as many events as the feed, and compares the events. */
   async function errorsOf({ id, client, cursor, stream }: (typeof followed)[number], n: number) {
-    const feed = await readFeed(client, id)
+    const feed = await readFeed(client, `/projects/${id}/events?after=0`)
     const { accepted } = receivers.all[n]!
     const seen = () => ({
       stream: stream.events,
@@ -78,16 +78,6 @@ export async function openConsumers({ webs, receivers, postgres }: Deployment, p
         ...[...late, ...receivers.errors, ...errors.flat()],
       ])
     },
-  }
-}
-
-async function readFeed(client: Client, id: string): Promise<FeedEvent[]> {
-  const events: FeedEvent[] = []
-  for (;;) {
-    const { status, text, body } = await client.get(`/projects/${id}/events?after=${events.length}&limit=200`)
-    if (status !== 200) throw new Error(`The feed returned ${status} ${text}`)
-    events.push(...(body as unknown as FeedEvent[]))
-    if (body.length === 0) return events
   }
 }
 

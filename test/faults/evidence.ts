@@ -76,7 +76,7 @@ export const eventJson = (event: LogEvent, people: Evidence['people']): string =
  * Copies every event and idempotency record into the schema `faults`, by triggers in the transaction that inserts
  * it, with the id of that transaction. Without the copies, purging deleted projects would remove the evidence.
  */
-export async function createArchive(sql: postgres.Sql): Promise<void> {
+export async function createArchive(sql: Pick<postgres.Sql, 'unsafe'>): Promise<void> {
   const tables = ['events', 'idempotency_keys']
   await sql.unsafe(`
     create schema faults;

@@ -14,6 +14,23 @@ type Step = (context: FaultContext) => unknown
 type Fails = 'none' | 'port' | 'any'
 type Fault = [fails: Fails, begin: Step, end?: Step, maxMs?: number]
 
+/** Other keys push out those of the service: leases, jobs, counts and the list of processes. */
+const fillRedis: Step = async ({ redis }) => {
+  const [, used] = /used_memory:(\d+)/.exec(String(await redis.send('INFO', 'memory')))!
+  await redis.send('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-random')
+  await redis.send('CONFIG', 'SET', 'maxmemory', String(Number(used) + 2_000_000))
+  for (let n = 0; n < 200; n++) await redis.send('SET', `other-${n}`, 'x'.repeat(50_000))
+}
+
+/** A read-only server, like a primary that has become a standby. */
+const readOnly =
+  (value: 'on' | 'off'): Step =>
+  ({ postgres }) =>
+    postgres.query(async (sql) => {
+      await sql.unsafe(`alter system set default_transaction_read_only = ${value}`)
+      await sql`select pg_reload_conf()`
+    })
+
 const onEveryLease =
   (command: string): Step =>
   async ({ redis, random }) => {
@@ -64,6 +81,16 @@ const catalogue = {
     ({ redis }) => redis.send('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes'),
     ({ redis }) => redis.send('CLIENT', 'KILL', 'TYPE', 'pubsub', 'SKIPME', 'yes'),
   ],
+  'redis without memory': ['none', fillRedis, ({ redis }) => redis.send('CONFIG', 'SET', 'maxmemory', '0')],
+  'redis away while a web process starts': [
+    'port',
+    async ({ redis, web }) => {
+      await web.stop()
+      redis.kill()
+      await web.start()
+    },
+    ({ redis }) => redis.restart('keep'),
+  ],
   'redis switched to its replica': ['none', ({ redis }) => redis.failOver()],
   'leases expired': ['none', onEveryLease(`redis.call('del', key)`)],
   'leases stolen': ['any', onEveryLease(`redis.call('set', key, 'unknown', 'px', ${leaseTtlMs})`)],
@@ -74,6 +101,13 @@ const catalogue = {
     500,
   ],
   'postgres connections terminated': ['any', ({ postgres }) => postgres.query(terminateConnections)],
+  'postgres frozen': [
+    'any',
+    ({ postgres }) => postgres.signal('SIGSTOP'),
+    ({ postgres }) => postgres.signal('SIGCONT'),
+    5_000,
+  ],
+  'postgres read-only': ['none', readOnly('on'), readOnly('off'), 2_000],
   // Postgres ends all backends, recovers from its log and accepts connections again.
   'postgres backend crashed': [
     'any',
@@ -109,13 +143,16 @@ export async function inject(name: FaultName, context: FaultContext): Promise<vo
   await end?.(context)
 }
 
-/** The part that a fault breaks. Two faults at the same time must break different parts. */
-const partOf = (name: FaultName): string => name.split(' ')[0]!.replace('leases', 'redis')
+/** The parts that a fault breaks. Two faults at the same time must break different parts. */
+const partsOf = (name: FaultName): string[] =>
+  name.replace('leases', 'redis').match(/web|worker|redis|postgres|receivers/g) ?? []
 
 export function* endlessFaults(random: Random): Generator<FaultName[]> {
   for (;;)
     for (const name of random.shuffled(faultNames)) {
       const other = random.pick(faultNames)!
-      yield random.chance(0.2) && partOf(other) !== partOf(name) ? [name, other] : [name]
+      yield random.chance(0.2) && partsOf(other).every((part) => !partsOf(name).includes(part))
+        ? [name, other]
+        : [name]
     }
 }

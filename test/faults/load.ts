@@ -12,10 +12,12 @@ export interface Load extends World {
   permanent: World['projects']
   /** The recording clients of the users. */
   callers: Client[]
+  isRunning: boolean
 }
 
 /** Only these users own projects, so that most callers who move a task may write both projects. */
 const owners = 3
+const minLeaseSeconds = 10
 const roles = ['EDITOR', 'ADMIN', 'EDITOR', 'VIEWER']
 
 export async function populate(
@@ -26,12 +28,12 @@ export async function populate(
 ): Promise<Load> {
   const people = await Promise.all(upTo(size.users).map((n) => register(openClient(url), `User ${n}`)))
   const load: Load = {
-    ...{ ...emptyWorld(people), recorder, random, permanent: [] },
+    ...{ ...emptyWorld(people), recorder, random, permanent: [], isRunning: true },
     callers: people.map((person) => recorder.clientOf(person)),
   }
   for (const n of upTo(size.projects)) {
     const owner = people[n % owners]!
-    const client = recorder.clientOf(owner, { web: 0 })
+    const client = recorder.clientOf(owner, { web: 0, timeoutMs: 60_000 })
     const project = await make(client, '/projects', { name: `P${n}` })
     load.permanent.push(project)
     for (const [i, one] of people.entries())
@@ -77,33 +79,35 @@ const others = {
     if (random.chance(0.5)) query.set('sort', '-createdAt')
     return client.get(`/tasks?${query}`)
   },
+  listChildren: ({ tasks, random }, client) =>
+    tasks.length > 0
+      ? client.get(`/tasks/${random.pick(tasks)!.id}/${random.pick(['subtasks', 'comments'])}?limit=200`)
+      : undefined,
+  // The text is the claim under which a worker writes, until another worker may have the task.
+  workUnderClaim: async (load, client) => {
+    const path = `/projects/${projectOf(load).id}/claim-next`
+    const { status, body } = await client.post(path, { leaseSeconds: minLeaseSeconds })
+    if (status !== 200) return
+    const { id, claim } = body as typeof body & { claim: { seq: number } }
+    const headers = { 'docket-if-claim': `${id} ${claim.seq}` }
+    for (const isPatient = load.random.chance(0.5); load.isRunning;) {
+      const written = await client.post(`/tasks/${id}/comments`, { text: `claim ${claim.seq}` }, headers)
+      if (written.status !== 201 || !isPatient) return
+      await Bun.sleep(load.random.between(0, 500))
+    }
+  },
   readHistory: (load, client) => client.get(`/projects/${projectOf(load).id}/history?limit=10`),
 } satisfies Record<string, Work>
 
-const weights: Partial<Record<Verb | keyof typeof others, number>> = {
-  ...{ batch: 6, createTask: 10, changeTask: 8, assignTask: 3, appendToTask: 4, moveTask: 6, deleteTask: 3 },
-  ...{ addSubtask: 6, toggleSubtask: 8, changeSubtask: 3, deleteSubtask: 2, thereAndBack: 1 },
-  ...{
-    addComment: 5,
-    editComment: 3,
-    deleteComment: 2,
-    placeTask: 4,
-    claimTask: 3,
-    claimNext: 3,
-    releaseTask: 2,
-  },
-  ...{
-    createLabel: 1,
-    labelTask: 3,
-    deleteLabel: 0.3,
-    createField: 1,
-    setValues: 3,
-    blockTask: 3,
-    createView: 0.3,
-  },
-  ...{ invite: 3, setRole: 1, removeMember: 0.5, openProject: 1, changeProject: 1, deleteTemporary: 0.7 },
-  ...{ undo: 10, getTask: 15, listTasks: 12, readHistory: 4 },
-}
+const frequencies = `
+  createTask 10 changeTask 8 placeTask 8 moveTask 6 appendToTask 4 assignTask 3 deleteTask 3 thereAndBack 1
+  addSubtask 6 toggleSubtask 8 changeSubtask 3 deleteSubtask 2 addComment 5 editComment 3 deleteComment 2
+  claimTask 3 claimNext 3 releaseTask 2 workUnderClaim 0.5 blockTask 3 labelTask 3 setValues 3
+  createLabel 1 deleteLabel 0.3 createField 1 createView 0.3 openProject 1 changeProject 1 deleteTemporary 0.7
+  invite 3 setRole 1 removeMember 0.5 batch 6 undo 10 getTask 15 listTasks 12 listChildren 8 readHistory 4`
+const weights = Object.fromEntries(
+  Array.from(frequencies.matchAll(/(\w+) ([\d.]+)/g), ([, verb, weight]) => [verb, Number(weight)]),
+) as Record<Verb | keyof typeof others, number>
 
 const maxTasks = 150
 const maxTemporary = 5
@@ -114,27 +118,23 @@ export interface LoadSize {
   maxOperations: number
 }
 
-export function startLoad(load: Load, size: LoadSize): { stop(): Promise<void> } {
+/** `ended` resolves after `stop`, or when the clients have sent the maximum of operations. */
+export function startLoad(load: Load, size: LoadSize) {
   const pauseMs = (1_000 * size.clients) / size.perSecond
-  let isRunning = true
   async function client(): Promise<void> {
-    while (isRunning && load.recorder.operations.length < size.maxOperations) {
+    while (load.isRunning) {
       await Bun.sleep(load.random.between(0.2, 1.8) * pauseMs)
       await sendOne(load)
+      load.isRunning &&= load.recorder.operations.length < size.maxOperations
     }
   }
-  const clients = upTo(size.clients).map(client)
-  return {
-    async stop() {
-      isRunning = false
-      await Promise.all(clients)
-    },
-  }
+  const ended = Promise.all(upTo(size.clients).map(client))
+  return { ended, stop: () => ((load.isRunning = false), ended) }
 }
 
 async function sendOne(load: Load): Promise<void> {
   const { random, callers, tasks, projects, permanent } = load
-  let verb = random.weighted(weights as Required<typeof weights>)
+  let verb = random.weighted(weights)
   if (/createTask|batch/.test(verb) && tasks.length >= maxTasks) verb = 'deleteTask'
   if (verb === 'openProject' && projects.length >= permanent.length + maxTemporary) verb = 'deleteTemporary'
   const client = random.pick(random.chance(0.6) ? callers.slice(0, owners) : callers)!

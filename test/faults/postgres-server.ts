@@ -48,9 +48,38 @@ export async function openPostgres(dataDir: string) {
   const answers = (server: Server) => queryAt(server, (sql) => sql`select 1`, 'postgres').then(...yesOrNo)
   const start = (server: Server) => startServer(cluster, server, () => answers(server))
   const replicas: Server[] = []
-  const copyTo = (sql: postgres.Sql, { dir }: Server, name: string) => {
+  /** Copies the server, starts the copy as a standby, and waits until it has caught up. */
+  async function openCopy(server: Server, name: string) {
     const conninfo = `host=127.0.0.1 port=${primary.port} user=${databaseName} password=${password} application_name=${name}`
-    return copyToStandby(sql, primary.dir, dir, conninfo)
+    await queryAt(primary, (sql) => copyToStandby(sql, primary.dir, server.dir, conninfo))
+    await start(server)
+    const run = (text: string) => queryAt(server, (sql) => sql.unsafe(text).then((rows) => rows[0]))
+    const untilTrue = (what: string, condition: string) =>
+      eventually(what, async () => (await run(`select ${condition} as so`))?.so === true)
+    const copy = {
+      url: urlOf(server.port),
+      run,
+      pause: () => run('select pg_wal_replay_pause()'),
+      resume: () => run('select pg_wal_replay_resume()'),
+      async promote() {
+        await run('select pg_promote(false)')
+        await untilTrue('the promotion', 'not pg_is_in_recovery()')
+      },
+      async cutOff() {
+        await run(`alter system set primary_conninfo = ''`)
+        await run('select pg_reload_conf()')
+        await untilTrue('the end of the replication', 'not exists (select from pg_stat_wal_receiver)')
+      },
+      signal: (name: 'SIGSTOP' | 'SIGCONT') => signalTree(server.pid, name),
+      kill: () => endServer(server.pid, server.dir, 'SIGKILL', stopTimeoutMs),
+      start: () => start(server),
+      async caughtUp() {
+        const [now] = await queryAt(primary, (sql) => sql`select pg_current_wal_lsn()::text as lsn`)
+        await untilTrue('the standby to catch up', `pg_last_wal_replay_lsn() >= '${now!.lsn}'`)
+      },
+    }
+    await copy.caughtUp()
+    return copy
   }
 
   await start(primary)
@@ -68,59 +97,23 @@ export async function openPostgres(dataDir: string) {
     },
     query: <T>(work: (sql: postgres.Sql) => Promise<T>) => queryAt(primary, work),
 
-    /** Starts a standby and waits until it has caught up. If synchronous, later commits wait for the standby. */
+    signal: (name: 'SIGSTOP' | 'SIGCONT') => signalTree(primary.pid, name),
+
+    /** Starts the standby that can replace the server. If synchronous, later commits wait for the standby. */
     async startStandby({ synchronous }: { synchronous: boolean }) {
       await queryAt(primary, async (sql) => {
         await sql.unsafe(`alter system set synchronous_standby_names = '${synchronous ? standbyName : ''}'`)
         await sql`select pg_reload_conf()`
-        await copyTo(sql, standby, standbyName)
       })
-      await start(standby)
-      await this.standbyCaughtUp()
+      return openCopy(standby, standbyName)
     },
     /** Starts a further standby, only for reads. */
     async openReplica() {
       const name = `replica-${replicas.length}`
       const replica: Server = { dir: join(dataDir, name), port: await freePort(), pid: 0 }
-      await queryAt(primary, (sql) => copyTo(sql, replica, name))
-      await start(replica)
       replicas.push(replica)
-      const run = (text: string) => queryAt(replica, (sql) => sql.unsafe(text).then((rows) => rows[0]))
-      return {
-        url: urlOf(replica.port),
-        run,
-        pause: () => run('select pg_wal_replay_pause()'),
-        resume: () => run('select pg_wal_replay_resume()'),
-        async promote() {
-          await run('select pg_promote(false)')
-          await eventually('the promotion', async () => !(await run('select pg_is_in_recovery() as so'))?.so)
-        },
-        /** Stops or continues all processes of the server: their connections stay open. */
-        signal: (name: 'SIGSTOP' | 'SIGCONT') => signalTree(replica.pid, name),
-        kill: () => endServer(replica.pid, replica.dir, 'SIGKILL', stopTimeoutMs),
-        start: () => start(replica),
-        async caughtUp() {
-          const [now] = await queryAt(primary, (sql) => sql`select pg_current_wal_lsn()::text as lsn`)
-          const replayed = `select pg_last_wal_replay_lsn() >= '${now!.lsn}' as so`
-          await eventually('the replica to catch up', async () => (await run(replayed))?.so)
-        },
-      }
+      return openCopy(replica, name)
     },
-    async standbyCaughtUp() {
-      const [now] = await queryAt(primary, (sql) => sql`select pg_current_wal_lsn()::text as lsn`)
-      const hasReplayed = (sql: postgres.Sql) =>
-        sql`select 1 where pg_last_wal_replay_lsn() >= ${now!.lsn}::pg_lsn`
-      await eventually('the standby to catch up', () =>
-        queryAt(standby, async (sql) => (await hasReplayed(sql)).length > 0),
-      )
-    },
-    cutStandbyOff: () =>
-      queryAt(standby, async (sql) => {
-        await sql`alter system set primary_conninfo = ''`
-        await sql`select pg_reload_conf()`
-        const receivers = () => sql`select from pg_stat_wal_receiver`
-        await eventually('the end of the replication', async () => (await receivers()).length === 0)
-      }),
     killPrimary: () => endServer(primary.pid, primary.dir, 'SIGKILL', stopTimeoutMs),
     async promote() {
       await queryAt(standby, async (sql) => {
@@ -149,7 +142,10 @@ async function startServer(cluster: Cluster, server: Server, answers: () => Prom
   throw new Error(`Postgres did not start. ${await logTail(logFile)}`)
 }
 
-/** The processes of a Postgres server have sessions of their own, so a signal to the group would miss them. */
+/**
+ * Stops or continues all processes of a server; their connections stay open. The processes have sessions of their own, so a
+ * signal to the group would miss them.
+ */
 function signalTree(pid: number, name: NodeJS.Signals): void {
   const isChild = (other: string) => {
     try {

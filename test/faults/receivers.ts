@@ -19,8 +19,6 @@ const behaviors: Record<string, Respond> = {
   ok: (response) => response.writeHead(204).end(),
   serverError: (response) => response.writeHead(500).end('It did not work'),
   tooManyRequests: (response) => response.writeHead(429, { 'retry-after': '1' }).end(),
-  redirect: (response) => response.writeHead(302, { location: '/elsewhere' }).end(),
-  gone: (response) => response.writeHead(410).end(),
   reset: (response) => response.socket?.destroy(),
   /** Sends 200, and closes the connection before the end of the body. */
   partialBody: (response) => {
@@ -28,7 +26,7 @@ const behaviors: Record<string, Respond> = {
     setTimeout(() => response.socket?.destroy(), 20)
   },
 }
-const weights = { ok: 68, serverError: 6, tooManyRequests: 4, redirect: 2, gone: 2, reset: 5, partialBody: 3 }
+const weights = { ok: 68, serverError: 8, tooManyRequests: 4, reset: 6, partialBody: 4 }
 
 export type Receivers = Awaited<ReturnType<typeof openReceivers>>
 

@@ -6,12 +6,20 @@ import type { Random } from './random.ts'
 // With the short timeout, a client often retries at another process while the first attempt still runs.
 const [longTimeoutMs, shortTimeoutMs] = [4_000, 300]
 const maxPauseMs = 2_000
+/** The responses that clients store for conditional requests. */
+const maxCached = 1_000
 
 interface Received {
   status: number
   text: string
   headers: Headers
   reason: string
+}
+
+/** A client that sends each request once, to this web process. */
+interface Fixed {
+  web: number
+  timeoutMs?: number
 }
 
 /** Status 0 means no response. */
@@ -23,9 +31,10 @@ export type Recorder = ReturnType<typeof openRecorder>
 export function openRecorder(urls: string[], random: Random) {
   const operations: Operation[] = []
   const invalidResponses: string[] = []
+  const cached = new Map<string, { etag: string; text: string }>()
   let keys = 0
 
-  async function send(request: Request, callerId: string, fixed?: { web: number }): Promise<Response> {
+  async function send(request: Request, callerId: string, fixed?: Fixed): Promise<Response> {
     const { pathname, search } = new URL(request.url)
     const path = pathname.replace('/api/v1', '') + search
     const { method } = request
@@ -39,12 +48,20 @@ export function openRecorder(urls: string[], random: Random) {
     const headers = { ...Object.fromEntries(request.headers), 'idempotency-key': operation.key }
     // Requests that are not retried leave unknown outcomes.
     const tries = fixed || random.chance(0.15) ? 1 : 12
-    const timeoutMs = !fixed && random.chance(0.2) ? shortTimeoutMs : longTimeoutMs
+    const isHasty = !fixed && random.chance(0.2)
+    const timeoutMs = fixed?.timeoutMs ?? (isHasty ? shortTimeoutMs : longTimeoutMs)
+    const known = method === 'GET' && random.chance(0.5) ? cached.get(callerId + path) : undefined
+    const sent = {
+      ...(isWrite(request) ? headers : Object.fromEntries(request.headers)),
+      ...(known && { 'if-none-match': known.etag }),
+    }
     let web = fixed?.web ?? random.below(urls.length)
     for (let left = tries; left > 0; left--) {
       const start = performance.now()
-      const init = { method, headers: isWrite(request) ? headers : request.headers, body: text || undefined }
-      const received = await fetchOnce(`${urls[web]}/api/v1${path}`, init, timeoutMs)
+      const init = { method, headers: sent, body: text || undefined }
+      const answer = await fetchOnce(`${urls[web]}/api/v1${path}`, init, timeoutMs)
+      // A client then shows the response that it has stored.
+      const received = known && answer.status === 304 ? { ...answer, status: 200, text: known.text } : answer
       const problem = problemOf(received)
       if (problem) invalidResponses.push(`${method} ${path} returned ${problem}`)
       const { status, headers: got, reason } = received
@@ -53,6 +70,8 @@ export function openRecorder(urls: string[], random: Random) {
         const etag = got.get('etag')
         Object.assign(operation, { status, etag, text: recordedText(path, received), end })
         if (status >= 500) operation.end = Infinity
+        if (cached.size >= maxCached) cached.clear()
+        if (method === 'GET' && etag) cached.set(callerId + path, { etag, text: received.text })
         recorder.onDone(operation)
         return new Response(status === 204 ? null : received.text, { status, headers: got })
       }
@@ -67,8 +86,7 @@ export function openRecorder(urls: string[], random: Random) {
     operations,
     invalidResponses,
     onDone: (_: Operation): void => {},
-    /** @param fixed Sends each request once, to this web process. */
-    clientOf: ({ id, token }: Pick<Client, 'token'> & { id: string }, fixed?: { web: number }): Client =>
+    clientOf: ({ id, token }: Pick<Client, 'token'> & { id: string }, fixed?: Fixed): Client =>
       openClient('http://docket', token, (request) => send(request, id, fixed)),
   }
   return recorder

@@ -4,7 +4,7 @@ import { openStandbyScene } from './standby-scene.ts'
 const scene = await openStandbyScene()
 const { ada, replicas, counts, health, caughtUp } = scene
 const [first, second] = replicas as [(typeof replicas)[0], (typeof replicas)[0]]
-const readsEach = Number(process.env.STANDBY_READS ?? 250)
+const readsEach = 150
 
 /** A task whose title is a number. Each write increments it; `acknowledged` is the last number with a response. */
 interface Counted {
@@ -92,23 +92,11 @@ test('no page is stale beside writes while standbys are paused, late, killed and
     'with other rows': () => second.run(`update tasks set title = 'title 999999'`),
     'both killed': () => Promise.all([first.kill(), second.kill()]),
   }
-  const outcomes: Record<string, object> = {}
-  for (const [fault, inject] of Object.entries(faults)) {
-    const before = counts()
-    const began = performance.now()
+  for (const inject of Object.values(faults)) {
     await inject()
     await readAll(tasks)
-    const after = counts()
-    const of = (outcome: 'standby' | 'behind' | 'failed') => after[outcome] - before[outcome]
-    outcomes[fault] = {
-      standby: of('standby'),
-      behind: of('behind'),
-      failed: of('failed'),
-      seconds: (performance.now() - began) / 1_000,
-    }
   }
   await stop()
-  if (process.env.STANDBY_READS) console.log(outcomes)
   const { standby, behind, failed } = counts()
   expect([standby > 0, behind > 0, failed > 0]).toEqual([true, true, true])
   await eventually('both away', async () => String((await health()).standbys) === 'away,away')

@@ -17,7 +17,7 @@ export async function openStandbyScene({ mayFailOver = false } = {}) {
   const servers = await forFile(openPostgres(await newFolder()))
   await migrate(servers.url)
   const replicas = [await servers.openReplica(), await servers.openReplica()]
-  if (mayFailOver) await servers.startStandby({ synchronous: false })
+  const heir = mayFailOver ? await servers.startStandby({ synchronous: false }) : undefined
   const shared = { DATABASE_URL: mayFailOver ? servers.urls : servers.url }
   const plain = await forFile(openTestService(shared))
   const urls = {
@@ -29,7 +29,7 @@ export async function openStandbyScene({ mayFailOver = false } = {}) {
   const service = await forFile(openTestService({ ...shared, ...urls }))
   const ada = await register(service.client, 'Ada')
   return {
-    ...{ servers, replicas, service, plain, ada },
+    ...{ servers, heir, replicas, service, plain, ada },
     /** Ada at the service without standbys. */
     reference: { ...ada, ...plain.client.as(ada.token) } as Person,
     caughtUp: () => Promise.all(replicas.map((one) => one.caughtUp())),

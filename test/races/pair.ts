@@ -36,7 +36,7 @@ async function openShared(): ReturnType<typeof startWebs> {
   return disposable({ ...webs, people: await signIn(webs.webs), close: async () => {} })
 }
 
-/** Opens web processes until the end of the file, or of the test that opens them. Not for hooks: see `startPair`. */
+/** Opens web processes until the end of the file, or of the test that opens them. Not for hooks. */
 export const openWebs = (each: Env[], overrides: Env = {}) => forFile(startWebs(each, overrides))
 
 const pairOf = ({ webs, people, ...others }: Awaited<ReturnType<typeof startWebs>>) => {
@@ -48,9 +48,6 @@ export type Pair = ReturnType<typeof pairOf>
 /** Files without `overrides` share their processes: a file that stops a process gives `{}`. */
 export const openPair = async (overrides?: Env, onlyB: Env = {}): Promise<Pair> =>
   pairOf(await (overrides ? openWebs([{}, onlyB], overrides) : openShared()))
-
-/** Starts a pair, which the caller closes. */
-export const startPair = async (overrides: Env): Promise<Pair> => pairOf(await startWebs([{}, {}], overrides))
 
 export const at = (person: Person, { url }: { url: string }): Person => ({ ...person, ...person.at(url) })
 

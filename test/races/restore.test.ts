@@ -1,5 +1,5 @@
 import { at, faultsOf, invite, make, openPair, purgeProject, register, versionOf } from '../kit.ts'
-import type { Body, Person } from '../kit.ts'
+import type { Answer, Body, Person } from '../kit.ts'
 
 let projectId: string
 let task: Body
@@ -12,10 +12,10 @@ beforeEach(async () => {
 })
 afterEach(async () => expect(await faultsOf(sql)).toEqual([]))
 
-/** Copies the project's rows. The returned function restores them, like a backup. */
-async function copyProject(): Promise<() => Promise<void>> {
+/** Copies the rows of a project. The returned function restores them, like a backup. */
+async function copyProject(id = projectId): Promise<() => Promise<void>> {
   const rows = (table: string) =>
-    sql`${sql(table)} where ${sql(table === 'projects' ? 'id' : 'project_id')} = ${projectId}`
+    sql`${sql(table)} where ${sql(table === 'projects' ? 'id' : 'project_id')} = ${id}`
   const copies = await Promise.all(
     ['streams', 'projects', 'members', 'tasks', 'events'].map(async (table) => {
       const [copy] = await sql`select coalesce(jsonb_agg(to_jsonb(t)), '[]')::text as rows
@@ -130,3 +130,32 @@ test('after a failover to a different log, a cached task is not used', async () 
   // So that the check of all logs leaves this project out.
   await sql`delete from projects where id = ${projectId}`
 })
+
+/** Creates a project whose process knows a task from a second event that a failover then loses: another event replaces it. */
+async function openLost() {
+  const { id } = await make(atA, '/projects', { name: 'Old' })
+  const restore = await copyProject(id)
+  await atA.patch(`/projects/${id}`, { name: 'Renamed' })
+  const failOver = await copyProject(id)
+  await restore()
+  const lost = await make(atA, '/tasks', { title: 'Lost', projectId: id })
+  expect((await atA.patch(`/tasks/${lost.id}`, { title: 'Lost' })).status).toBe(200)
+  return { id, path: `/tasks/${lost.id}`, failOver }
+}
+
+type Lost = Awaited<ReturnType<typeof openLost>>
+type Write = (here: Lost, other: Lost) => Promise<Answer>
+test.each<[string, outcome: [status: number, number?: number], Write]>([
+  ['an update', [404], (here) => atA.patch(here.path, { title: 'Changed' })],
+  ['a create', [201, 1], ({ id }) => atA.post('/tasks', { title: 'Next', projectId: id })],
+  ['a move out', [404], (here, other) => atA.patch(here.path, { projectId: other.id })],
+  ['a move in', [200, 1], ({ id }, other) => atA.patch(other.path, { projectId: id })],
+])(
+  '%s uses the log after a failover that lost the last event that the process knew',
+  async (_, outcome, write) => {
+    const [here, other] = [await openLost(), await openLost()]
+    await here.failOver()
+    const { status, body } = await write(here, other)
+    expect([status, body.number]).toEqual([outcome[0], outcome[1]] as never)
+  },
+)

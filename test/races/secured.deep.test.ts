@@ -2,31 +2,24 @@ import { chown, stat, writeFile } from 'node:fs/promises'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { rootCertificates } from 'node:tls'
-import { Redis } from 'ioredis'
 import { withConnections } from '../../drizzle/migrate.ts'
-import { eventually, forFile, freePort, freshDatabase, isTransient, make } from '../kit.ts'
-import { newFolder, openClient, openDatabase, openLog, openRedis, primaryServer, readConfig } from '../kit.ts'
-import { register, spawnService, testSecret } from '../kit.ts'
-import type { ServiceProcess, Sql } from '../kit.ts'
+import { eventually, forFile, freshDatabase, freshEnv, isTransient, make, newFolder } from '../kit.ts'
+import { openClient, openDatabase, primaryServer, readConfig, register, spawnService } from '../kit.ts'
+import type { Sql } from '../kit.ts'
 import { run } from '../processes/launch.ts'
-import { endServer, launch } from '../../src/local/process.ts'
-import { redisBinary } from '../../src/local/redis.ts'
 import { openPostgres, type PostgresServer } from '../faults/postgres-server.ts'
 import { cert, key } from '../support/tls-proxy.ts'
 
-const startService = (command: 'start' | 'web', more: Record<string, string>) =>
-  forFile(spawnService(command, { ...env, ...more }))
 const dir = await newFolder()
 for (const [name, text] of Object.entries({ cert, key })) await writeFile(join(dir, name), text)
 const postgres = await forFile(openPostgres(dir))
 const users = { only_tls: 'hostssl', only_plain: 'hostnossl', certified: 'hostssl', either: 'host' }
 await enableTls(postgres)
-const redis = await forFile(secureRedis())
 const url = new URL(postgres.url)
 url.hostname = 'localhost'
 const DATABASE_URL = `${url.href}?sslmode=verify-full`
 const withAuthority = { NODE_EXTRA_CA_CERTS: join(dir, 'cert') }
-const env = { DATABASE_URL, REDIS_URL: redis.url, JWT_SECRET: testSecret, HOST: '127.0.0.1', PORT: '0' }
+const { env } = await forFile(freshEnv({ DATABASE_URL }))
 
 async function enableTls({ query }: PostgresServer): Promise<void> {
   const { uid, gid } = await stat(join(dir, 'postgres'))
@@ -51,38 +44,15 @@ async function enableTls({ query }: PostgresServer): Promise<void> {
   await eventually('TLS', async () => (await query((sql) => sql`show ssl`))[0]?.ssl === 'on')
 }
 
-async function secureRedis() {
-  const port = await freePort()
-  const tls = ['--port', '0', '--tls-port', `${port}`, '--tls-auth-clients', 'no', '--save', '']
-  const files = ['cert', 'key', 'ca-cert'].flatMap((name) => [
-    `--tls-${name}-file`,
-    join(dir, name.slice(-4).replace('-', '')),
-  ])
-  const users = '--user default off --user docket on >s3cret ~* &* +@all'.split(' ')
-  const command = [await redisBinary(console.error), ...tls, ...files, ...users, '--dir', dir]
-  const { pid } = launch({ command, cwd: dir, logFile: join(dir, 'redis.log') })
-  const url = `rediss://docket:s3cret@localhost:${port}`
-  return { url, close: () => endServer(pid, dir, 'SIGKILL', 5_000) }
-}
-
-const health = async ({ url }: ServiceProcess) => (await fetch(`${url}/health/ready`)).json()
-
-test('connects to Postgres and Redis over TLS, verifies their certificates and sends the password', async () => {
-  const one = await startService('start', withAuthority)
-  await eventually('Postgres and Redis to be available', async () =>
-    Bun.deepEquals(await health(one), { status: 'ok', ...bothAre('ok') }),
-  )
+test('a service connects to Postgres over TLS, verifies the certificate and works', async () => {
+  const one = await forFile(spawnService('start', { ...env, ...withAuthority }))
   const ada = await register(openClient(one.url))
   const { id } = await make(ada, '/projects', { name: 'Secured' })
-  await make(ada, '/tasks', { projectId: id, title: 'First' })
   const plain = await postgres.query(
     (sql) => sql`select from pg_stat_ssl join pg_stat_activity using (pid)
       where application_name = 'docket' and not ssl`,
   )
   expect(plain).toHaveLength(0)
-  const client = new Redis(redis.url, { tls: { ca: cert } })
-  expect(await client.keys('docket:lease:*')).not.toHaveLength(0)
-  client.disconnect()
   await ada.delete(`/projects/${id}`)
   const streams = () => postgres.query((sql) => sql`select from streams where project_id = ${id}`)
   await eventually('the purge of the project', async () => (await streams()).length === 0)
@@ -184,26 +154,3 @@ test.each(rejected)(
       })
   },
 )
-
-test('Redis verifies certificates with sslrootcert, and not with sslmode=require', async () => {
-  for (const parameters of [root, `sslmode=verify-ca&${root}&${client}`, 'sslmode=require']) {
-    const one = openRedis(readConfig({ REDIS_URL: `${redis.url}?${parameters}` }), openLog('silent'))
-    await eventually('Redis', () => one.status === 'ready')
-    one.disconnect()
-  }
-})
-
-test('does not use a Redis whose certificate is not trusted, or that rejects the password', async () => {
-  const wrong = redis.url.replace('s3cret', 'wrong')
-  for (const [REDIS_URL, more] of [
-    [redis.url, {}],
-    [wrong, withAuthority],
-  ] as const) {
-    const one = await startService('web', { DATABASE_URL: postgres.url, REDIS_URL, ...more })
-    await eventually('Postgres to be available', async () =>
-      Bun.deepEquals(await health(one), { status: 'ok', postgres: 'ok', redis: 'away' }),
-    )
-  }
-})
-
-const bothAre = (state: string) => ({ postgres: state, redis: state })

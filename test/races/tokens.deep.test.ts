@@ -16,19 +16,9 @@ const all = [pair.a, ...others]
 const statusesOf = (person: Person) =>
   Promise.all(all.map(async (process) => (await at(person, process).get('/auth/me')).status))
 
-test('a token is valid in all processes, whatever their clocks, and a sign-out counts within a second', async () => {
-  for (const process of all) {
-    const person = await register(at(pair.atA, process))
-    expect(await statusesOf(person)).toEqual(all.map(() => 200))
-    expect((await person.post('/auth/logout')).status).toBe(200)
-    await Bun.sleep(1_000)
-    expect(await statusesOf(person)).toEqual(all.map(() => 401))
-  }
-})
-
 test('a token expires in all processes at the same time, and a revoked token is rejected even after its row is deleted', async () => {
   const ada = await register(pair.atA)
-  const expiry = Math.floor(Date.now() / 1000) + 15
+  const expiry = Math.floor(Date.now() / 1000) + 10
   const until = (exp: number) => ({ ...ada, ...ada.as(signToken(claimsOf(ada.id, { exp }), testSecret)) })
   const [ended, short] = [until(expiry), until(expiry)]
   expect(await statusesOf(short)).toEqual(all.map(() => 200))

@@ -7,7 +7,7 @@ import type postgres from 'postgres'
 const run = promisify(execFile)
 
 /** Returns the errors of `cp`, except that files have disappeared or changed during the copy: the WAL replay corrects that. */
-export function errorsOfCopy(stderr: string): string[] {
+function errorsOfCopy(stderr: string): string[] {
   const isHarmless = (line: string) =>
     !/cannot create/.test(line) &&
     /: No such file or directory$|as it was replaced while being copied$/.test(line)

@@ -1,33 +1,26 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { migrate } from '../../../drizzle/migrate.ts'
-import {
-  at,
-  type Body,
-  eventually,
-  faultsOf,
-  forFile,
-  freshDatabase,
-  freshEnv,
-  isReplay,
-  make,
-  newId,
-  openClient,
-  openDatabase,
-  type Person,
-  Random,
-  readConfig,
-  readFeed,
-  register,
-  spawnService,
-  upTo,
-  versionOf,
-} from '../../kit.ts'
-import { buildReleaseBefore } from './release.ts'
+import { at, type Body, eventually, faultsOf, forFile, freshDatabase, freshEnv } from '../../kit.ts'
+import { isReplay, make, newFolder, newId, openClient, openDatabase, Random, readConfig } from '../../kit.ts'
+import { type Person, readFeed, register, spawnService, upTo, versionOf } from '../../kit.ts'
 
-const release = await buildReleaseBefore()
 const { url: DATABASE_URL } = await forFile(freshDatabase('template0'))
 const { env } = await forFile(freshEnv({ DATABASE_URL }))
-await release.migrate(env)
-const before = await forFile(spawnService('start', env, [], release.mainFile))
+
+/** The source of the release before, of commit 240b63a2, without the snapshots of its migrations. */
+const archive = new URL('240b63a2.tar.gz', import.meta.url).pathname
+const folder = await newFolder()
+const run = (program: string, ...words: string[]) => {
+  const { PATH = '', HOME = '' } = process.env
+  return promisify(execFile)(program, words, { cwd: folder, env: { PATH, HOME, ...env } })
+}
+await run('tar', '-xzf', archive)
+await run(process.execPath, 'install', '--frozen-lockfile', '--production', '--ignore-scripts')
+const mainFile = join(folder, 'src/main.ts')
+await run(process.execPath, '--no-env-file', mainFile, 'migrate')
+const before = await forFile(spawnService('start', env, [], mainFile))
 const ada = await register(openClient(before.url), 'Ada')
 const { id: projectId } = await make(ada, '/projects', { name: 'Engine' })
 const tasks = `/tasks?projectId=${projectId}&limit=100`
