@@ -349,6 +349,7 @@ test('a dry run has the report of the later import, and changes nothing', async 
 
 test('a dry run with more labels than a project can have has the report of the later import', async () => {
   const { owner, projectId } = await newProject()
+  await importItems(owner, projectId, [task('1'), task('2')])
   const tasks = upTo(600).map((n) => task(`${n}`, { labels: [`label ${n}`] }))
   const { id: _, ...dry } = await importItems(owner, projectId, tasks, { dryRun: true })
   const { id: __, ...real } = await importItems(owner, projectId, tasks)
