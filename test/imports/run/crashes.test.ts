@@ -214,6 +214,16 @@ test.each(Object.entries(disturbances))(
   },
 )
 
+test('an import of a file with tasks that the project has already creates the others, and does not move those', async () => {
+  const { owner, projectId } = await scene.newProject()
+  await work(await queue(owner, projectId, file.split('\n').slice(0, 6).join('\n')))
+  const id = await queue(owner, projectId, file)
+  await work(id)
+  const counts = { ...created, created: count - 1, unchanged: 1 }
+  expect(await resultOf(id)).toMatchObject({ state: 'done', counts, lines: [] })
+  expect(await rowsOf(projectId)).toEqual(whole)
+})
+
 test('an undo waits until the worker of a cancelled import has recorded its last batch', async () => {
   const begun = await begin()
   const { owner, projectId, id } = begun
