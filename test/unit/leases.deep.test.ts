@@ -91,11 +91,11 @@ test('a lease is not handed to a process that no longer waits or listens', async
 })
 
 test('a lease in use is renewed before it expires; the next holder keeps a lease that was lost', async () => {
-  const leases = await open({ leaseTtlMs: 10_000 })
+  const leases = await open({ leaseTtlMs: 6_000 })
   await leases.acquire()
   const own = await holder()
-  await redis.pexpire(key(), 5_000)
-  await eventually('the renewal of the lease', async () => (await redis.pttl(key())) > 5_500)
+  await redis.pexpire(key(), 4_000)
+  await eventually('the renewal of the lease', async () => (await redis.pttl(key())) > 4_200)
   expect(await holder()).toBe(own)
   await redis.set(key(), 'next holder')
   await eventually('the first process to notice that its lease is lost', () => leases.size() === 0)
