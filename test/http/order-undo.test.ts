@@ -84,6 +84,18 @@ test('an undo of the batch that gave other tasks new keys changes only the tasks
   expect(await letters()).toBe('bacdefgh')
 })
 
+test('the undo of a single move that gave other tasks new keys restores the order', async () => {
+  const { run, last, order, undone, version } = await open('abcd')
+  for (let n = 0, events = 1; events === 1; n++) {
+    const [before, from] = [await order(), await version()]
+    await run(`move ${'cd'[n % 2]} after a`)
+    events = (await version()) - from
+    if (events === 1) continue
+    await undone(await last())
+    expect(await order()).toBe(before)
+  }
+})
+
 test('the service is the actor of the events with new keys, and an undo of these events changes nothing', async () => {
   const { projectId, respace, letters, undone, version } = await open('abcd')
   const after = await version()
