@@ -21,13 +21,11 @@ export const feed: Probe = {
     const quiet = await newProject(servers.url, projects[0]!)
     const idle = await measureBeside(bench, new Array<ResourceRef>(idleStreams).fill(quiet))
     const busy = await openStreams(servers.url, new Array<ResourceRef>(listeners).fill(projects[0]!))
-    await (
-      await loadOf(bench, [createOf(projects[0]!)], 64)
-    )(seconds)
+    await runOnce(bench, [createOf(projects[0]!)])
     const { events } = await busy.take()
     busy.stop()
-    const batch = await (await loadOf(bench, projects.map(batchOf100), 64, 200))(seconds)
-    const single = await (await loadOf(bench, projects.map(createOf), 64))(seconds)
+    const batch = await runOnce(bench, projects.map(batchOf100), 200)
+    const single = await runOnce(bench, projects.map(createOf))
     const times = (batch.perSecond * 100) / single.perSecond
     return {
       headline:
@@ -91,6 +89,9 @@ const loadOf = (
   status = 201,
   rate = 0,
 ) => openLoad(servers, singleKind(status, requests), { connections, perSecond: rate })
+
+const runOnce = async (bench: Bench, requests: PlannedRequest[], status = 201) =>
+  (await loadOf(bench, requests, 64, status))(bench.seconds)
 
 const batchOf100 = ({ id, token }: ResourceRef) =>
   post(`/projects/${id}/batch`, token, {

@@ -75,11 +75,8 @@ async function copyTasks(sql: postgres.Sql, { owner: { ownerId }, projects, star
     const [title, description] = [text.slice(0, size.titleWords), text.slice(size.titleWords)]
     const due = new Date(start + n * 60_000).toISOString()
     const day = new Date(Date.UTC(2027, 0, random.below(1_000))).toISOString().slice(0, 10)
-    const values = {
-      estimate: random.below(100),
-      start: { date: day },
-      size: { choice: random.pick(['S', 'M', 'L']) },
-    }
+    const choice = random.pick(['S', 'M', 'L'])
+    const values = { estimate: random.below(100), start: { date: day }, size: { choice } }
     const blockers = [tasks[(number >> 1) - 1], tasks[Math.floor(number / 3) - 1]]
     const claim = [ownerId, tomorrow, 1]
     const line = [

@@ -1,6 +1,6 @@
 import { openLoad } from './load.ts'
 import { type Bench, parts, type Probe, times, whole } from './probe.ts'
-import { seed, type World } from './seed.ts'
+import { seed } from './seed.ts'
 import { type MeasuredRun, measureRun, mediansOf, scenarios } from './throughput.ts'
 import { median, sum } from './usage.ts'
 
@@ -22,23 +22,18 @@ const loads: [title: string, scenario: string, first: number, further: number][]
   ['mix of a tracker', 'mix', 64, 0],
 ]
 
-interface Side {
-  count: number
-  url: string
-  pids: number[]
-  end(): Promise<unknown>
-  world: World
+type Side = Awaited<ReturnType<typeof openSide>>
+
+const openSide = async ({ servers }: Bench, count: number) => {
+  const set = await servers.beside(count)
+  return { count, ...set, world: await seed(set.url) }
 }
 
 /** The cost of a request with one, two and four web processes behind one address. */
 export const scaling: Probe = {
   name: 'scaling',
   async measure(bench) {
-    const open = async (count: number): Promise<Side> => {
-      const set = await bench.servers.beside(count)
-      return { count, ...set, world: await seed(set.url) }
-    }
-    const sides = await Promise.all(counts.map(open))
+    const sides = await Promise.all(counts.map((count) => openSide(bench, count)))
     await Bun.sleep(calmMs)
     const all: Awaited<ReturnType<typeof measureLoad>>[] = []
     for (const load of loads) all.push(await measureLoad(bench, load, sides))

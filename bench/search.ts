@@ -161,7 +161,8 @@ async function measureKinds(url: string, data: LargeData, kinds: Record<string, 
       const request = async () => {
         if (!(await sendOne(url, data, scope, kind))) throw new Error(`${name}: events are not indexed`)
       }
-      return cellOf(await timesOf(counts, request))
+      const [times] = await timesOf(counts, request)
+      return cellOf(times!)
     })
     rows.push([name, ...scopeNames.map((_, n) => cells[n] ?? '–')])
   }
@@ -177,7 +178,7 @@ async function measureBeside(
   const load = sendCreates(burstSeconds)
   const [taken, kinds] = [scopeNames.map(openTimes), Object.values(searches)]
   let [behind, created, notFound] = [0, 0, 0]
-  await repeatUntil(load, 0, async (round) => {
+  const measureRound = async (round: number) => {
     for (const [n, scope] of scopeNames.entries()) {
       const kind = kinds[round % kinds.length]!
       if (!(await taken[n]!.of(() => sendOne(url, data, scope, kind)))) behind++
@@ -193,7 +194,8 @@ async function measureBeside(
     if (!task || found.headers.get('docket-indexed') !== 'all') return
     created++
     if (found.body[0]?.id !== task.body.id) notFound++
-  })
+  }
+  await repeatUntil(load, 0, [measureRound])
   const { perSecond, p99Ms, errors } = await load
   return { taken, behind, created, notFound, perSecond, p99Ms, errors }
 }

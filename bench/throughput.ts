@@ -46,9 +46,7 @@ export const scenarios: Scenario[] = [
       `Docket commits ${whole(perSecond)} tasks a second, each with an Idempotency-Key: ${times(least)} the rate of one ` +
       `statement for each task, ${times(usual)} the rate of a usual transaction.`,
   },
-  {
-    ...{ ...creates, name: 'create', title: 'create task, all projects' },
-  },
+  { ...creates, name: 'create', title: 'create task, all projects' },
   {
     ...{ ...creates, name: 'create-hot', title: 'create task, one project' },
     plan: ({ projects }) => singleKind(201, [createOf(projects[0]!)]),
@@ -66,10 +64,7 @@ export const scenarios: Scenario[] = [
     headline: ({ perSecond, p99Ms }) =>
       `It answers ${whole(perSecond)} reads of a task a second, with a p99 of ${tenths(p99Ms)} ms.`,
   },
-  {
-    ...{ ...lists, name: 'list', title: 'list 20 tasks' },
-    least: ['list'],
-  },
+  { ...lists, name: 'list', title: 'list 20 tasks', least: ['list'] },
   {
     ...{ ...lists, name: 'list-304', title: 'list 20 tasks, If-None-Match' },
     plan: async ({ url, projects }) =>

@@ -22,12 +22,11 @@ export const transfer: Probe = {
       const during = await usualP99s(url, other, first)
       return { before, during, rates: [rows / (await first), rows / (await secondsOf(url, importer, file))] }
     })
-    const exports: { format: string; rowsPerSecond: number; growthMiB: number }[] = []
-    for (const format of ['docket', 'ndjson', 'csv']) {
+    const exports = await Array.fromAsync(['docket', 'ndjson', 'csv'], async (format) => {
       await web(0)
       await web(1, heap)
-      exports.push({ format, ...(await readExport(url, importer, format, pids.web()[0]!)) })
-    }
+      return { format, ...(await readExport(url, importer, format, pids.web()[0]!)) }
+    })
     const each = exports.map(
       ({ format, rowsPerSecond, growthMiB }) =>
         `${format} ${whole(rowsPerSecond)} (the web process grows by ${whole(growthMiB)} MiB)`,
@@ -75,9 +74,8 @@ async function secondsOf(url: string, { id, token }: ResourceRef, file: Buffer):
 /** Creates and reads tasks, each up to 100 times a second, until `load` ends. */
 async function usualP99s(url: string, project: ResourceRef, load: Promise<unknown>) {
   const task = await newTask(url, project)
-  const [creates, gets] = await Promise.all(
-    [createOf(project), getTask(task)].map((one) => repeatUntil(load, requestEveryMs, () => send(url, one))),
-  )
+  const sends = [createOf(project), getTask(task)].map((one) => () => send(url, one))
+  const [creates, gets] = await repeatUntil(load, requestEveryMs, sends)
   return { createP99Ms: creates!.ms(99), getP99Ms: gets!.ms(99) }
 }
 

@@ -80,29 +80,31 @@ export function openTimes() {
   }
 }
 
-/** Measures a request `count` times, after `warmUp` requests that do not count. */
+/** Measures requests, each `measured` times after `warmUp` times. They alternate, so that other load affects all of them. */
 export async function timesOf(
   { warmUp, measured }: Record<'warmUp' | 'measured', number>,
-  request: () => Promise<unknown>,
-): Promise<Times> {
-  const times = openTimes()
-  for (let n = 0; n < warmUp + measured; n++) await (n < warmUp ? request() : times.of(request))
-  return times
+  ...requests: (() => Promise<unknown>)[]
+): Promise<Times[]> {
+  const all = requests.map((request) => ({ request, times: openTimes() }))
+  for (let n = 0; n < warmUp + measured; n++)
+    for (const { request, times } of all) await (n < warmUp ? request() : times.of(request))
+  return all.map(({ times }) => times)
 }
 
-/** Repeats a request until `load` ends, at most once in `everyMs`, and returns its times. */
-export async function repeatUntil(
-  load: Promise<unknown>,
-  everyMs: number,
-  request: (n: number) => Promise<unknown>,
-): Promise<Times> {
-  const times = openTimes()
+type Repeated = (n: number) => Promise<unknown>
+
+/** Repeats each request until `load` ends, at most once in `everyMs`, and returns its times. */
+export async function repeatUntil(load: Promise<unknown>, everyMs: number, requests: Repeated[]) {
   let isOver = false
   void load.catch(() => {}).finally(() => (isOver = true))
-  for (let n = 0; !isOver; n++) {
-    const began = performance.now()
-    await times.of(() => request(n))
-    await Bun.sleep(Math.max(1, began + everyMs - performance.now()))
+  const repeat = async (request: Repeated) => {
+    const times = openTimes()
+    for (let n = 0; !isOver; n++) {
+      const began = performance.now()
+      await times.of(() => request(n))
+      await Bun.sleep(Math.max(1, began + everyMs - performance.now()))
+    }
+    return times
   }
-  return times
+  return Promise.all(requests.map(repeat))
 }
