@@ -4,6 +4,7 @@ import { Expensive, ownIteration, runYielding } from '../../src/admission/expens
 import { FairQueue, Permit } from '../../src/admission/fair-queue.ts'
 import { readYaml, upTo, words } from '../kit.ts'
 import { Scheduler, writesIn } from '../../src/admission/scheduler.ts'
+import { openPasswords } from '../../src/identity/passwords.ts'
 
 const limits = { what: 'sign-ins', whose: 'from this address', slots: 1, slotsOfKey: 1, waitingOfKey: 4 }
 
@@ -220,4 +221,17 @@ test('an account keeps its place in the schedule while thousands of other accoun
   for (const n of upTo(35_000)) (await scheduler.acquire(`account-${n}`)).release()
   send('ada', 1)
   expect(admitted('ada')).toBe(16)
+})
+
+test('password checks of one address do not delay those of another address', async () => {
+  const checked: string[] = []
+  const verify = async (_: unknown, password: unknown) => {
+    checked.push(String(password))
+    await Bun.sleep(0)
+    return true
+  }
+  const { matches } = openPasswords({ hash: async () => '', verify })
+  const many = upTo(60).map(() => matches('many', 'hash', '10.0.0.1'))
+  await Promise.all([...many, matches('other', 'hash', '10.0.0.2')])
+  expect(checked.indexOf('other')).toBeLessThan(60)
 })
