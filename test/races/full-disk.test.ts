@@ -4,17 +4,12 @@ const { client, ada, sql } = await openScene(['Ada'], { WRITE_TIMEOUT_MS: '2000'
 
 test('while the disk of Postgres is full, writes get 503 and reads succeed; afterwards the same writes succeed once', async () => {
   const { id: projectId } = await make(ada, '/projects', { name: 'Engine' })
-  const { id: taskId } = await make(ada, '/tasks', { projectId, title: 'Draw' })
   const path = `/projects/${projectId}`
-  const operations = [
-    { op: 'task.create', title: 'Batch' },
-    { op: 'task.update', id: taskId, status: 'DONE' },
-  ]
+  const operations = [{ op: 'task.create', title: 'Batch' }]
   const csv = { 'content-type': 'text/plain' }
   const writes: [status: number, method: string, path: string, body: unknown, headers?: object][] = [
     [201, 'POST', '/tasks', { projectId, title: 'Keyed' }],
     [200, 'POST', `${path}/batch`, { operations }],
-    [201, 'POST', '/projects', { name: 'Other' }],
     [200, 'PATCH', '/auth/me', { name: 'Ada King' }],
     [202, 'POST', `${path}/imports?source=csv`, 'title\nCast\n', csv],
   ]
@@ -23,27 +18,20 @@ test('while the disk of Postgres is full, writes get 503 and reads succeed; afte
       () => 201,
       (error: Error) => Number(error.message.slice(-3)),
     )
-  const found = async () => [
-    await signUp(),
-    ...(await Promise.all(
-      writes.map(async ([, method, to, body, headers], n) => {
-        const answer = await ada.call(method, to, body, { ...headers, 'idempotency-key': `key ${n}` })
-        return answer.status
-      }),
-    )),
-  ]
+  const send = ([, method, to, body, headers]: (typeof writes)[number], n: number) =>
+    ada.call(method, to, body, { ...headers, 'idempotency-key': `key ${n}` }).then(({ status }) => status)
+  const found = async () => [await signUp(), ...(await Promise.all(writes.map(send)))]
   // Postgres reports this error if a statement needs another page of a table.
   await sql`create function extend() returns trigger language plpgsql as
     $$ begin raise exception 'could not extend file: No space left on device' using errcode = 'disk_full'; end $$`
   for (const table of ['events', 'users', 'import_chunks'])
     await sql`create trigger full_disk before insert or update on ${sql(table)} for each row execute function extend()`
-  expect(await found()).toEqual(Array(6).fill(503))
-  for (const read of ['/projects', `${path}/events`, '/auth/me'])
+  expect(await found()).toEqual(Array(5).fill(503))
+  for (const read of ['/projects', `${path}/events`, '/auth/me', `/tasks?projectId=${projectId}`])
     expect((await ada.get(read)).status).toBe(200)
-  expect((await ada.get(`/tasks?projectId=${projectId}`)).body).toHaveLength(1)
   await sql`drop function extend cascade`
   for (let n = 0; n < 2; n++) expect(await found()).toEqual([201, ...writes.map(([status]) => status)])
   const { body } = await ada.get(`/tasks?projectId=${projectId}`)
-  expect(body.map(({ title }) => title).sort()).toEqual(['Batch', 'Draw', 'Keyed'])
+  expect(body.map(({ title }) => title).sort()).toEqual(['Batch', 'Keyed'])
   expect(await faultsOf(sql)).toEqual([])
 })
