@@ -12,7 +12,10 @@ const change = [
 const email = `twin-${atA.id}@example.com`
 const [twin, guest] = [{ name: 'Twin', email, password: 'secret-1' }, await register(atB)]
 
+const { id: elsewhere } = await make(atA, '/projects', { name: 'Elsewhere' })
+
 interface Project {
+  id: string
   path: string
   /** The rows of the operations. */
   ids: string[]
@@ -64,6 +67,13 @@ const races: [what: string, outcomes: Record<number, number>, operations: object
     tasks(40),
     (by, { path }) => by.post(`${path}/claim-next`, { leaseSeconds: 600 }),
   ],
+  [
+    'moves of 8 tasks to and fro',
+    { 200: 40 },
+    tasks(8),
+    (by, { id, ids }, n) =>
+      by.patch(`/tasks/${ids[n % 8]}`, { projectId: n % 16 < 8 ? elsewhere : id, title: `Move ${n}` }),
+  ],
   ['undos of one change', { 200: 1, 409: 5 }, change, (by, { path }) => by.post(`${path}/undo`, { seq: 3 })],
 ]
 
@@ -72,7 +82,7 @@ test.each(races)(
   async (_, outcomes, operations, send) => {
     const { id } = await make(atA, '/projects', { name: 'P' })
     const rows = operations.length > 0 ? await runBatch(atA, id, operations) : []
-    const project = { path: `/projects/${id}`, ids: rows.map((row) => row.id) }
+    const project = { id, path: `/projects/${id}`, ids: rows.map((row) => row.id) }
     const count = Object.values(outcomes).reduce((sum, n) => sum + n)
     const answers = await Promise.all(upTo(count).map((n) => send(n % 2 ? atA : atB, project, n - 1)))
     expect(statuses(answers)).toEqual(outcomes)
