@@ -1,7 +1,8 @@
-import { eventually, freshRedis, holdTransaction, make, makeProjects, newId, nilId } from '../kit.ts'
-import { openForEach, openTestService, register, spawnService, untilBlocked } from '../kit.ts'
+import { eventually, expireEvents, freshRedis, holdTransaction, make, makeProjects, newId } from '../kit.ts'
+import { nilId, openForEach, openTestService, register, runBatch, spawnService } from '../kit.ts'
+import { untilBlocked, versionOf } from '../kit.ts'
 import { runAdmin } from '../workers/run-admin.ts'
-import { readDocs } from './reference.ts'
+import { expectFound, readDocs, visibleTo } from './reference.ts'
 import { createMany, indexedOf, listTasks, searchIds, task } from './scene.ts'
 
 const forEach = openForEach()
@@ -52,6 +53,37 @@ test('a search indexes 2,000 missing events at once, also those of many projects
   for (const id of others.slice(0, 20)) await task(ada, id, 'Ring of brass')
   expect(await indexedOf(ada)).toBe('all')
   expect((await listTasks(ada, 'ring')).length).toBe(1_520)
+})
+
+test('comments and subtasks move, disappear and return with their task, and a deletion is indexed after its event expired', async () => {
+  const { ada, sql, projectId, otherId, create, isIndexed } = await open()
+  const id = await create('Draw the plate')
+  const comment = await make(ada, `/tasks/${id}/comments`, { text: 'Needle' })
+  await make(ada, `/tasks/${id}/subtasks`, { title: 'Thread' })
+  // A move has an event for each 100 of these comments.
+  const one = { op: 'comment.create', taskId: id, text: 'Pin' }
+  await runBatch(ada, projectId, Array(250).fill(one))
+  const expectComplete = async (...queries: string[]) => {
+    const docs = visibleTo(await readDocs(sql), ada.id)
+    for (const q of queries) await expectFound(ada, docs, q)
+    expect(await isIndexed()).toBeTrue()
+  }
+  for (const to of [otherId, projectId, otherId]) {
+    await ada.patch(`/tasks/${id}`, { projectId: to })
+    if (to === projectId) await ada.delete(`/tasks/comments/${comment.id}`)
+    expect((await listTasks(ada, 'thread', { projectId: to })).length).toBe(1)
+    await expectComplete('needle', 'plate thread', 'pin')
+  }
+  await ada.delete(`/tasks/${id}`)
+  await expectComplete('thread')
+  const undone = await ada.post(`/projects/${otherId}/undo`, { seq: await versionOf(ada, otherId) })
+  expect(undone.status).toBe(200)
+  const deleted = await create('Lose the plate')
+  await expectComplete('plate thread', 'pin', 'lose')
+  await ada.delete(`/tasks/${deleted}`)
+  await sql`update events set at = now() - interval '31 days'`
+  await expireEvents(sql, 30, { batchRows: 1_000, pauseMs: 0 })
+  await expectComplete('plate', 'lose')
 })
 
 test('an older event replaces neither the document of a newer event, nor that of a deleted row', async () => {

@@ -89,6 +89,14 @@ test('a purge that waits for rows that another purge deletes continues with the 
   expect(await sql`select from comments where task_id = ${id}`).toHaveLength(0)
 })
 
+test('purging a project deletes its documents of searches and its cursors', async () => {
+  const { id, ids } = await createFullProject(ada, 2)
+  expect((await ada.get(`/search?q=sub&projectId=${id}`)).headers.get('docket-indexed')).toBe('all')
+  await ada.delete(`/projects/${id}`)
+  await purgeProject(sql, id, throttle)
+  expect(await rowsWith(sql, ids)).toEqual({ outbox: 1 })
+})
+
 // After this test, the workers keep running.
 test('workers and concurrent purges delete the rows of a project in every table, and those of a task, but no other row', async () => {
   const [deleted, old] = [await createFullProject(ada, 20), await createFullProject(ada, 1)]
@@ -103,8 +111,6 @@ test('workers and concurrent purges delete the rows of a project in every table,
   const [gone = '', ...left] = partly.taskIds
   for (const n of upTo(20)) await make(ada, `/tasks/${gone}/comments`, { text: `More ${n}` })
   const neighbour = await rowsBesideSearch(sql, other.ids)
-  // Indexes the tasks.
-  expect((await ada.get('/search?q=sub')).headers.get('docket-indexed')).toBe('all')
   for (const path of [`/tasks/${gone}`, `/tasks/${alone}`, `/projects/${deleted.id}`, `/projects/${old.id}`])
     expect((await ada.delete(path)).status).toBe(200)
   expect((await ada.get(`/tasks/${alone}`)).status).toBe(404)
