@@ -107,17 +107,6 @@ test('many new tasks in one gap, alternately before and after the previous task,
   expect(events).toBeLessThan(5 * count)
 })
 
-test('many moves into one gap keep one order and short keys', () => {
-  const { list, put, expectSorted } = openBoard(300)
-  let last = list[150]!
-  for (const n of upTo(count)) {
-    const id = list[(n * 97) % 300]!
-    if (id !== last) put(n % 2 ? { before: last } : { after: last }, id)
-    last = id
-  }
-  expectSorted()
-})
-
 test('any sequence of places gives the order of a list', () => {
   const step = fc.record({ task: fc.nat(), near: fc.nat(), where: fc.nat({ max: 3 }), isNew: fc.boolean() })
   const property = fc.property(fc.array(step, { maxLength: 60, size: 'max' }), (steps) => {

@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events'
 import type { Redis } from 'ioredis'
 import { openSubscriptions } from '../../src/subscriptions/subscriptions.ts'
 import { MultiMap, Subscribers, Subscription } from '../../src/subscriptions/subscription.ts'
-import { newId, nilId, openLog, upTo } from '../kit.ts'
+import { newId, nilId, openLog, readYaml, upTo, words } from '../kit.ts'
 import { Notifications, type ProjectVersion } from '../../src/subscriptions/notifications.ts'
 import { VisibleProjects } from '../../src/subscriptions/visible-projects.ts'
 import { openLongPoll } from '../../modules/events/long-poll.ts'
@@ -11,25 +11,28 @@ import { openLongPoll } from '../../modules/events/long-poll.ts'
 const longMs = 60_000
 const [projectId, elsewhere, userId, otherId] = upTo(4).map(newId) as [string, string, string, string]
 
-// A failover may cause a lower version. Then the subscriber must read its version.
-test.each([
-  { isBusy: false, version: 4, result: 4 },
-  { isBusy: true, version: 4, result: 4 },
-  { isBusy: false, version: 2, result: undefined },
-  { isBusy: true, version: 2, result: undefined },
-])(
-  'a subscriber at version 3 ends its wait after another version: %p',
-  async ({ isBusy, version, result }) => {
-    const subscribers = new Subscribers()
-    const subscription = new Subscription(3)
-    subscribers.add(projectId, subscription)
-    const wait = () => subscription.waitForNewer(3, longMs)
-    const waiting = isBusy ? undefined : wait()
-    subscribers.notifyChanged({ projectId, version })
-    expect(await Promise.race([waiting ?? wait(), setImmediate('pending')])).toBe(result)
-    subscription.end()
-  },
-)
+const { waits } = readYaml<{ waits: [what: string, steps: string][] }>('test/unit/queues.yaml')
+
+test.each(waits)('a subscriber at version 3 %s', async (_, steps) => {
+  const [subscribers, subscription] = [new Subscribers(), new Subscription(3)]
+  subscribers.add(projectId, subscription)
+  let next: Promise<unknown> | undefined
+  for (const step of words(steps)) {
+    const [verb, text] = step.split(':') as [string, string]
+    const version = Number(text)
+    if (verb === 'wait') next = subscription.waitForNewer(version, longMs)
+    if (verb === 'newer') subscribers.notifyNewer({ projectId, version })
+    if (verb === 'changed') subscribers.notifyChanged({ projectId, version })
+    if (verb === 'reset') subscription.resetTo(version)
+    if (verb === 'wakeAll') subscribers.wakeAll()
+    if (verb === 'result')
+      expect([step, await Promise.race([next, setImmediate('pending')])]).toEqual([
+        step,
+        version || undefined,
+      ])
+  }
+  subscription.end()
+})
 
 test('reads the version immediately for a new subscriber, because the version may have changed just before', async () => {
   const queries: string[][] = []
