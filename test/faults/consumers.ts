@@ -1,5 +1,6 @@
+import { EventSource } from 'eventsource'
+import { model } from '../../modules/modules.ts'
 import { until } from '../../src/local/wait.ts'
-import { followByEventSource } from '../http/event-source.ts'
 import { type FeedEvent, readFeed } from '../http/feed.ts'
 import { parseMessages } from '../http/streaming.ts'
 import { make, openClient, type Person } from '../support/client.ts'
@@ -122,4 +123,24 @@ function pollMany(url: string, token: string, projects: Followed[]) {
     after = page.after
   })
   return { received, ...reader }
+}
+
+function followByEventSource(url: string, token: string, projectId: string) {
+  const source = new EventSource(`${url}/api/v1/projects/${projectId}/events?after=0`, {
+    fetch: (input, init) =>
+      fetch(input, { ...init, headers: { ...init.headers, authorization: `Bearer ${token}` } }),
+  })
+  const events: FeedEvent[] = []
+  let [wanted, reached] = [0, () => {}]
+  for (const type of model.eventTypes)
+    source.addEventListener(type, ({ data }) => {
+      events.push(JSON.parse(data))
+      if (events.length >= wanted) reached()
+    })
+  const until = (count: number) =>
+    new Promise<void>((resolve) => {
+      ;[wanted, reached] = [count, resolve]
+      if (events.length >= count) resolve()
+    })
+  return { events, until, close: () => source.close() }
 }
