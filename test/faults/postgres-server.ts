@@ -53,21 +53,24 @@ export async function openPostgres(dataDir: string) {
     const conninfo = `host=127.0.0.1 port=${primary.port} user=${databaseName} password=${password} application_name=${name}`
     await queryAt(primary, (sql) => copyToStandby(sql, primary.dir, server.dir, conninfo))
     await start(server)
-    const run = (text: string) => queryAt(server, (sql) => sql.unsafe(text).then((rows) => rows[0]))
+    const runIn = (database?: string) => (text: string) =>
+      queryAt(server, (sql) => sql.unsafe(text).then((rows) => rows[0]), database)
+    // A standby cancels queries that conflict with its replay, but only in the database that it replays.
+    const [run, control] = [runIn(), runIn('postgres')]
     const untilTrue = (what: string, condition: string) =>
-      eventually(what, async () => (await run(`select ${condition} as so`))?.so === true)
+      eventually(what, async () => (await control(`select ${condition} as so`))?.so === true)
     const copy = {
       url: urlOf(server.port),
       run,
-      pause: () => run('select pg_wal_replay_pause()'),
-      resume: () => run('select pg_wal_replay_resume()'),
+      pause: () => control('select pg_wal_replay_pause()'),
+      resume: () => control('select pg_wal_replay_resume()'),
       async promote() {
-        await run('select pg_promote(false)')
+        await control('select pg_promote(false)')
         await untilTrue('the promotion', 'not pg_is_in_recovery()')
       },
       async cutOff() {
-        await run(`alter system set primary_conninfo = ''`)
-        await run('select pg_reload_conf()')
+        await control(`alter system set primary_conninfo = ''`)
+        await control('select pg_reload_conf()')
         await untilTrue('the end of the replication', 'not exists (select from pg_stat_wal_receiver)')
       },
       signal: (name: 'SIGSTOP' | 'SIGCONT') => signalTree(server.pid, name),
