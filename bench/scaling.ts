@@ -20,6 +20,7 @@ const loads: [title: string, scenario: string, first: number, further: number][]
   ['get task', 'get', 64, 0],
   ['list 20 tasks', 'list', 64, 0],
   ['mix of a tracker', 'mix', 64, 0],
+  ['mix, clients growing', 'mix', 64, 64],
 ]
 
 type Side = Awaited<ReturnType<typeof openSide>>
