@@ -41,8 +41,13 @@ export async function openRedisNode(
     const line = [binary, ...own, ...listens, '--dir', dir]
     const launched = launch({ command: line, cwd: dir, logFile: `${dir}.log` })
     pid = launched.pid
-    const isReady = async () =>
-      (await command('PING').catch(() => undefined)) === 'PONG' || (launched.ended() ? false : undefined)
+    // Another server may have opened the port, and answer instead of this one.
+    const isOwn = async () =>
+      String(await command('INFO', 'server').catch(() => '')).includes(`process_id:${pid}\r`)
+    const isReady = async () => {
+      const answer = await command('PING').catch(() => undefined)
+      return (answer === 'PONG' && (await isOwn())) || (launched.ended() ? false : undefined)
+    }
     return until(isReady, timeoutMs, { everyMs: 20 })
   }
   // Another process may open the port first.
