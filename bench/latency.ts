@@ -20,16 +20,11 @@ export const singleClient: Probe = {
     const [, project] = world.projects
     const nowhere = project!.ownerId
     const redis = new Redis(redisUrl)
-    const insertRow = () => sql`
+    const insertRow = async () => sql`
       insert into tasks (id, project_id, number, title, status, priority, created_at, updated_at, event_id)
       values (uuidv7(), ${nowhere}, 1, 'Task', 'TODO', 'MEDIUM', now(), now(), uuidv7())`
     const createTask = () => send(url, createOf(project!))
-    const all = await timesOf(
-      counts,
-      createTask,
-      async () => insertRow(),
-      () => redis.ping(),
-    )
+    const all = await timesOf(counts, createTask, insertRow, () => redis.ping())
     redis.disconnect()
     await sql`delete from tasks where project_id = ${nowhere}`
     const [create = 0, insert = 0, ping = 0] = all.map((times) => times.ms(50))

@@ -4,7 +4,7 @@ import { expectEvents, type FeedEvent } from './feed.ts'
 import { nextPath } from './list-pages.ts'
 import { parseMessages, streamBodyIn } from './streaming.ts'
 
-/** What a client reads of its projects, and at which process. */
+/** The projects and the filter of a client that reads events, and the process that it asks. */
 export interface Reading {
   service: TestService
   by: Person

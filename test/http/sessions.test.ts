@@ -4,7 +4,7 @@ import { sessionsIn } from '../support/sessions.ts'
 
 const { client, service, sql } = await openScene()
 
-/** What the steps of a section may refer to: people, ids, and the responses that earlier steps named. */
+/** People, ids, and responses of earlier steps, by the names that the steps of a section use for them. */
 type Names = Record<string, object>
 
 const reference = /\$(\w+)((?:\.\w+)*)/g

@@ -37,7 +37,10 @@ async function openScene() {
 const adviceIn = (output: string): string =>
   /Run: (.*?)(?:\. Or .*|\. Then .*)?$/m.exec(output)?.[1] ?? output
 
-/** What the role lacks, the statements that cause it, the command that ends, and its error. The advice helps. */
+/**
+ * Each line has a fault, the SQL that causes the fault, the command that ends because of it, and the error. The SQL that the
+ * error advises mends the fault.
+ */
 const exclusions = `
 no right in the database | revoke create on database NAME from ROLE | migrate | permission denied for database
 no right to connect | revoke connect on database NAME from public | migrate | CONNECT privilege

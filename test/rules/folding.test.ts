@@ -60,8 +60,8 @@ test('the outbox has exactly the jobs that the committed events cause', async ()
 })
 
 /**
- * Leaves jobs for the workers: a deleted project from which a task has moved, a deleted task, and a removed member to whom
- * a task is assigned. Each word has a verb, the row and another row.
+ * These steps leave jobs for the workers. They move a task out of a project and delete the project, delete a task, and
+ * remove a member who is the assignee of a task. Each word has a verb, the row and another row.
  */
 const leaving =
   words(`addSubtask:0 addComment:0 createTask:0 addSubtask:1 addComment:1 moveTask:1:1 toggleSubtask:1

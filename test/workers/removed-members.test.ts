@@ -10,7 +10,7 @@ const run = (name: string, input: object, userId = workerActor) =>
   service.services.run({ name, input, caller: { userId } })
 afterEach(async () => expect(await faultsOf(sql)).toEqual([]))
 
-/** A project with a member, the guest, to whom eight tasks are assigned: seqs 3 to 10. */
+/** Opens a project whose member, the guest, is the assignee of eight tasks. The tasks are events 3 to 10. */
 async function openProject() {
   const guest = await register(service.client)
   const { id: projectId } = await make(ada, '/projects', { name: 'Shared' })
