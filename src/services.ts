@@ -24,9 +24,10 @@ import type { Entity } from './model/entities.ts'
 import { model } from './model/model.ts'
 import { openJobs, queuePrefix } from './jobs/queue.ts'
 import type { Log } from './logger.ts'
-import { openCounts } from './metrics/counts.ts'
-import { openDatabaseClock } from './postgres/clock.ts'
-import { openDatabase } from './postgres/database.ts'
+import { type Counts, openCounts } from './metrics/counts.ts'
+import { databaseTime, openDatabaseClock } from './postgres/clock.ts'
+import { secretsIn } from './setting-values.ts'
+import { type Database, openDatabase } from './postgres/database.ts'
 import { openOldestSeq } from './reads/retention.ts'
 import { openFindRole } from './reads/lookups.ts'
 import { openStandbys, type Place } from './reads/standbys.ts'
@@ -36,7 +37,10 @@ import { warnOfServerSettings } from './redis/settings.ts'
 import type { Tracing } from './tracing/tracing.ts'
 import { Expensive, openCharge } from './admission/expensive.ts'
 import { openSnapshots } from './log/as-of.ts'
-import { openIdentity } from './identity/identity.ts'
+import { openNewPasswords, openPasswords } from './identity/passwords.ts'
+import { openEncryption, openFingerprints, openMailTokens } from './identity/secrets.ts'
+import { Authenticate } from './identity/sessions.ts'
+import { openTokens } from './identity/tokens.ts'
 import { openGuards } from './http/guards.ts'
 import { openLimits } from './http/limits/limits.ts'
 import { openBodyCache } from './responses/reply.ts'
@@ -73,6 +77,19 @@ export function openServices(config: Config, log: Log, domain: Domain, tracing?:
       await standbys?.close()
       await writePath.close()
     },
+  }
+}
+
+function openIdentity(config: Config, database: Database, counts: Counts) {
+  const secrets = secretsIn(config.jwtSecret)
+  const tokens = openTokens(secrets, config.jwtExpirationSeconds, () => databaseTime(database.background))
+  const passwords = openPasswords()
+  return {
+    ...{ tokens, passwords, newPasswords: openNewPasswords(config) },
+    authenticate: new Authenticate(database, tokens, counts),
+    mailTokens: openMailTokens(secrets),
+    encryption: openEncryption(secrets),
+    fingerprints: openFingerprints(secrets, passwords),
   }
 }
 

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Authenticate } from '../../src/identity/sessions.ts'
-import { setValidity, unchecked, type CheckedSession } from '../../src/identity/validity.ts'
+import { setValidity, unchecked, type CheckedSession } from '../../src/identity/sessions.ts'
 import type { StoredEvent } from '../../src/model/events.ts'
 import { grouped } from '../../src/postgres/grouped.ts'
 import { eventFields } from '../../src/postgres/columns.ts'

@@ -1,6 +1,6 @@
 import type { Permit } from '../admission/fair-queue.ts'
 import type { Caller } from '../identity/rights.ts'
-import type { Session } from '../identity/validity.ts'
+import type { Session } from '../identity/sessions.ts'
 
 interface SetByGuard {
   caller: Caller

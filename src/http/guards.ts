@@ -5,7 +5,13 @@ import type { Config } from '../config.ts'
 import type { Caller } from '../identity/rights.ts'
 import type { Authenticate } from '../identity/sessions.ts'
 import { canonicalId } from '../id-format.ts'
-import { duplicateParameter, urlTooLong, unknownParameter, maxUrlCharacters } from '../responses/errors.ts'
+import {
+  duplicateParameter,
+  invalidToken,
+  urlTooLong,
+  unknownParameter,
+  maxUrlCharacters,
+} from '../responses/errors.ts'
 import { addressOf } from '../proxies.ts'
 import { type ReadBody, signInBodyBytes, requireSmall } from './json-body.ts'
 import { type Share, setRateLimitHeaders } from './limits/budget.ts'
@@ -178,8 +184,8 @@ const openSessionGuard = ({ authenticate, limits, scheduler, config }: Dependenc
     requireShortUrl(request)
     const claims = await authenticate.session(request)
     const isKeyed = budgetOf(request) === 'writes' && request.headers.has('idempotency-key')
-    const isValid = isKeyed ? await authenticate.isUnrevoked(claims) : true
-    if (!isKeyed) await authenticate.require(claims)
+    const isValid = await authenticate.isValid(claims)
+    if (!isValid && !isKeyed) throw invalidToken()
     // Revoked tokens draw on a separate rate limit.
     const userId = isValid ? claims.userId : claims.tokenId
     const share = (await limits.budgets?.[budgetOf(request)].take({ userId })) ?? null

@@ -1,6 +1,6 @@
 import type { Receiver } from '../../modules/webhooks/send.ts'
 import { nilId } from '../../src/id-format.ts'
-import type { Encryption } from '../../src/identity/encryption.ts'
+import type { Encryption } from '../../src/identity/secrets.ts'
 import { firstIdAt, nowMs } from '../../src/ids.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { forEachPage, SliceEnded, type Throttle, whilePagesAreFull } from '../throttle.ts'
