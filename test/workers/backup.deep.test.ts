@@ -5,7 +5,7 @@ import { applyMissing } from '../../drizzle/apply.ts'
 import { isMigrated, knownMigrations, withConnections } from '../../drizzle/migrate.ts'
 import { forFile, make, newFolder, openScene, openTestService, readConfig } from '../kit.ts'
 import { register } from '../kit.ts'
-import { isDerived, tablesOf } from '../../workers/one-off/backup-format.ts'
+import { isDerived, tablesOf } from '../../workers/one-off/backups.ts'
 import { emptyDatabase } from '../processes/launch.ts'
 import { execute } from './run-admin.ts'
 

@@ -1,5 +1,5 @@
-import { type Output, parseAdmin } from '../../workers/one-off/admin.ts'
-import type { AdminContext } from '../../workers/one-off/command-group.ts'
+import { parseAdmin } from '../../workers/one-off/admin.ts'
+import type { AdminContext, Output } from '../../workers/one-off/command-line.ts'
 import type { TestService } from '../kit.ts'
 
 export async function runAdmin({ services }: TestService, ...words: string[]): Promise<Output> {

@@ -1,83 +1,297 @@
-import { nearest } from '../../src/schema/nearest.ts'
-import { errorCode } from '../../src/postgres/errors.ts'
-import { backup, restore } from './backups.ts'
-import { jobs } from './jobs.ts'
-import { projects } from './projects.ts'
-import { search } from './search.ts'
-import {
-  type AdminContext,
-  plain,
-  type CommandGroup,
-  table,
-  AdminError,
-  notMigrated,
-} from './command-group.ts'
-import { users } from './users.ts'
-import { webhooks } from './webhooks.ts'
+import { randomBytes } from 'node:crypto'
+import { Value } from '@sinclair/typebox/value'
+import { getTableName } from 'drizzle-orm'
+import type { OutboxRow } from '../../drizzle/rows.ts'
+import { type Account, accountByEmail, replaceAccount } from '../../modules/accounts/queries.ts'
+import { closeAccountJob, deleteAccount, insertAccount } from '../../modules/accounts/queries.ts'
+import { RegisterBody } from '../../modules/accounts/sign-in.ts'
+import { commands } from '../../modules/commands.ts'
+import { model } from '../../modules/modules.ts'
+import { deleteProject } from '../../modules/projects/commands.ts'
+import { fillStart } from '../../modules/search/documents.ts'
+import { disableWebhook } from '../../modules/webhooks/commands.ts'
+import { isId, nilId } from '../../src/id-format.ts'
+import { openPasswords } from '../../src/identity/passwords.ts'
+import { newId } from '../../src/ids.ts'
+import { openLog } from '../../src/logger.ts'
+import type { StoredRows } from '../../src/model/entities.ts'
+import { missingExtensions } from '../../src/process/database.ts'
+import type { Sql } from '../../src/postgres/database.ts'
+import { caseless, normalEmail } from '../../src/schema/text.ts'
+import { validationError } from '../../src/schema/validation.ts'
+import { openWritePath } from '../../src/services.ts'
+import { workerActor } from '../cascade.ts'
+import { react } from '../reactions.ts'
+import { backups } from './backups.ts'
+import { type AdminContext, AdminError, parse, plain, table } from './command-line.ts'
 
-const groups: Record<string, CommandGroup> = { users, projects, jobs, webhooks, search, backup, restore }
+const maxAccounts = 100
+const maxProjects = 50
+const maxWebhooks = 100
+const maxJobs = 1_000
 
-export interface Output {
-  code: number
-  text: string
+const help = {
+  accounts: `lists at most ${maxAccounts} accounts, all or those whose name or email contains the text`,
+  projects: `lists the ${maxProjects} projects with the most events, of one owner or of all`,
+  webhooks: `lists webhooks, of one project or of all, failing first; at most ${maxWebhooks}`,
+  remove: 'permanently deletes a project and everything in it, as if the owner did it',
 }
 
-/** Returns a function that runs the command, or the help text for a wrong command line. */
-export function parseAdmin(words: string[]): Output | ((context: AdminContext) => Promise<Output>) {
-  const [name = 'help', ...rest] = words
-  if (['help', '--help', '-h'].includes(name)) return { code: 0, text: helpOf(groups) }
-  const group = ownProperty(groups, name)
-  if (!group) return usageError(unknownWord('command', name, Object.keys(groups)), groups)
-  const isSingle = Object.hasOwn(group, '')
-  const [verb = Object.keys(group)[0]!, ...args] = isSingle ? ['', ...rest] : rest
-  const subcommand = ownProperty(group, verb)
-  if (!subcommand)
-    return usageError(unknownWord(`command of ${name}`, verb, Object.keys(group)), { [name]: group })
-  const [usage, , run] = subcommand
-  const problem = argumentProblem(usage, args)
-  if (problem) return usageError(`${[name, verb].filter(Boolean).join(' ')}: ${problem}`, { [name]: group })
-  return (context) => printed(run(context, ...args))
+export const parseAdmin = (words: string[]) =>
+  parse(
+    {
+      'users list [text]': [help.accounts, listAccounts],
+      'users create <email> <name>': ['creates an account and prints its password', createAccount],
+      'users reset-password <email>': ['sets and prints a new password; revokes all tokens', resetPassword],
+      'users verify <email>': ['marks the address as verified', verify],
+      'users sign-out <email>': [
+        'revokes all tokens of an account, in every process within a second',
+        signOut,
+      ],
+      'users delete <email>': ['permanently deletes an account and the projects that it owns', removeAccount],
+      'projects list [email]': [help.projects, listProjects],
+      'projects show <id>': ['shows the owner, version and size of a project', showProject],
+      'projects delete <id>': [help.remove, removeProject],
+      'jobs list': ['lists dead letters (jobs that failed too often) and counts pending jobs', listJobs],
+      'jobs retry <id|all>': ['runs dead letters again', retryJobs],
+      'jobs drop <id|all>': ['deletes dead letters', dropJobs],
+      'webhooks list [project]': [help.webhooks, listWebhooks],
+      'webhooks disable <id>': [
+        'stops deliveries until an admin of the project enables the webhook again',
+        disable,
+      ],
+      'search status': ['shows the progress of the search index', searchStatus],
+      'search refill <project|all>': [
+        'builds the search index of a project or of all projects again',
+        refill,
+      ],
+      ...backups,
+    },
+    words,
+  )
+
+async function listAccounts({ sql }: AdminContext, text = ''): Promise<string> {
+  const rows = await sql<
+    { id: string; email: string; name: string; projectId: string | null; projects: number }[]
+  >`
+    select id, email, name, project_id, (select count(*)::int4 from projects p where p.owner_id = u.id) as projects
+    from users u where position(${caseless(text)} in lower(normalize(email || ' ' || name))) > 0
+    order by id limit ${maxAccounts}`
+  const lines = rows.map(({ id, email, name, projectId, projects }) => {
+    return [id, plain(email), plain(name), projectId ? `service account of ${projectId}` : `owns ${projects}`]
+  })
+  return table(lines) || 'No account'
 }
 
-const ownProperty = <T>(some: Record<string, T>, name: string): T | undefined =>
-  Object.hasOwn(some, name) ? some[name] : undefined
-
-const usageError = (problem: string, help: Record<string, CommandGroup>): Output => ({
-  code: 1,
-  text: `${problem}\n\n${helpOf(help)}`,
-})
-
-function unknownWord(kind: string, word: string, names: string[]): string {
-  const suggestion = nearest(word, names)
-  return `"${plain(word)}" is not a ${kind}${suggestion ? `; did you mean ${suggestion}?` : ''}`
+async function createAccount({ sql }: AdminContext, email = '', name = ''): Promise<string> {
+  const { password, passwordHash } = await newPassword()
+  const body = { email, name, password }
+  if (!Value.Check(RegisterBody, body))
+    throw new AdminError(validationError(Value.Errors(RegisterBody, body)).message)
+  const named = { id: newId(), name: name.trim(), email: normalEmail(email) }
+  const account = { ...named, passwordHash, tokenVersion: 0, emailVerified: true }
+  if (!(await insertAccount(sql, account))) throw new AdminError(`${account.email} already has an account`)
+  return `${account.email} has the account ${account.id} and the password ${password}`
 }
 
-async function printed(output: Promise<string>): Promise<Output> {
-  try {
-    return { code: 0, text: await output }
-  } catch (error) {
-    if (error instanceof AdminError) return { code: 1, text: error.message }
-    if (!notMigrated.includes(errorCode(error))) throw error
-    return { code: 1, text: 'The database is not migrated: run npm run migrate first' }
+async function resetPassword({ sql }: AdminContext, email = ''): Promise<string> {
+  const { password, passwordHash } = await newPassword()
+  const address = await revokeTokens(sql, email, { passwordHash })
+  return `${address} has the password ${password}; all tokens are revoked`
+}
+
+const signOut = async ({ sql }: AdminContext, email = ''): Promise<string> =>
+  `All tokens of ${await revokeTokens(sql, email)} are revoked`
+
+async function verify({ sql }: AdminContext, email = ''): Promise<string> {
+  const { id, email: address } = await accountOf(sql, email)
+  await sql`update users set email_verified_at = coalesce(email_verified_at, now()) where id = ${id}`
+  return `${plain(address)} is verified`
+}
+
+async function removeAccount({ sql }: AdminContext, email = ''): Promise<string> {
+  const address = await change(sql, email, async (account) =>
+    deleteAccount(sql, account, await closeAccountJob(sql, account)),
+  )
+  return `${address} is deleted; a worker deletes its projects and memberships`
+}
+
+const revokeTokens = (sql: Sql, email: string, fields: Partial<Account> = {}) =>
+  change(sql, email, (before) =>
+    replaceAccount(sql, before, { ...before, ...fields, tokenVersion: before.tokenVersion + 1 }),
+  )
+
+/**
+ * Reads the account and calls `write`, and repeats this if the account has changed before the write. Returns the address of
+ * the account.
+ */
+async function change(sql: Sql, email: string, write: (account: Account) => Promise<boolean>) {
+  for (;;) {
+    const account = await accountOf(sql, email)
+    if (await write(account)) return plain(account.email)
   }
 }
 
-function argumentProblem(usage: string, args: string[]): string | undefined {
-  const parameters = usage.split(' ').filter(Boolean)
-  const missing = parameters.filter((word, at) => word.startsWith('<') && args[at] === undefined)
-  if (missing.length > 0) return `${missing.join(' and ')} ${missing.length > 1 ? 'are' : 'is'} missing`
-  const extra = args[parameters.length]
-  return extra === undefined
-    ? undefined
-    : `"${plain(extra)}" is one argument too many; put quotes around a name with spaces`
+async function accountOf(sql: Sql, email: string): Promise<Account> {
+  const account = await accountByEmail(sql, normalEmail(email))
+  if (!account) throw new AdminError(`No account has the address ${email}`)
+  return account
 }
 
-function helpOf(some: Record<string, CommandGroup>): string {
-  const lines = Object.entries(some).flatMap(([name, group]) =>
-    Object.entries(group).map(([verb, [usage, help]]) => [
-      `  ${[name, verb, usage].filter(Boolean).join(' ')}`,
-      help,
-    ]),
-  )
-  return `npm run admin -- …\n${table(lines)}`
+async function newPassword() {
+  const password = randomBytes(15).toString('base64url')
+  return { password, passwordHash: await openPasswords().hash(password, 'local') }
+}
+
+type Project = { id: string; name: string; ownerId: string; email: string | null; version: number }
+
+async function listProjects({ sql }: AdminContext, email = ''): Promise<string> {
+  const rows = await sql<Project[]>`
+    select p.id, p.name, s.version::float8 as version, u.email from streams s
+    join projects p on p.id = s.project_id left join users u on u.id = p.owner_id
+    where ${email} = '' or u.email = ${normalEmail(email)} order by s.version desc, p.id limit ${maxProjects}`
+  const line = (row: Project) => [row.id, `version ${row.version}`, plain(row.email ?? '-'), plain(row.name)]
+  return table(rows.map(line)) || 'No project'
+}
+
+const counts = model.all.flatMap(({ table, plural, parent, isDeletedByWorker }) => {
+  const rows = getTableName(table)
+  const from = parent === 'task' ? `tasks t join ${rows} c on c.task_id = t.id` : `${rows} t`
+  const isCounted = parent === 'task' || (parent === 'project' && !isDeletedByWorker)
+  return isCounted ? `(select count(*)::int4 from ${from} where t.project_id = p.id) as ${plural}` : []
+})
+
+async function showProject({ sql }: AdminContext, given = ''): Promise<string> {
+  const [project] = await sql<(Project & { createdAt: string })[]>`
+    select p.id, p.name, p.owner_id, u.email, p.created_at, s.version::float8 as version,
+      ${sql.unsafe(counts.join(', '))},
+      (select count(*)::int4 from events where project_id = p.id) as events
+    from projects p join streams s on s.project_id = p.id left join users u on u.id = p.owner_id
+    where p.id = ${idOrNil(given)}`
+  if (!project) throw noProject(given)
+  const { id, name, email, ownerId, createdAt, version, ...rest } = project
+  const owner = `${plain(email ?? 'a deleted account')} (${ownerId})`
+  const shown = { id, name: plain(name), owner, created: createdAt, version, ...rest }
+  return table(Object.entries(shown).map(([label, value]) => [label, String(value)]))
+}
+
+async function removeProject(context: AdminContext, id = ''): Promise<string> {
+  const [project] = await context.sql<Project[]>`
+    select name, owner_id from projects where id = ${idOrNil(id)}`
+  if (!project) throw noProject(id)
+  await runCommand(context, deleteProject.name, { id }, project.ownerId)
+  return `${plain(project.name)} (${id}) is deleted; a worker deletes its rows`
+}
+
+const noProject = (id: string) => new AdminError(`There is no project ${id}`)
+
+async function listJobs({ sql }: AdminContext): Promise<string> {
+  const parked = await sql<OutboxRow[]>`
+    select id, name, project_id, attempts, error, parked_at from outbox
+    where parked_at is not null order by parked_at, id limit ${maxJobs}`
+  const [count] = await sql<{ parked: number; open: number }[]>`
+    select count(parked_at)::int4 as parked, (count(*) - count(parked_at))::int4 as open from outbox`
+  const more = count!.parked - parked.length
+  const line = ({ id, name, projectId, attempts, parkedAt, error }: OutboxRow): string =>
+    `${id}  ${name}  project ${projectId ?? '-'}  ${attempts} attempts  since ${parkedAt}\n  ${error ?? ''}`
+  return [
+    ...parked.map(line),
+    ...(more > 0 ? [`and ${more} more`] : []),
+    `${withUnit(count!.parked, 'dead letter')}, ${withUnit(count!.open, 'job')} waiting or running`,
+  ].join('\n')
+}
+
+async function retryJobs({ sql }: AdminContext, which = ''): Promise<string> {
+  const { count } = await sql`
+    update outbox set attempts = 0, error = null, parked_at = null where ${isChosen(sql, which)}`
+  return `${changedJobs(count, which)} will be retried`
+}
+
+async function dropJobs({ sql }: AdminContext, which = ''): Promise<string> {
+  const { count } = await sql`delete from outbox where ${isChosen(sql, which)}`
+  return `${changedJobs(count, which)} dropped`
+}
+
+const isChosen = (sql: Sql, which: string) =>
+  sql`parked_at is not null and (${which === 'all'} or id::text = ${which.toLowerCase()})`
+
+function changedJobs(count: number, which: string): string {
+  if (count === 0 && which !== 'all') throw new AdminError(`No dead letter has the id ${which}`)
+  return withUnit(count, 'job')
+}
+
+type Webhook = StoredRows['webhook'] & { behind: number }
+
+async function listWebhooks({ sql }: AdminContext, projectId = ''): Promise<string> {
+  if (projectId && !isId(projectId)) throw new AdminError(`"${plain(projectId)}" is not a project id`)
+  const rows = await sql<Webhook[]>`
+    select w.id, w.project_id, w.url, (s.version - w.cursor)::float8 as behind, w.failures, w.failing_since,
+      w.disabled_at, w.disabled_reason
+    from webhooks w join streams s on s.project_id = w.project_id
+    where ${projectId} = '' or w.project_id::text = ${projectId}
+    order by w.disabled_at is null desc, w.failures desc, w.id limit ${maxWebhooks}`
+  // The list shows only the origin of the URL, because the path may contain a secret of the receiver.
+  const lines = rows.map((row) => [row.id, `project ${row.projectId}`, new URL(row.url).origin, stateOf(row)])
+  return table(lines) || 'No webhook'
+}
+
+function stateOf({ behind, failures, failingSince, disabledAt, disabledReason }: Webhook): string {
+  const reason = disabledReason ? `: ${plain(disabledReason)}` : ''
+  const enabled = failures > 0 ? `failed ${failures} times since ${failingSince}` : 'enabled'
+  return `${disabledAt ? `disabled since ${disabledAt}${reason}` : enabled}, ${behind} events behind`
+}
+
+async function disable(context: AdminContext, webhookId = ''): Promise<string> {
+  const [webhook] = await context.sql<{ projectId: string }[]>`
+    select project_id from webhooks where id = ${idOrNil(webhookId)} and disabled_at is null`
+  if (!webhook) throw new AdminError(`No enabled webhook has the id ${webhookId}`)
+  const reason = 'An operator of the service disabled the webhook'
+  await runCommand(context, disableWebhook.name, { ...webhook, webhookId, reason }, workerActor)
+  return `${webhookId} is disabled`
+}
+
+async function searchStatus({ sql }: AdminContext): Promise<string> {
+  const [row] = await sql<{ percent: number; filling: number; behind: number; documents: number }[]>`
+    select coalesce(floor(100 * sum(case when c.project_id is not null and c.fill is null then s.last_number
+        else coalesce((c.fill ->> 'number')::int4, 0) end) / nullif(sum(s.last_number), 0)), 100)::int4 as percent,
+      (count(*) filter (where c.project_id is null or c.fill is not null))::int4 as filling,
+      (count(*) filter (where (c.seq = s.version and c.event_id = s.last_event_id) is not true))::int4 as behind,
+      (select greatest(reltuples, 0)::float8 from pg_class where oid = 'search_documents'::regclass) as documents
+    from streams s join projects r on r.id = s.project_id left join search_cursors c on c.project_id = s.project_id`
+  const { percent, filling, behind, documents } = row!
+  const missing = await missingExtensions(sql)
+  return table([
+    ['filled', `${percent} % of the tasks; ${withUnit(filling, 'project')} not complete`],
+    ['behind', `${withUnit(behind, 'project')} with changes that are not indexed yet`],
+    ['documents', `about ${documents}`],
+    ...(missing.length > 0 ? [['missing extensions', missing.join(', ')]] : []),
+  ])
+}
+
+/** A fill begins without documents, so a search finds only what is filled again. */
+async function refill({ sql }: AdminContext, which = ''): Promise<string> {
+  const { count } = await sql`
+    update search_cursors set fill = ${JSON.stringify(fillStart)}::text::jsonb
+    where ${which} = 'all' or project_id = ${idOrNil(which)}`
+  if (count === 0 && which !== 'all') throw new AdminError(`The project ${which} is not in the search index`)
+  return `${withUnit(count, 'project')} will be filled again`
+}
+
+const withUnit = (count: number, unit: string): string => `${count} ${unit}${count === 1 ? '' : 's'}`
+
+/** Replaces a text that is not an id by the nil id, which no row has. */
+const idOrNil = (text: string): string => (isId(text) ? text : nilId)
+
+async function runCommand(
+  { config }: AdminContext,
+  name: string,
+  input: object,
+  userId: string,
+): Promise<void> {
+  const writePath = openWritePath(config, openLog('silent'), { commands, react })
+  try {
+    await writePath.run({ name, input, caller: { userId } })
+  } finally {
+    await writePath.close()
+  }
 }

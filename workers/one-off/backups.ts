@@ -1,35 +1,65 @@
 import { open, rm } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import process from 'node:process'
-import { Readable } from 'node:stream'
+import { pipeline as pipe, Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { createGzip } from 'node:zlib'
-import type { TransactionSql } from 'postgres'
-import { knownMigrations } from '../../drizzle/migrate.ts'
+import { createGunzip, createGzip } from 'node:zlib'
+import type { MigrationMeta } from 'drizzle-orm/migrator'
+import postgres, { type TransactionSql } from 'postgres'
+import { applyToEmpty } from '../../drizzle/apply.ts'
+import { outdatedBackup } from '../../drizzle/baseline.ts'
+import { knownMigrations, migrate, tryMigrationLock, withConnections } from '../../drizzle/migrate.ts'
 import { resolveForCaller } from '../../src/local/environment.ts'
-import { firstLine, isDerived, last, migrationsOf, tablesOf } from './backup-format.ts'
-import { inTransaction } from './backup-transaction.ts'
-import { type AdminContext, type CommandGroup, AdminError } from './command-group.ts'
-import { restoreBackup } from './restore.ts'
+import { copyRows } from '../../src/postgres/copy.ts'
+import { errorCode } from '../../src/postgres/errors.ts'
+import { primaryServer } from '../../src/postgres/primary.ts'
+import { withoutLateEnd } from '../../src/postgres/workarounds.ts'
+import { explain } from '../../src/process/database-errors.ts'
+import { type AdminContext, AdminError, type Commands, notMigrated } from './command-line.ts'
+
+// A backup is a gzipped SQL script with a COPY for each table. psql can run it in a database with the same migrations.
+// Each table is a block: a line `COPY "users" ("id", …) FROM stdin;`, the rows, and a line `\.`
+
+const firstLine = '-- docket backup 1, migrations: '
+const lastLine = '-- end of the docket backup'
+const blockLine = /^COPY "(\w+)" \("\w+"(?:, "\w+")*\) FROM stdin;$/
+const endOfBlock = '\\.\n'
+
+export const backups: Commands = {
+  'backup <file>': [
+    'writes a snapshot of all data, while the service runs; - means standard output',
+    writeBackup,
+  ],
+  'restore <file> [replace]': [
+    'restores a backup into an empty database; replace deletes existing data first; - means standard input',
+    restoreBackup,
+  ],
+}
 
 const standard = '-'
 
-export const backup: CommandGroup = {
-  '': ['<file>', 'writes a snapshot of all data, while the service runs; - means standard output', write],
-}
-
-async function write({ config }: AdminContext, file = ''): Promise<string> {
+async function writeBackup({ config }: AdminContext, file = ''): Promise<string> {
+  const write = (store: (bytes: Uint8Array) => Promise<unknown>) =>
+    inTransaction(
+      config.databaseUrl,
+      'isolation level repeatable read read only',
+      'No backup was written',
+      (tx) =>
+        pipeline(Readable.from(contents(tx)), createGzip(), async (chunks: AsyncIterable<Uint8Array>) => {
+          for await (const chunk of chunks) await store(chunk)
+        }),
+    )
   if (file === standard) {
     // Without a listener, an error would end the process. The callback of `write` gets the same error.
     process.stdout.on('error', () => {})
-    await writeBackup(config.databaseUrl, toStandardOutput)
+    await write(toStandardOutput)
     return ''
   }
   const path = resolveForCaller(file)
   const to = await opened(path, 'wx')
   const failed = fileFailed(path, 'written')
   try {
-    await writeBackup(config.databaseUrl, (bytes) => to.appendFile(bytes).catch(failed))
+    await write((bytes) => to.appendFile(bytes).catch(failed))
     await to.sync().catch(failed)
     await to.close().catch(failed)
   } catch (error) {
@@ -47,18 +77,142 @@ const toStandardOutput = (bytes: Uint8Array): Promise<void> =>
     process.stdout.write(bytes, (error) => (error ? reject(error) : resolve())),
   ).catch(fileFailed('standard output', 'written'))
 
-export const restore: CommandGroup = {
-  '': [
-    '<file> [replace]',
-    'restores a backup into an empty database; replace deletes existing data first; - means standard input',
-    read,
-  ],
+const opened = (path: string, flags: 'r' | 'wx') => open(path, flags, 0o600).catch(fileFailed(path, 'opened'))
+
+/** Returns a function that throws an AdminError for an error of a file or of its disk. */
+const fileFailed =
+  (path: string, verb: string) =>
+  ({ code = '', message }: NodeJS.ErrnoException): never => {
+    if (code === 'EEXIST') throw new AdminError(`${path} already exists; name another file`)
+    const isFull = ['ENOSPC', 'EDQUOT'].includes(code)
+    const advice = isFull ? '. Its disk is full: name a file on another disk' : ''
+    throw new AdminError(`${path} cannot be ${verb}: ${message}${advice}`)
+  }
+
+/** @throws AdminError if this release does not know all migrations of the database */
+async function* contents(tx: TransactionSql) {
+  await tx.unsafe('set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0')
+  const applied = await tx<{ hash: string }[]>`
+    select hash from drizzle.__drizzle_migrations order by created_at`
+  const hashes = applied.map(({ hash }) => hash)
+  const migrations = migrationsOf(hashes)
+  if (!migrations)
+    throw new AdminError(
+      'The database belongs to another release: make the backup with the release that runs the service',
+    )
+  yield `${firstLine}${hashes.join(' ')}\n`
+  for (const table of tablesOf(migrations)) {
+    if (isDerived(table)) continue
+    const attributes = await tx<{ name: string }[]>`
+      select attname as name from pg_attribute
+      where attrelid = to_regclass(${`"${table}"`}) and attnum > 0 and not attisdropped order by attnum`
+    if (attributes.length === 0) continue // a later migration dropped the table
+    const columns = attributes.map(({ name }) => `"${name}"`).join(', ')
+    yield `COPY "${table}" (${columns}) FROM stdin;\n`
+    yield* inChunks(await tx.unsafe(`copy "${table}" (${columns}) to stdout`).readable())
+    yield endOfBlock
+  }
+  yield `${lastLine}\n`
 }
 
-async function read({ config }: AdminContext, file = '', replace = ''): Promise<string> {
+/** Returns the migrations with these hashes, or undefined if this release knows others. */
+function migrationsOf(hashes: string[]): MigrationMeta[] | undefined {
+  const applied = knownMigrations().slice(0, hashes.length)
+  const areSame = hashes.length > 0 && hashes.every((hash, n) => applied[n]?.hash === hash)
+  return areSame ? applied : undefined
+}
+
+/** Tables of the search index. A restored service fills these tables again. */
+export const isDerived = (table: string): boolean => /^search(_|$)/.test(table)
+
+export const tablesOf = (migrations: MigrationMeta[]): string[] =>
+  migrations.flatMap(({ sql }) =>
+    sql.flatMap((statement) => /^\s*create table "(\w+)"/i.exec(statement)?.[1] ?? []),
+  )
+
+const chunkBytes = 65_536
+
+async function* inChunks(rows: Readable): AsyncGenerator<Buffer> {
+  let [chunk, bytes]: [Buffer[], number] = [[], 0]
+  for await (const row of rows as AsyncIterable<Buffer>) {
+    chunk.push(row)
+    bytes += row.length
+    // postgres.js may pause its socket although the stream has requested data. Another request resumes the socket.
+    if (rows.readableLength === 0) rows._read(0)
+    if (bytes < chunkBytes) continue
+    yield Buffer.concat(chunk)
+    ;[chunk, bytes] = [[], 0]
+  }
+  yield Buffer.concat(chunk)
+}
+
+/**
+ * Runs a transaction. Closes the connection instead of a rollback if postgres.js cannot send ROLLBACK: within a `COPY … TO`
+ * of a transaction that only reads.
+ * @param mode empty for a transaction that writes
+ * @param problem the start of the message after an error of Postgres, or of its connection
+ * @throws AdminError, also for errors of Postgres after the transaction has begun
+ */
+async function inTransaction(
+  databaseUrl: string,
+  mode: string,
+  problem: string,
+  work: (tx: TransactionSql) => Promise<unknown>,
+): Promise<void> {
+  await withConnections(await primaryServer(databaseUrl), (sql) => {
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    let fail = reject
+    const run = (tx: TransactionSql) => {
+      fail = (error) => reject(withReason(problem, error, databaseUrl))
+      return work(tx).catch((error) => {
+        const isAnswer = error instanceof postgres.PostgresError || error instanceof AdminError
+        if (isAnswer && mode === '') throw error
+        fail(error)
+        return sql.end({ timeout: 0 })
+      })
+    }
+    withoutLateEnd(sql)
+      .begin(mode, run)
+      .then(
+        () => resolve(),
+        (error) => fail(error),
+      )
+    return promise
+  })
+}
+
+/** An error without a code is an AdminError, or a defect of this service. `admin` explains a missing migration. */
+function withReason(problem: string, error: unknown, databaseUrl: string): unknown {
+  const explanation = explain(error, databaseUrl)
+  if (!explanation || notMigrated.includes(errorCode(error))) return error
+  const { reason, advice, isFromPostgres } = explanation
+  const origin = isFromPostgres ? 'Postgres reports' : 'The connection to Postgres was lost'
+  return new AdminError(`${problem}. ${origin}: ${reason}. ${advice}`.trim())
+}
+
+const lockTimeoutMs = 10_000
+const lockNotAvailable = '55P03'
+const deadlockDetected = '40P01'
+const lockAttempts = 5
+
+/** Restores a backup in one transaction, then applies the later migrations. After an error nothing has changed. */
+async function restoreBackup(
+  { config: { databaseUrl } }: AdminContext,
+  file = '',
+  replace = '',
+): Promise<string> {
   if (replace && replace !== 'replace')
     throw new AdminError(`"${replace}" must be the word replace or be left out`)
-  await restoreBackup(config.databaseUrl, contentOf(file), { replaces: replace !== '' })
+  // BackupReader throws the errors of the file, which also end the unpacked stream.
+  const unzipped = createGunzip().on('error', () => {})
+  pipe(Readable.from(contentOf(file)), unzipped, () => {})
+  await inTransaction(databaseUrl, '', 'Nothing was restored', (tx) =>
+    restoreIn(tx, new BackupReader(unzipped), replace !== '').catch((error) => {
+      const isLocked = [lockNotAvailable, deadlockDetected].includes(errorCode(error))
+      throw isLocked ? new AdminError('The database is in use: stop every process of Docket first') : error
+    }),
+  ).finally(() => unzipped.destroy())
+  await migrate(await primaryServer(databaseUrl))
   return 'The backup is restored'
 }
 
@@ -72,79 +226,108 @@ async function* contentOf(file: string): AsyncGenerator<Uint8Array, void, void> 
   }
 }
 
-const opened = (path: string, flags: 'r' | 'wx') => open(path, flags, 0o600).catch(fileFailed(path, 'opened'))
-
-/** Returns a function that throws an AdminError for an error of a file or of its disk. */
-const fileFailed =
-  (path: string, verb: string) =>
-  ({ code = '', message }: NodeJS.ErrnoException): never => {
-    if (code === 'EEXIST') throw new AdminError(`${path} already exists; name another file`)
-    const advice = ['ENOSPC', 'EDQUOT'].includes(code)
-      ? '. Its disk is full: name a file on another disk'
-      : ''
-    throw new AdminError(`${path} cannot be ${verb}: ${message}${advice}`)
-  }
-
-const blockBytes = 65_536
-
-/**
- * @param store stores the next bytes of the backup
- * @throws AdminError, and the errors of `store`
- */
-async function writeBackup(
-  databaseUrl: string,
-  store: (bytes: Uint8Array) => Promise<unknown>,
-): Promise<void> {
-  const storeAll = async (chunks: AsyncIterable<Uint8Array>) => {
-    for await (const chunk of chunks) await store(chunk)
-  }
-  const options = {
-    mode: 'isolation level repeatable read read only',
-    problem: 'No backup was written',
-    isReading: true,
-  }
-  await inTransaction(databaseUrl, options, (tx) =>
-    pipeline(Readable.from(contents(tx)), createGzip(), storeAll),
-  )
-}
-
-/** @throws AdminError if this release does not know all migrations of the database */
-async function* contents(tx: TransactionSql) {
-  await tx.unsafe('set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0')
-  const applied = await tx<{ hash: string }[]>`
-    select hash from drizzle.__drizzle_migrations order by created_at`
-  const hashes = applied.map(({ hash }) => hash)
-  const migrations = migrationsOf(hashes, knownMigrations())
+async function restoreIn(tx: TransactionSql, backup: BackupReader, replaces: boolean): Promise<void> {
+  await tx.unsafe(`set local statement_timeout = 0; set local lock_timeout = ${lockTimeoutMs}`)
+  const first = (await backup.line().catch(ignoreDamage)) ?? ''
+  if (!first.startsWith(firstLine)) throw new AdminError('The file is not a Docket backup')
+  const migrations = migrationsOf(first.slice(firstLine.length).split(' '))
   if (!migrations)
-    throw new AdminError(
-      'The database belongs to another release: make the backup with the release that runs the service',
-    )
-  yield `${firstLine(hashes)}\n`
-  for (const table of tablesOf(migrations)) {
-    if (isDerived(table)) continue
-    const attributes = await tx<{ name: string }[]>`
-      select attname as name from pg_attribute
-      where attrelid = to_regclass(${`"${table}"`}) and attnum > 0 and not attisdropped order by attnum`
-    if (attributes.length === 0) continue // a later migration dropped the table
-    const columns = attributes.map(({ name }) => `"${name}"`).join(', ')
-    yield `COPY "${table}" (${columns}) FROM stdin;\n`
-    yield* inBlocks(await tx.unsafe(`copy "${table}" (${columns}) to stdout`).readable())
-    yield '\\.\n'
-  }
-  yield `${last}\n`
+    throw new AdminError('A later release made the backup: restore the backup with that release')
+  if (!migrations.some(({ sql }) => sql.length > 0)) throw new AdminError(outdatedBackup)
+  if (!(await tryMigrationLock(tx)))
+    throw new AdminError('A migration is running: try again when it has finished')
+  await dropTables(tx, replaces)
+  await applyToEmpty(tx, migrations)
+  await loadTables(tx, backup, tablesOf(migrations)).catch((error) => {
+    ignoreDamage(error)
+    throw damaged()
+  })
 }
 
-async function* inBlocks(rows: Readable): AsyncGenerator<Buffer> {
-  let block: Buffer[] = []
-  let bytes = 0
-  for await (const row of rows as AsyncIterable<Buffer>) {
-    block.push(row)
-    bytes += row.length
-    // postgres.js may pause its socket although the stream has requested data. Another request resumes the socket.
-    if (rows.readableLength === 0) rows._read(0)
-    if (bytes < blockBytes) continue
-    yield Buffer.concat(block)
-    ;[block, bytes] = [[], 0]
+/** Errors of gunzip, and SQLSTATEs of invalid values, violated constraints, and missing tables and columns. */
+const causedByContent = /^(Z_|22|23|42(?!501))/
+
+function ignoreDamage(error: unknown): undefined {
+  if (!causedByContent.test(errorCode(error))) throw error
+}
+
+const damaged = () => new AdminError('The backup is damaged or incomplete: nothing was restored')
+
+async function dropTables(tx: TransactionSql, replaces: boolean): Promise<void> {
+  const existing = await tx<{ name: string }[]>`
+    select format('%I', t.name) as name from unnest(string_to_array(${tablesOf(knownMigrations()).join()}, ',')) t(name)
+    where to_regclass(format('%I', t.name)) is not null`
+  const names = existing.map(({ name }) => name)
+  if (names.length > 0) await lockTables(tx, names.join(', '))
+  for (const name of replaces ? [] : names)
+    if ((await tx.unsafe(`select from ${name} limit 1`)).length > 0)
+      throw new AdminError(
+        'The database is not empty: use an empty database, or add the word replace to delete its data',
+      )
+  for (const name of [...names, 'drizzle.__drizzle_migrations'])
+    await tx.unsafe(`drop table if exists ${name}`)
+}
+
+/** Tries again after a deadlock with a statement of a process that still runs. */
+async function lockTables(tx: TransactionSql, names: string, attempt = 1): Promise<void> {
+  try {
+    await tx.savepoint((part) => part.unsafe(`lock table ${names} in access exclusive mode`))
+  } catch (error) {
+    if (errorCode(error) !== deadlockDetected || attempt === lockAttempts) throw error
+    await lockTables(tx, names, attempt + 1)
   }
-  yield Buffer.concat(block)
+}
+
+async function loadTables(tx: TransactionSql, backup: BackupReader, tables: string[]): Promise<void> {
+  for (let line = await backup.line(); line !== lastLine; line = await backup.line()) {
+    const [statement, table] = blockLine.exec(line ?? '') ?? []
+    if (!statement || !tables.includes(table!)) throw damaged()
+    await copyRows(tx.unsafe(statement), backup.rows())
+  }
+  // Reads the checksum of the archive.
+  if ((await backup.line()) !== undefined) throw damaged()
+}
+
+/** The caller must read all rows of a block before the next line. */
+class BackupReader {
+  private rest: Buffer = Buffer.alloc(0)
+  private readonly source: AsyncIterator<Buffer>
+
+  constructor(source: AsyncIterable<Buffer>) {
+    this.source = source[Symbol.asyncIterator]()
+  }
+
+  async line(): Promise<string | undefined> {
+    if (await this.hasLine())
+      return this.take(this.rest.indexOf('\n') + 1)
+        .toString()
+        .trimEnd()
+  }
+
+  /** Returns the rows up to the end of the block. */
+  async *rows(): AsyncGenerator<Buffer> {
+    for (;;) {
+      if (!(await this.hasLine())) throw damaged()
+      if (this.rest.toString('latin1', 0, endOfBlock.length) === endOfBlock)
+        return void this.take(endOfBlock.length)
+      const end = this.rest.indexOf(`\n${endOfBlock}`)
+      yield this.take((end === -1 ? this.rest.lastIndexOf('\n') : end) + 1)
+    }
+  }
+
+  private take(bytes: number): Buffer {
+    const taken = this.rest.subarray(0, bytes)
+    this.rest = this.rest.subarray(bytes)
+    return taken
+  }
+
+  /** Reads until there is a whole line. Returns false at the end. */
+  private async hasLine(): Promise<boolean> {
+    while (!this.rest.includes('\n')) {
+      const { done, value } = await this.source.next()
+      if (done) return false
+      this.rest = Buffer.concat([this.rest, value])
+    }
+    return true
+  }
 }

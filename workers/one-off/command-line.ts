@@ -1,0 +1,95 @@
+import type { Config } from '../../src/config.ts'
+import { errorCode } from '../../src/postgres/errors.ts'
+import type { Sql } from '../../src/postgres/database.ts'
+import { nearest } from '../../src/schema/nearest.ts'
+
+export interface AdminContext {
+  config: Config
+  sql: Sql
+}
+
+type Run = (context: AdminContext, ...words: string[]) => Promise<string>
+
+/**
+ * Commands by their words and parameters, such as `users list [text]`. The first command with a word is the default for this
+ * word.
+ */
+export type Commands = Record<string, [help: string, run: Run]>
+
+/** The command prints only the message, because the operator can correct the error. */
+export class AdminError extends Error {}
+
+/** SQLSTATEs of a table or a column that does not exist. */
+export const notMigrated = ['42P01', '42703']
+
+export function table(rows: string[][]): string {
+  const widths = (rows[0] ?? []).map((_, at) => Math.max(...rows.map((row) => row[at]!.length)))
+  const line = (row: string[]) => row.map((cell, at) => cell.padEnd(widths[at]!)).join('  ')
+  return rows.map((row) => line(row).trimEnd()).join('\n')
+}
+
+/** Replaces line breaks and terminal escapes with spaces. */
+export const plain = (text: string): string => text.replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, ' ')
+
+export interface Output {
+  code: number
+  text: string
+}
+
+/** Returns a function that runs the command, or the help text for a wrong command line. */
+export function parse(
+  commands: Commands,
+  words: string[],
+): Output | ((context: AdminContext) => Promise<Output>) {
+  const all = Object.entries(commands).map(([usage, [help, run]]) => {
+    const [path, parameters] = [usage.match(/^[a-z- ]+\b/)![0].split(' '), usage.match(/[<[]\S+/g) ?? []]
+    return { usage, help, run, path, parameters }
+  })
+  const helpOf = (some: typeof all) =>
+    `npm run admin -- …\n${table(some.map(({ usage, help }) => [`  ${usage}`, help]))}`
+  const wrong = (problem: string, some: typeof all): Output => ({
+    code: 1,
+    text: `${problem}\n\n${helpOf(some)}`,
+  })
+
+  const [name = 'help', verb] = words
+  if (['help', '--help', '-h'].includes(name)) return { code: 0, text: helpOf(all) }
+  const group = all.filter(({ path }) => path[0] === name)
+  if (group.length === 0) return wrong(unknownWord('command', name, all, 0), all)
+  const [first] = group
+  const hasVerb = verb !== undefined && first!.path.length > 1
+  const command = hasVerb ? group.find(({ path }) => path[1] === verb) : first
+  if (!command) return wrong(unknownWord(`command of ${name}`, verb!, group, 1), group)
+  const { path, parameters, run } = command
+  const args = words.slice(path.length)
+  const problem = argumentProblem(parameters, args)
+  if (problem) return wrong(`${path.join(' ')}: ${problem}`, group)
+  return (context) => printed(run(context, ...args))
+}
+
+function unknownWord(kind: string, word: string, commands: { path: string[] }[], at: number): string {
+  const suggestion = nearest(
+    word,
+    commands.map(({ path }) => path[at]!),
+  )
+  return `"${plain(word)}" is not a ${kind}${suggestion ? `; did you mean ${suggestion}?` : ''}`
+}
+
+function argumentProblem(parameters: string[], args: string[]): string | undefined {
+  const missing = parameters.filter((word, at) => word.startsWith('<') && args[at] === undefined)
+  if (missing.length > 0) return `${missing.join(' and ')} ${missing.length > 1 ? 'are' : 'is'} missing`
+  const extra = args[parameters.length]
+  return extra === undefined
+    ? undefined
+    : `"${plain(extra)}" is one argument too many; put quotes around a name with spaces`
+}
+
+async function printed(output: Promise<string>): Promise<Output> {
+  try {
+    return { code: 0, text: await output }
+  } catch (error) {
+    if (error instanceof AdminError) return { code: 1, text: error.message }
+    if (!notMigrated.includes(errorCode(error))) throw error
+    return { code: 1, text: 'The database is not migrated: run npm run migrate first' }
+  }
+}
