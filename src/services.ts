@@ -1,4 +1,4 @@
-import { Scheduler } from './admission/scheduler.ts'
+import { Scheduler } from './admission/fair-queue.ts'
 import type { Reactions } from './log/rule.ts'
 import type { Command } from './commands/command.ts'
 import { openExecute, withSpans } from './commands/execute.ts'

@@ -1,7 +1,6 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
 import { tasks } from '../../drizzle/schema/tasks.ts'
-import { concurrencyErrors, openConcurrencyLimit } from '../../src/admission/concurrency-limit.ts'
-import { FairQueue } from '../../src/admission/fair-queue.ts'
+import { concurrencyErrors, openConcurrencyLimit, FairQueue } from '../../src/admission/fair-queue.ts'
 import type { ReadRequest } from '../../src/commands/query.ts'
 import { nilId } from '../../src/id-format.ts'
 import { definitionOf } from '../../src/model/model.ts'

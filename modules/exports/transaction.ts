@@ -1,4 +1,4 @@
-import { concurrencyErrors, openConcurrencyLimit } from '../../src/admission/concurrency-limit.ts'
+import { concurrencyErrors, openConcurrencyLimit } from '../../src/admission/fair-queue.ts'
 import type { Caller } from '../../src/identity/rights.ts'
 import { maxExports, type Sql } from '../../src/postgres/database.ts'
 import type { Transaction } from '../../src/reads/standbys.ts'

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { Elysia } from 'elysia'
-import { concurrencyErrors } from '../../src/admission/concurrency-limit.ts'
+import { concurrencyErrors } from '../../src/admission/fair-queue.ts'
 import type { Query } from '../../src/commands/query.ts'
 import type { Config } from '../../src/config.ts'
 import { admitFirst, guarded } from '../../src/http/guards.ts'

@@ -1,5 +1,5 @@
 import { Elysia } from 'elysia'
-import { openConcurrencyLimit } from '../../src/admission/concurrency-limit.ts'
+import { openConcurrencyLimit } from '../../src/admission/fair-queue.ts'
 import { readJson } from '../../src/http/json-body.ts'
 import { guarded } from '../../src/http/guards.ts'
 import type { RouteBuilders } from '../../src/http/route-builders.ts'

@@ -1,6 +1,6 @@
 import { randomUUID, createHmac, randomBytes } from 'node:crypto'
 import packageJson from '../../package.json' with { type: 'json' }
-import { openConcurrencyLimit } from '../../src/admission/concurrency-limit.ts'
+import { openConcurrencyLimit } from '../../src/admission/fair-queue.ts'
 import { accountCommand, inProject } from '../../src/commands/command.ts'
 import type { RouteRequest } from '../../src/commands/route-request.ts'
 import { newId, nowMs } from '../../src/ids.ts'

@@ -1,9 +1,7 @@
 import { setImmediate as nextIteration } from 'node:timers/promises'
 import type { Database, Sql } from '../postgres/database.ts'
 import { unavailable } from '../responses/errors.ts'
-import { openConcurrencyLimit } from './concurrency-limit.ts'
-import { FairQueue } from './fair-queue.ts'
-import type { Scheduler } from './scheduler.ts'
+import { openConcurrencyLimit, FairQueue, type Scheduler } from './fair-queue.ts'
 
 /** At most this many expensive operations run or wait, of all accounts together. */
 const ofAll = 1_000

@@ -1,8 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { isOverloaded } from '../postgres/grouped.ts'
-import { tooManyRequests, unavailable } from '../responses/errors.ts'
+import { type HttpError, tooManyRequests, unavailable } from '../responses/errors.ts'
 
 /** Idle lines are dropped only above this number of lines, because most keys soon return. */
-const minLines = 10_000
+const maxIdleLines = 10_000
 
 interface Bounds {
   /** For messages: "Too many requests of this account wait". */
@@ -36,6 +37,8 @@ class Line {
   waitingSlots = 0
   /** The last end of an entry (performance.now()), updated only if entries wait or no entry is in progress. */
   endedAt = -Infinity
+
+  constructor(readonly key: string) {}
 }
 
 /** The permission to start, valid until `release`. Large work takes several slots. */
@@ -80,20 +83,18 @@ export class Permit {
  */
 export class FairQueue {
   inProgress = 0
-  protected readonly lines = new Map<string, Line>()
+  private readonly lines = new Map<string, Line>()
   /** The keys with waiting entries. The first key is next, and then moves behind the other keys. */
   private readonly waiting = new Set<Line>()
   private waitingSlots = 0
   private isScheduled = false
   private stuckTimer: ReturnType<typeof setInterval> | undefined
-  private sweepAt = minLines
 
   constructor(private readonly bounds: Bounds) {}
 
   /** @throws HttpError 429 if too many entries of the key wait; 503 if too many entries wait, or wait too long */
   acquire(key: string, slots = 1): Permit | Promise<Permit> {
-    const line = this.lines.get(key) ?? this.openLine(key)
-    return this.admit(new Permit(this, line), slots)
+    return this.admit(new Permit(this, this.lineOf(key)), slots)
   }
 
   async run<T>(key: string, work: () => PromiseLike<T>): Promise<T> {
@@ -122,7 +123,15 @@ export class FairQueue {
   end(line: Line, counted: Line['inProgress'], slots: number): void {
     counted.slots -= slots
     if (counted.slots === 0 || line.waiting.length > 0) line.endedAt = performance.now()
+    const isIdle = line.inProgress.slots === 0 && line.waiting.length === 0
+    if (isIdle && this.lines.size > maxIdleLines) this.lines.delete(line.key)
     this.admitSoon()
+  }
+
+  protected lineOf(key: string): Line {
+    let line = this.lines.get(key)
+    if (!line) this.lines.set(key, (line = new Line(key)))
+    return line
   }
 
   /** The maximum number of slots in progress of one key, while this number of keys wait. */
@@ -134,17 +143,6 @@ export class FairQueue {
   private hasRoom({ inProgress: { slots: used } }: Line, slots: number): boolean {
     if (this.inProgress > 0 && this.inProgress + slots > this.bounds.slots) return false
     return used === 0 || used + slots <= this.slotsOfKey(this.waiting.size)
-  }
-
-  private openLine(key: string): Line {
-    if (this.lines.size >= this.sweepAt) {
-      for (const [key, { inProgress, waiting }] of this.lines)
-        if (inProgress.slots === 0 && waiting.length === 0) this.lines.delete(key)
-      this.sweepAt = Math.max(minLines, 2 * this.lines.size)
-    }
-    const line = new Line()
-    this.lines.set(key, line)
-    return line
   }
 
   private wait(permit: Permit, slots: number): Promise<Permit> {
@@ -205,5 +203,117 @@ export class FairQueue {
 
   private overloaded() {
     return unavailable(`Too many ${this.bounds.what} wait`)
+  }
+}
+
+/** An account may have at most this many requests in progress while other accounts are active. */
+const sharedRequests = 16
+/** An account may always have this many requests in progress, even if many accounts have waiting requests. */
+const minRequests = 4
+/** After requests from different accounts, the process counts as shared for this time. */
+const sharedMs = 2_000
+/** A batch of this many writes takes as much event-loop time as one separate request. */
+const writesOfRequest = 32
+/** The bytes of a request body that cost as much as one write. */
+const bytesOfWrite = 128
+/** While several accounts are active, a rejection keeps its slots longer, because many clients retry immediately. */
+const rejectionMs = 20
+/** The delay of a rejection without a permit if too many of them wait. */
+const overflowMs = 1_000
+
+export const tooManyOfAccount = () => tooManyRequests('Too many requests of this account wait')
+
+/** The cost of reading a request body, in writes. */
+export const writesIn = ({ headers }: Request): number =>
+  Math.max(1, Number(headers.get('content-length')) / bytesOfWrite || 0)
+
+export const slotsForWrites = (writes: number): number => Math.ceil(writes / writesOfRequest)
+
+/** While several accounts are active, limits the requests in progress of each account. Further requests wait. */
+export class Scheduler extends FairQueue {
+  /** Delays the rejections of unknown callers, and of callers whose requests are not admitted. */
+  private readonly anonymous = new FairQueue({
+    ...{ what: 'rejections', whose: 'of unknown callers', slots: Infinity, slotsOfKey: sharedRequests },
+    ...{ waitingOfKey: 5_000, rejectsWhenSlow: true },
+  })
+  private last: Line | undefined
+  private sharedUntil = -Infinity
+
+  constructor() {
+    super({
+      ...{ what: 'requests', whose: 'of this account', slots: Infinity, slotsOfKey: sharedRequests },
+      ...{ waitingOfKey: 5_000, rejectsWhenSlow: true, stuckMs: 250 },
+    })
+  }
+
+  override acquire(accountId: string, writes = 1): Permit | Promise<Permit> {
+    const line = this.lineOf(accountId)
+    if (line !== this.last) this.changeAccount(line)
+    return this.admit(new Permit(this, line), slotsForWrites(writes))
+  }
+
+  /** Sends the response to a rejected request, and then pauses its slots. Rejections without a permit may wait for slots. */
+  reject(request: Request, response: Response, permit?: Permit): Response | Promise<Response> {
+    if (permit) permit.release(this.isShared() ? rejectionMs : 0)
+    else {
+      const own = this.anonymous.acquire('', slotsForWrites(writesIn(request)))
+      if (own instanceof Promise) return this.rejectLater(request, response, own)
+      own.release(rejectionMs)
+    }
+    return response
+  }
+
+  private async rejectLater(request: Request, response: Response, own: Promise<Permit>): Promise<Response> {
+    // An unread body would stay in memory until the response is sent.
+    if (!request.bodyUsed) request.body?.cancel().catch(() => {})
+    const permit = await own.catch(() => sleep(overflowMs))
+    permit?.release(rejectionMs)
+    return response
+  }
+
+  isShared(): boolean {
+    return performance.now() <= this.sharedUntil
+  }
+
+  protected override slotsOfKey(waitingKeys: number): number {
+    if (!this.isShared()) return Infinity
+    return Math.max(minRequests, sharedRequests / Math.max(1, waitingKeys))
+  }
+
+  /** Marks the process as shared by accounts if the previous account has a request in progress, or had one recently. */
+  private changeAccount(line: Line): void {
+    const now = performance.now()
+    if (this.last && (this.last.inProgress.slots > 0 || now - this.last.endedAt <= sharedMs))
+      this.sharedUntil = now + sharedMs
+    this.last = line
+  }
+}
+
+/** @param what the name of the operations */
+export const concurrencyErrors = (what: string): [ofAccount: HttpError, ofAll: HttpError] => [
+  tooManyRequests(`Too many ${what} of this account are in progress`),
+  unavailable(`Too many ${what} are in progress; try again later`),
+]
+
+/** Limits the operations in progress in this process: in total, and for each account with all its tokens. */
+export function openConcurrencyLimit(limit: { what: string; ofAll: number; ofAccount: number }) {
+  const [tooManyOfAccount, tooManyOfAll] = concurrencyErrors(limit.what)
+  const acquired = new Map<string, number>()
+  let all = 0
+  return {
+    acquire(accountId: string, count = 1): () => void {
+      const own = acquired.get(accountId) ?? 0
+      if (own + count > limit.ofAccount) throw tooManyOfAccount
+      if (all + count > limit.ofAll) throw tooManyOfAll
+      acquired.set(accountId, own + count)
+      all += count
+      return () => {
+        all -= count
+        const left = acquired.get(accountId)! - count
+        if (left > 0) acquired.set(accountId, left)
+        else acquired.delete(accountId)
+      }
+    },
+    inProgress: () => all,
   }
 }

@@ -1,7 +1,6 @@
 import type { Redis } from 'ioredis'
 import { LRUCache } from 'lru-cache'
-import type { Permit } from '../admission/fair-queue.ts'
-import type { Scheduler } from '../admission/scheduler.ts'
+import type { Permit, Scheduler } from '../admission/fair-queue.ts'
 import type { Config } from '../config.ts'
 import { isId } from '../id-format.ts'
 import { newId } from '../ids.ts'

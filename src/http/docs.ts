@@ -1,7 +1,7 @@
 import { swagger } from '@elysiajs/swagger'
 import { Elysia } from 'elysia'
 import { mailboxFull } from '../actor/actors.ts'
-import { tooManyOfAccount } from '../admission/scheduler.ts'
+import { tooManyOfAccount } from '../admission/fair-queue.ts'
 import { claimEnded } from '../commands/if-claim.ts'
 import { keyReused } from '../commit/idempotency.ts'
 import type { Config } from '../config.ts'

@@ -9,8 +9,7 @@ import {
   outcomeUnknown,
   withOutcome,
 } from '../responses/errors.ts'
-import type { Permit } from '../admission/fair-queue.ts'
-import type { Scheduler } from '../admission/scheduler.ts'
+import type { Permit, Scheduler } from '../admission/fair-queue.ts'
 import { type Share, setRateLimitHeaders } from './limits/budget.ts'
 import { baseHeaders, pathnameOf, requestId } from '../responses/reply.ts'
 import { acceptsStream, endedStream } from '../responses/server-sent-events.ts'

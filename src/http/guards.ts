@@ -1,6 +1,5 @@
 import { Elysia } from 'elysia'
-import type { Permit } from '../admission/fair-queue.ts'
-import { type Scheduler, writesIn } from '../admission/scheduler.ts'
+import { type Permit, type Scheduler, writesIn } from '../admission/fair-queue.ts'
 import type { Config } from '../config.ts'
 import type { Caller } from '../identity/rights.ts'
 import type { Authenticate } from '../identity/sessions.ts'

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import type { Expensive } from '../admission/expensive.ts'
-import { slotsForWrites } from '../admission/scheduler.ts'
+import { slotsForWrites } from '../admission/fair-queue.ts'
 import type { AccountCommand, Command, WriteDefinition } from '../commands/command.ts'
 import { readIfClaim } from '../commands/if-claim.ts'
 import { pathFields, bodyFields } from '../commands/input-fields.ts'

@@ -1,4 +1,4 @@
-import { openConcurrencyLimit } from '../admission/concurrency-limit.ts'
+import { openConcurrencyLimit } from '../admission/fair-queue.ts'
 import type { Config } from '../config.ts'
 import type { Log } from '../logger.ts'
 import { grouped } from '../postgres/grouped.ts'

@@ -1,9 +1,8 @@
 import { expect, spyOn, test } from 'bun:test'
 import { setImmediate as nextIteration } from 'node:timers/promises'
 import { Expensive, ownIteration, runYielding } from '../../src/admission/expensive.ts'
-import { FairQueue, Permit } from '../../src/admission/fair-queue.ts'
+import { FairQueue, Permit, Scheduler, writesIn } from '../../src/admission/fair-queue.ts'
 import { readYaml, upTo, words } from '../kit.ts'
-import { Scheduler, writesIn } from '../../src/admission/scheduler.ts'
 import { openPasswords } from '../../src/identity/passwords.ts'
 
 const limits = { what: 'sign-ins', whose: 'from this address', slots: 1, slotsOfKey: 1, waitingOfKey: 4 }

@@ -1,4 +1,4 @@
-import { openConcurrencyLimit } from '../../../src/admission/concurrency-limit.ts'
+import { openConcurrencyLimit } from '../../../src/admission/fair-queue.ts'
 import type { ReadRequest } from '../../../src/commands/query.ts'
 import { requireSmall } from '../../../src/http/json-body.ts'
 import { newId, nowMs } from '../../../src/ids.ts'
