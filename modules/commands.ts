@@ -1,7 +1,7 @@
 import { batchOf } from '../src/batch/batch.ts'
 import type { Command } from '../src/commands/command.ts'
 import { commandsOf, type Module } from '../src/module.ts'
-import { importRows } from './imports/command/import-rows.ts'
+import { importRows } from './imports/command.ts'
 import { modules } from './modules.ts'
 import { serviceAccountCommands } from './service-accounts/commands.ts'
 import { createToken, deleteToken } from './service-accounts/tokens.ts'

@@ -1,5 +1,5 @@
-import { importRows } from '../../modules/imports/command/import-rows.ts'
-import type { ImportOperation } from '../../modules/imports/command/operations.ts'
+import { importRows } from '../../modules/imports/command.ts'
+import type { ImportOperation } from '../../modules/imports/command.ts'
 import { createTask } from '../../modules/tasks/commands.ts'
 import { newId, read, upTo } from '../kit.ts'
 import { openProject } from './memory-project.ts'

@@ -1,6 +1,6 @@
 import type { ImportStep } from '../../drizzle/schema/imports.ts'
-import { type ImportedRows, importRows } from '../../modules/imports/command/import-rows.ts'
-import type { ImportOperation } from '../../modules/imports/command/operations.ts'
+import { type ImportedRows, importRows } from '../../modules/imports/command.ts'
+import type { ImportOperation } from '../../modules/imports/command.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { HttpError } from '../../src/responses/errors.ts'
 import { forEachPage, type Throttle } from '../throttle.ts'

@@ -1,4 +1,4 @@
-import type { Operation } from '../../modules/imports/command/operations.ts'
+import type { ImportOperation } from '../../modules/imports/command.ts'
 import { externalIdOf } from '../../modules/imports/convert/keys.ts'
 import { Notes } from '../../modules/imports/convert/notes.ts'
 import type { TaskItem } from '../../modules/imports/items.ts'
@@ -161,7 +161,7 @@ function prepareLinks(
   const place = dryRun || outcome ? {} : placeOf(item.after, blockers)
   if (blockedByIds.size === 0 && Object.keys(place).length === 0) return { ...prepared, outcome: 'unchanged' }
   if (!isCommitted) return { ...prepared, outcome: 'updated' }
-  const operation: Operation<'references'> = {
+  const operation: ImportOperation = {
     ...{ op: 'references', id, ...place },
     ...(blockedByIds.size > 0 && { addBlockedByIds: [...blockedByIds] }),
   }

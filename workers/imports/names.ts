@@ -1,5 +1,5 @@
 import type { FieldRow } from '../../drizzle/rows.ts'
-import type { ImportOperation } from '../../modules/imports/command/operations.ts'
+import type { ImportOperation } from '../../modules/imports/command.ts'
 import type { FieldSpec } from '../../modules/imports/convert/fields.ts'
 import { type LabelSpec, People, type ProjectPerson } from '../../modules/imports/convert/names.ts'
 import { Notes } from '../../modules/imports/convert/notes.ts'

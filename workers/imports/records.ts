@@ -1,5 +1,5 @@
 import { getTableName } from 'drizzle-orm'
-import type { ChildOperation, Operation } from '../../modules/imports/command/operations.ts'
+import type { ImportOperation } from '../../modules/imports/command.ts'
 import {
   childId,
   childTail,
@@ -13,6 +13,7 @@ import { Conversion, subtaskOf } from '../../modules/imports/convert/record.ts'
 import { cut } from '../../modules/imports/convert/texts.ts'
 import type { ChildItem, TaskItem } from '../../modules/imports/items.ts'
 import type { Source } from '../../modules/imports/sources.ts'
+import type { TaskInput } from '../../modules/tasks/schema.ts'
 import { isId } from '../../src/id-format.ts'
 import { personColumns } from '../../src/log/rows-with-person.ts'
 import type { ChildOfTask } from '../../src/model/entities.ts'
@@ -42,14 +43,16 @@ export async function importTasks(run: Run): Promise<void> {
       const parts = Map.groupBy(subItems, ({ taskN }) => taskN)
       return tasks.map((task) => prepareTask(task, parts.get(task.n) ?? [], context, blockers))
     },
-    before: (operations) => uncommittedOf(operations as Operation<'task'>[], context),
+    before: (operations) => uncommittedOf(operations as ImportOperation[], context),
   })
 }
 
 /** In a dry run: the operations of the labels and fields that tasks have and that are not committed. */
-function uncommittedOf(operations: Operation<'task'>[], { uncommitted }: LoadContext) {
+function uncommittedOf(operations: ImportOperation[], { uncommitted }: LoadContext) {
   if (uncommitted.size === 0) return []
-  const names = operations.flatMap(({ labelIds = [], fields = {} }) => [...labelIds, ...Object.keys(fields)])
+  const names = (operations as Pick<TaskInput, 'labelIds' | 'fields'>[]).flatMap(
+    ({ labelIds = [], fields = {} }) => [...labelIds, ...Object.keys(fields)],
+  )
   return [...new Set(names)].flatMap((name) => uncommitted.get(name) ?? [])
 }
 
@@ -74,7 +77,7 @@ function prepareTask(
     notes.addReported(subItemLines(staged, subItems, context))
     addParent(staged, notes)
   }
-  const operation: Operation<'task'> = {
+  const operation: ImportOperation = {
     ...{ op: 'task', id, externalId, ...new Conversion(context, notes).task(item, addLast) },
     ...(item.isExported && isId(key) && { ownId: key }),
     ...(item.number && { number: item.number }),
@@ -150,7 +153,7 @@ function prepareChild(
   // A task that a dry run would create accepts every child.
   if (dryRun && !task!.outcome) return { ...prepared, outcome: 'created' }
   const id = childIdOf(staged, item, context.source, existing, fields.createdAt)
-  return { ...prepared, operation: { op: kind, id, taskId: task!.id, ...fields } as ChildOperation }
+  return { ...prepared, operation: { op: kind, id, taskId: task!.id, ...fields } as ImportOperation }
 }
 
 /** The ids of the children that tasks already have: by id, by the end of the id, and by the key of a child without an id. */

@@ -1,4 +1,4 @@
-import type { ImportOperation, ImportResult } from '../../modules/imports/command/operations.ts'
+import type { ImportOperation, ImportResult } from '../../modules/imports/command.ts'
 import type { Notes } from '../../modules/imports/convert/notes.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 

@@ -53,10 +53,16 @@ type Value = string | number | boolean
 
 const maxName = 100
 
+/** The time of creation; empty if the text is no time. */
+export function originOf(createdAt = ''): { createdAt?: string } {
+  const instant = parseInstant(createdAt)
+  return instant ? { createdAt: instant } : {}
+}
+
 /** Returns a field with a valid key and name. A choice field with invalid options becomes a text field. */
 export function fieldSpecOf({ key, name, type, options = [], createdAt }: FieldSpec): FieldSpec {
   const fieldKey = fieldKeyOf(key)
-  const known = { key: fieldKey, name: nameIn(name, maxName) ?? fieldKey, ...(createdAt && { createdAt }) }
+  const known = { key: fieldKey, name: nameIn(name, maxName) ?? fieldKey, ...originOf(createdAt) }
   if (type !== 'choice') return { ...known, type }
   const all = [...new Set(options.map((one) => one.trim()))]
   const isOption = (one: string) => isNameText(one, { minLength: 1, maxLength: maxOptionCharacters })

@@ -4,7 +4,7 @@ import { maxDescription } from '../../tasks/schema.ts'
 import type { ImportedItem, ImportedPerson, LabelItem, ProjectItem, TaskItem } from '../items.ts'
 import { type Mapping, valueFor } from '../mapping.ts'
 import words from '../words.json' with { type: 'json' }
-import { fieldKeyOf, type FieldSpec, fieldSpecOf } from './fields.ts'
+import { fieldKeyOf, type FieldSpec, fieldSpecOf, originOf } from './fields.ts'
 import { byWord, cut, nameIn } from './texts.ts'
 
 type Status = NonNullable<TaskItem['status']>
@@ -136,7 +136,7 @@ export class NamesInFile {
     if (!this.labels.has(key) && this.labels.size >= max.labels) return
     const before = this.labels.get(key)
     if (before?.color || (before && !color)) return
-    const known = before ?? { name: label, ...(createdAt && { createdAt }) }
+    const known = before ?? { name: label, ...originOf(createdAt) }
     this.labels.set(key, { ...known, ...(color && { color }) })
   }
 

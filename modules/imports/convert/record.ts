@@ -5,7 +5,7 @@ import { caseless, isNameSchema, nameFrom, parseInstant, withoutNull } from '../
 import { csvColumns, nameInFile } from '../../exports/cells.ts'
 import type { AnyField } from '../../tasks/kinds.ts'
 import { CreateTask, headerOf, maxIds, taskFields } from '../../tasks/schema.ts'
-import type { Operation } from '../command/operations.ts'
+import type { ImportOperation } from '../command.ts'
 import type { ChildItem, ImportedPerson, SubtaskItem, TaskItem } from '../items.ts'
 import type { Mapping } from '../mapping.ts'
 import type { Source } from '../sources.ts'
@@ -40,7 +40,7 @@ const shownNames: Record<string, string> = { dueDate: 'Due', remindAt: 'Reminder
 const shownName = (name: string): string => shownNames[name] ?? name.charAt(0).toUpperCase() + name.slice(1)
 
 type Values = Record<string, unknown>
-type Origin = Pick<Operation<'task'>, 'createdAt' | 'importedAuthor'>
+type Origin = Pick<ImportOperation, 'createdAt' | 'importedAuthor'>
 
 /** Converts a row of a file to the fields of its operation. Adds values without a field to `notes`. */
 export class Conversion {
@@ -50,7 +50,7 @@ export class Conversion {
   ) {}
 
   /** @param addLast adds the last lines of the description, about the parent and the sub-items of the task */
-  task(item: TaskItem, addLast: () => void): Omit<Operation<'task'>, 'op' | 'id' | 'externalId'> {
+  task(item: TaskItem, addLast: () => void): Omit<ImportOperation, 'op' | 'id' | 'externalId'> {
     const { notes } = this
     const list = item.list && !isBlank(item.list) ? item.list : undefined
     const listStatus = list === undefined ? undefined : statusOf(list, this.context.mapping)

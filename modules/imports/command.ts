@@ -1,0 +1,260 @@
+import { type TObject, Type } from '@sinclair/typebox'
+import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
+import type { Preload } from '../../src/actor/preload.ts'
+import { applyEvent, type ProjectState } from '../../src/actor/state.ts'
+import { type Command, command, contextOf, inProject, type RuleContext } from '../../src/commands/command.ts'
+import { decide } from '../../src/commands/decide.ts'
+import type { ChildOfTask } from '../../src/model/entities.ts'
+import { diff, type EventDraft } from '../../src/model/events.ts'
+import { definitionOf } from '../../src/model/model.ts'
+import { view } from '../../src/model/view.ts'
+import { commandsOf } from '../../src/module.ts'
+import { columnsOf } from '../../src/postgres/columns.ts'
+import { HttpError, idTaken } from '../../src/responses/errors.ts'
+import { IdOf, Input } from '../../src/schema/input.ts'
+import { caseless } from '../../src/schema/text.ts'
+import { validationError } from '../../src/schema/validation.ts'
+import { fitsField, optionNamed } from '../fields/values.ts'
+import { modules } from '../modules.ts'
+import { externalIds } from '../tasks/external-ids.ts'
+
+/** A row to create or to change: values that the commands of its entity accept, and values that only an import sets. */
+export interface ImportOperation {
+  /** `references` adds `addBlockedByIds` to the task `id`, and places the task in the order of the project. */
+  op: 'project' | 'label' | 'field' | 'task' | 'references' | ChildOfTask
+  /** The id of a new row. */
+  id: string
+  /** The time and the author of a new row in the source. */
+  createdAt?: string
+  importedAuthor?: string
+  /** A task of the project has this id or the external id; otherwise the operation creates a task. */
+  ownId?: string
+  externalId?: string
+  /** A new task gets this number if it is higher than all numbers of the project. */
+  number?: number
+  /** The task of a child. */
+  taskId?: string
+  addBlockedByIds?: string[]
+  after?: string
+  [value: string]: unknown
+}
+
+export interface ImportResult {
+  outcome: 'created' | 'updated' | 'unchanged' | 'rejected'
+  /** The id that the row has in the project. */
+  id: string
+  /** Why the operation was rejected, or changed nothing. */
+  message?: string
+}
+
+export interface ImportedRows {
+  /** The `batch` of the events. Missing if nothing changed. */
+  batch?: number
+  /** One result for each operation, in order. */
+  results: ImportResult[]
+}
+
+/** The maximum number of operations of a command. */
+const maxImported = 1_200
+
+const ImportRows = Input({
+  projectId: IdOf('project'),
+  dryRun: Type.Optional(Type.Boolean()),
+  operations: Type.Array(Type.Unsafe<ImportOperation>({}), { maxItems: maxImported }),
+})
+
+/** Only workers run this command. A rejected operation does not reject the others. */
+export const importRows = command('project.import', {
+  input: ImportRows,
+  target: inProject(),
+  role: 'EDITOR',
+  preload: ({ operations }) => preloadOf(operations),
+  weight: ({ operations }) => operations.length,
+  storesReply: true,
+  decide(state, context, { dryRun, operations }) {
+    const trial = state.fork()
+    const changes: EventDraft[] = []
+    const own = contextOf(context, { overwritesTexts: true })
+    const results = operations.map((operation): ImportResult => {
+      try {
+        const { changes: decided = [], ...result } = decideOperation(trial, own, operation)
+        for (const change of decided) applyEvent(trial, change)
+        changes.push(...decided)
+        return result
+      } catch (error) {
+        if (!(error instanceof HttpError)) throw error
+        return { outcome: 'rejected', id: operation.id, message: error.message }
+      }
+    })
+    if (dryRun) return { changes: [], answer: { results } }
+    const batch = changes.length > 0 ? state.version + 1 : undefined
+    return { changes, isBatch: true, answer: { batch, results } }
+  },
+  view: view<ImportedRows>({
+    name: 'ImportedRows',
+    schema: Type.Object({}),
+    of: (answer) => answer,
+    hasNoEtag: true,
+  }),
+})
+
+function preloadOf(operations: ImportOperation[]): Preload {
+  const { factsFor } = definitionOf('task')
+  const need = { task: [] as string[], facts: [] as object[], referencedTasks: [] as string[] }
+  const children: Preload = {}
+  for (const operation of operations) {
+    const { op, id, taskId, ownId, after, addBlockedByIds = [] } = operation
+    const tasks = [taskId, ownId, after, op === 'references' ? id : undefined]
+    need.task.push(...tasks.filter((one) => one !== undefined))
+    need.referencedTasks.push(...addBlockedByIds)
+    if (taskId !== undefined) (children[op as ChildOfTask] ??= []).push(id)
+    else need.facts.push(...factsFor!(operation as object))
+  }
+  return { ...children, ...need } as Preload
+}
+
+interface Decided extends ImportResult {
+  changes?: EventDraft[]
+}
+type Values = Record<string, unknown>
+type Rule = (state: ProjectState, context: RuleContext, operation: ImportOperation) => Decided
+
+/** @throws HttpError if the operation is rejected */
+const decideOperation: Rule = (state, context, operation) =>
+  (rules[operation.op] ?? decideChild)(state, context, operation)
+
+const unchanged = (id: string, message?: string): Decided => ({ outcome: 'unchanged', id, message })
+
+const rules: Record<string, Rule> = {
+  /** Sets the description and the settings of a project that has none. Requires ADMIN. */
+  project(state, context, { op: _, id: __, ...given }) {
+    const project = state.project as Values | null
+    const missing = Object.entries(given).filter(([name]) => !project?.[name])
+    const { projectId: id } = state
+    return missing.length > 0
+      ? update('project', state, context, { ...Object.fromEntries(missing), id })
+      : unchanged(id)
+  },
+
+  label(state, context, operation) {
+    const wanted = caseless(String(operation.name))
+    const same = state.all('label').find(({ name }) => caseless(name) === wanted)
+    return same ? unchanged(same.id) : create(state, context, operation)
+  },
+
+  /** Adds missing options to an existing field of the type choice. Every value can become text. Requires ADMIN. */
+  field(state, context, operation) {
+    const same = state.all('field').find(({ key }) => key === operation.key)
+    if (!same) return create(state, context, operation)
+    const { id, type, options: known } = same
+    if (type !== operation.type && operation.type !== 'text')
+      return unchanged(id, `The field of the project has the type ${type}, and not ${String(operation.type)}`)
+    const given = type === 'choice' ? ((operation.options as string[] | undefined) ?? []) : []
+    const missing = given.filter((one) => optionNamed(known, one) === undefined)
+    const options = [...(known ?? []), ...missing]
+    return missing.length > 0 ? update('field', state, context, { id, options }) : unchanged(id)
+  },
+
+  task(
+    state,
+    context,
+    { op, ownId = '', number = 0, createdAt, importedAuthor, externalId = '', ...values },
+  ) {
+    const isOwn = state.row('task', ownId)?.projectId === state.projectId
+    const id = isOwn ? ownId : state.fact(externalIds).holderOf(externalId)?.id
+    if (id === undefined) {
+      const operation = { ...values, op, externalId, createdAt, importedAuthor }
+      return create(state, context, operation, number > state.lastNumber ? { number } : {})
+    }
+    const changed = isOwn && externalId === `docket:${id}` ? null : externalId
+    const fields = values.fields ? withoutHidden(state, id, values.fields as Values) : undefined
+    return update('task', state, context, { ...values, ...(fields && { fields }), externalId: changed, id })
+  },
+
+  references: (state, context, { op: _, ...values }) => update('task', state, context, values),
+}
+
+/** Responses and exports hide values that do not fit their field, so an import does not clear these values. */
+function withoutHidden(state: ProjectState, taskId: string, given: Values): Values {
+  const stored = state.requireRow('task', taskId).fields ?? {}
+  const isShown = (key: string) => {
+    const field = state.all('field').find((one) => one.key === key)
+    return field !== undefined && fitsField(field, stored[key])
+  }
+  return Object.fromEntries(Object.entries(given).filter(([key, value]) => value !== null || isShown(key)))
+}
+
+/**
+ * A child may get the id of a deleted row: an undo may have deleted the row of the same item. The account that imports
+ * becomes the author. A new row also gets values that only the command for changes accepts.
+ * @throws HttpError 409 if another task has the child
+ */
+const decideChild: Rule = (state, context, operation) => {
+  const { op, id, taskId, createdAt, importedAuthor, ...values } = operation
+  const row = state.row(op as ChildOfTask, id)
+  if (row && row.taskId !== taskId) throw idTaken()
+  const partFor = (accepts: Command | undefined, isAccepted = true) =>
+    Object.fromEntries(
+      Object.entries(values).filter(([name]) => accepts && name in accepts.input.properties === isAccepted),
+    )
+  const change = commandNamed(`${op}.update`)
+  // Only the author may edit a comment. Another account can still import the same text.
+  if (row && change && diff<object>(row, values) !== null)
+    return update(op, state, context, { ...partFor(change), id })
+  if (row) return unchanged(id)
+  const creation = commandNamed(`${op}.create`)
+  const hasAuthor = columnsOf(definitionOf(op as ChildOfTask).table).some(
+    ({ key }) => key === 'importedAuthor',
+  )
+  const origin = hasAuthor ? { createdAt, importedAuthor } : { createdAt }
+  return create(
+    state,
+    context,
+    { op, taskId, ...origin, ...partFor(creation) },
+    { ...partFor(creation, false), id },
+  )
+}
+
+type NewRow = Values & { op: string; createdAt?: string; importedAuthor?: string }
+
+/** @param own values that the command does not accept. The command rejects the id of a deleted row. */
+function create(
+  state: ProjectState,
+  context: RuleContext,
+  { op, createdAt = context.now, importedAuthor, ...values }: NewRow,
+  own: Values = {},
+): Decided {
+  const place = values.taskId ? {} : { projectId: state.projectId }
+  const [change] = run(`${op}.create`, state, context, { ...values, ...place })
+  const origin = { createdAt, ...(importedAuthor && { importedAuthor }) }
+  const { id } = Object.assign(change!.after!, origin, own) as unknown as { id: string }
+  return { outcome: 'created', id, changes: [Object.assign(change!, { entityId: id })] }
+}
+
+function update(
+  op: string,
+  state: ProjectState,
+  context: RuleContext,
+  input: Values & { id: string },
+): Decided {
+  const changes = run(`${op}.update`, state, context, input)
+  return changes.length > 0 ? { outcome: 'updated', id: input.id, changes } : unchanged(input.id)
+}
+
+type AnyCommand = Command<{ id: string }> & { input: TObject; check?: TypeCheck<TObject> }
+const commands = new Map<string, AnyCommand>()
+
+/** Returns a command such as `comment.create`. */
+function commandNamed(name: string): AnyCommand | undefined {
+  if (commands.size === 0)
+    for (const one of commandsOf(modules)) commands.set(one.name, { ...one } as unknown as AnyCommand)
+  return commands.get(name)
+}
+
+/** Runs the command for one row. @throws HttpError */
+function run(name: string, state: ProjectState, context: RuleContext, input: Values): EventDraft[] {
+  const one = commandNamed(name)!
+  one.check ??= TypeCompiler.Compile(one.input)
+  if (!one.check.Check(input)) throw validationError(one.check.Errors(input))
+  return decide(one, state, context, input as never).changes
+}
