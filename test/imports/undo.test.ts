@@ -1,4 +1,4 @@
-import { readBatch } from '../../workers/imports/undo-events.ts'
+import { readBatch } from '../../workers/imports/undo-import.ts'
 import { type Body, eventually, expireEvents, make, nilId, rowsRead, upTo } from '../kit.ts'
 import { comment, fast, openRunScene, perBatch, subtask, task, tasksOf } from './run/scene.ts'
 

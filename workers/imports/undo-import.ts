@@ -1,5 +1,9 @@
+import { isRespacingSql } from '../../drizzle/schema/log.ts'
 import { ImportError } from '../../modules/imports/items.ts'
 import { undoProject } from '../../modules/undo/undo.ts'
+import type { Caller } from '../../src/identity/rights.ts'
+import { isOfBatch } from '../../src/log/read-undo-input.ts'
+import { observedType } from '../../src/model/events.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { HttpError } from '../../src/responses/errors.ts'
 import type { Services } from '../../src/services.ts'
@@ -8,12 +12,20 @@ import { recordCommitted } from './batches.ts'
 import { failureOf, openRunSlice } from './failures.ts'
 import { ImportTaken, requireToken } from './import-row.ts'
 import { insertKept } from './report.ts'
-import { type ImportedEvent, readBatch, type Undo } from './undo-events.ts'
 
 /** The time between two checks whether the import's own job has ended. */
 const waitMs = 250
 /** The position before the latest batch. */
 const start = Number.MAX_SAFE_INTEGER
+
+/** An undo of an import by a caller. */
+interface Undo {
+  services: Services
+  sql: Sql
+  importId: string
+  projectId: string
+  caller: Caller
+}
 
 /** Undoes the batches of an import, the latest first. Keeps the tasks that somebody has changed since. */
 export function openUndoImport(services: Services) {
@@ -23,7 +35,6 @@ export function openUndoImport(services: Services) {
     const undo = { services, sql, importId, caller: JSON.parse(caller) }
     return runSlice(importId, async () => {
       const error = await undoImport(undo, throttle).catch(failureOf)
-      if (error === undefined) return
       await sql`
         update imports set undo_state = ${error === null ? 'done' : 'failed'}, error = ${withUndoError(sql, sql`${error}::text`)}
         where id = ${importId} and (undo_state = 'running' or (undo_state = 'queued' and ${error}::text is not null))`
@@ -31,8 +42,7 @@ export function openUndoImport(services: Services) {
   }
 }
 
-/** Returns undefined if the undo has ended before, and null if this slice has ended it. */
-async function undoImport(undo: Omit<Undo, 'projectId'>, throttle: Throttle): Promise<null | undefined> {
+async function undoImport(undo: Omit<Undo, 'projectId'>, throttle: Throttle): Promise<null> {
   const { sql, importId, caller } = undo
   if (await isEnding(sql, importId)) throw new SliceEnded(waitMs)
   await recordCommitted(sql, importId)
@@ -45,7 +55,7 @@ async function undoImport(undo: Omit<Undo, 'projectId'>, throttle: Throttle): Pr
     delete from import_lines where import_id = (select id from begun) and outcome = 'kept'`
   const [begun] = await sql<{ projectId: string; n: number }[]>`
     select project_id, (cursor ->> 'n')::float8 as n from imports where id = ${importId} and undo_state = 'running'`
-  if (!begun) return undefined
+  if (!begun) return null
   const { projectId, n } = begun
   await requireToken(sql, caller)
   await forEachPage(throttle, n, (before) => undoNext({ ...undo, projectId }, before))
@@ -81,22 +91,128 @@ async function undoNext(undo: Undo, before: number): Promise<number | undefined>
     throw new ImportError(
       `The ${before === start ? '' : 'rest of the '}import cannot be undone, because its history has expired`,
     )
-  await storeUndone(undo, before, latest, await undoBatch(undo, latest))
+  const events = await readBatch(undo, latest)
+  const reasons = await undoSome(
+    undo,
+    events.filter(({ isUndone, kept }) => !isUndone && kept === null),
+  )
+  // Another worker may have undone the same events meanwhile.
+  const results = reasons.size > 0 ? await readBatch(undo, latest) : events
+  const withReasons = results.map((one) => ({ ...one, kept: one.kept ?? reasons.get(one.seq) ?? null }))
+  await storeUndone(
+    undo,
+    before,
+    latest,
+    withReasons.map((one) => (one.isUndone ? { ...one, kept: null } : one)),
+  )
   return latest
 }
 
-/** Undoes the events whose rows nobody has changed. Returns all events, with the reasons why rows are kept. */
-async function undoBatch(undo: Undo, batch: number): Promise<ImportedEvent[]> {
-  const events = await readBatch(undo, batch)
-  const free = events.filter(({ isUndone, kept }) => !isUndone && kept === null)
-  const reasons = await undoSome(undo, free)
-  if (reasons.size === 0) return events
-  // Another worker may have undone the same events meanwhile.
-  const undone = new Set((await readBatch(undo, batch)).flatMap((one) => (one.isUndone ? one.seq : [])))
-  return events.map((one) => (undone.has(one.seq) ? one : { ...one, kept: reasons.get(one.seq) ?? one.kept }))
+/** An event of the import. */
+interface ImportedEvent {
+  seq: number
+  entity: string
+  taskId: string | null
+  externalId: string | null
+  /** The first event of the import in its task. Each task is counted once, with this event. */
+  isFirst: boolean
+  isUndone: boolean
+  /** Such as `label "bug"`, or `description and settings of the project`. Null for other rows, and for deleted rows. */
+  name: string | null
+  /** The whole task is kept, and its line in the report names the reason. */
+  isWhole: boolean
+  /** The reason why the row is kept; null if it can be undone. */
+  kept: string | null
 }
 
-/** Returns the reasons why rows are kept, by the seqs of their events. */
+interface ReadEvent extends Omit<ImportedEvent, 'isWhole' | 'kept'> {
+  title: string | null
+  /** The import created the task. */
+  isCreated: boolean
+  isMoved: boolean
+  /** Tasks have the label, or values of the field. */
+  isUsed: boolean
+  /** The latest changes of the task by others, the latest first: the seq, and the seq that the change undoes. */
+  changes: [number, number | null][] | null
+}
+
+/** The maximum number of events of others that are read of a task. */
+const maxChanges = 200
+
+/**
+ * Reads the events of a batch. A task that the import created is kept as a whole if somebody has changed a part of it.
+ * The caller may not see the present values of a task that is now in another project.
+ */
+export async function readBatch({ sql, importId, projectId }: Undo, batch: number): Promise<ImportedEvent[]> {
+  // As a join, or with `=` for the project, the condition could read all events of the project for each task, because
+  // Postgres expects few rows of a project that is younger than its statistics.
+  const isOwn = sql`(x.project_id is not distinct from ${projectId}
+    and exists (select from import_batches where import_id = ${importId} and seq = x.batch))`
+  const events = await sql<ReadEvent[]>`
+    with own as materialized (
+      select e.seq, e.entity, e.entity_id, e.task_id, e.after ->> 'externalId' as external_id,
+        e.before ? 'description' as describes, e.before ? 'textEdits' as sets from events e
+      where e.project_id = ${projectId} and ${isOfBatch(sql, projectId, batch)} and not (${sql.unsafe(isRespacingSql('e'))})),
+    of_task as materialized (
+      select o.task_id, f.seq as first, coalesce(c.is_created, false) as is_created, changes
+      from (select distinct task_id from own where task_id is not null) o
+      cross join lateral (select x.seq from events x where x.task_id = o.task_id and ${isOwn} order by x.id limit 1) f
+      left join lateral (select x.entity = 'task' and x.before is null and ${isOwn} as is_created from events x
+        where x.task_id = o.task_id order by x.id limit 1) c on true
+      cross join lateral (select json_agg(json_build_array(x.seq, x.undoes) order by x.seq desc) as changes from (
+        select x.seq, x.undoes from events x
+        where x.task_id = o.task_id and x.project_id is not distinct from ${projectId}
+          and x.type not in ('task.due', ${observedType}) and not ${isOwn} and not (${sql.unsafe(isRespacingSql('x'))})
+        order by x.id desc limit ${maxChanges}) x) x),
+    used as materialized (
+      select distinct n.name from tasks t cross join lateral (
+        select unnest(t.label_ids)::text union all select jsonb_object_keys(t.fields)) n(name)
+      where t.project_id = ${projectId} and exists (select from own where entity in ('label', 'field')))
+    select o.seq::float8 as seq, o.entity, o.task_id, t.title, coalesce(h.is_created, false) as is_created, h.changes,
+      coalesce(h.first = o.seq, false) as is_first,
+      coalesce(t.project_id <> ${projectId}, false) as is_moved,
+      case when t.project_id = ${projectId} then t.external_id when o.entity = 'task' then o.external_id end as external_id,
+      coalesce(t.id, l.id, f.id, p.id) is null as is_undone,
+      exists (select from used where name = coalesce(l.id::text, f.key)) as is_used,
+      case when p.id is not null then 'description and settings of the project'
+        else o.entity || ' "' || coalesce(l.name, f.name) || '"' end as name
+    from own o
+    left join of_task h on h.task_id = o.task_id
+    left join tasks t on t.id = o.task_id
+    left join labels l on o.entity = 'label' and l.id = o.entity_id
+    left join task_fields f on o.entity = 'field' and f.id = o.entity_id
+    left join projects p on o.entity = 'project' and p.id = o.entity_id
+      and (o.describes and p.description is not null or o.sets and p.text_edits is not null)
+    order by o.seq`
+  return events.map((event) => {
+    const { seq, entity, isCreated, isMoved, isUsed, name } = event
+    const { seqs, undone } = withoutUndone(event.changes ?? [])
+    const isWhole = isCreated && (isMoved || seqs.length > 0)
+    const isUndone = event.isUndone || undone.has(seq)
+    const use = isUsed ? `Tasks have ${entity === 'field' ? 'values of ' : ''}the ${name}` : null
+    const kept = isWhole ? changeReason(event, seqs) : use
+    return { ...event, isWhole, isUndone, kept: event.isUndone ? null : kept }
+  })
+}
+
+/** Returns the seqs of changes, and those of undone events. A change that was undone, and its undo, do not count. */
+function withoutUndone(changes: [number, number | null][]) {
+  const [seqs, undone]: [number[], Set<number>] = [[], new Set()]
+  for (const [seq, undoes] of changes) {
+    if (undone.has(seq)) continue
+    if (undoes === null) seqs.unshift(seq)
+    else undone.add(undoes)
+  }
+  return { seqs, undone }
+}
+
+function changeReason({ isMoved, title }: ReadEvent, seqs: number[]): string {
+  if (isMoved) return 'Somebody has moved the task to another project'
+  const more = seqs.length > 5 ? ` and ${seqs.length - 5} more` : ''
+  return `Somebody has changed the task "${title}" since: seq ${seqs.slice(0, 5).join(', ')}${more}`
+}
+
+/** Undoes the events whose rows nobody has changed. Returns the reasons why rows are kept, by the seqs of their events. */
 async function undoSome(undo: Undo, events: ImportedEvent[]): Promise<Map<number, string>> {
   const [only] = events
   if (!only) return new Map()
