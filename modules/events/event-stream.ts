@@ -8,7 +8,17 @@ import { pageBytes } from '../../src/reads/pages.ts'
 import { requireRetained } from '../../src/reads/retention.ts'
 import type { VersionRef } from '../../src/reads/versions.ts'
 import { unavailable } from '../../src/responses/errors.ts'
-import { streamStart, encode, heartbeat, heartbeatMs } from '../../src/responses/server-sent-events.ts'
+import { respondToHead } from '../../src/responses/reply.ts'
+import {
+  type Chunks,
+  streamStart,
+  encode,
+  heartbeat,
+  heartbeatMs,
+  streamHeaders,
+  withErrorMessage,
+} from '../../src/responses/server-sent-events.ts'
+import { streamedBody } from '../../src/responses/streamed-body.ts'
 import type { Services } from '../../src/services.ts'
 import type { Subscription } from '../../src/subscriptions/subscription.ts'
 import { aheadOfProject, type FeedQuery, lastEventIdHeader } from './parameters.ts'
@@ -16,6 +26,38 @@ import { groupByRange, hasFilter, openPeople, readRanges } from './rows.ts'
 import type { EventFilter, EventRange, RangeRow } from './rows.ts'
 import { eventView, type ReadEvent } from './schema.ts'
 import type { StreamedSnapshot } from './snapshot.ts'
+
+interface OpenedStream {
+  chunks: Chunks
+  headers?: Record<string, string> | undefined
+}
+
+/** Returns a function that responds with a stream. It counts as a subscriber of the account until its end. */
+export function openStreamResponse({ subscriptions }: Pick<Services, 'subscriptions'>) {
+  return async (
+    { request, caller }: ReadRequest,
+    open: (signal: AbortSignal) => OpenedStream | Promise<OpenedStream>,
+  ): Promise<Response> => {
+    const isHead = request.method === 'HEAD'
+    const release = isHead ? () => {} : subscriptions.acquire(caller.userId)
+    const ended = new AbortController()
+    const end = () => {
+      ended.abort()
+      release()
+    }
+    try {
+      const opened = await open(ended.signal)
+      const headers = { ...streamHeaders(), ...opened.headers }
+      if (!isHead)
+        return new Response(streamedBody(request.signal, withErrorMessage(opened.chunks), end), { headers })
+      end()
+      return respondToHead(headers)
+    } catch (error) {
+      end()
+      throw error
+    }
+  }
+}
 
 /** After this many omitted events, a stream sends an `id`, so that a reconnecting client skips these events. */
 const maxEventsWithoutId = 100

@@ -21,12 +21,12 @@ import type {
   MoreProjects,
   ProjectsSubscription,
 } from '../../src/subscriptions/visible-projects.ts'
+import { openStreamResponse } from './event-stream.ts'
 import { maxScannedEvents } from './rows.ts'
 import { manyEventsView, streamedVersions } from './feed-schema.ts'
 import { projectHistory } from './project-history.ts'
 import { readManyEvents } from './read-many.ts'
 import { listEvents } from './reads.ts'
-import { openStreamResponse } from './stream.ts'
 import { taskHistory } from './task-history.ts'
 
 export const events: Module = {

@@ -17,11 +17,10 @@ import {
   openExportedProject,
   type ProjectParts,
   readParts,
+  shownTasks,
 } from '../exports/project.ts'
 import { type Chunks, unzipped } from '../exports/response.ts'
-import type { Spool } from '../exports/spool.ts'
-import { charge, openSpooled } from '../exports/transaction.ts'
-import { shownTasks } from '../exports/write.ts'
+import { charge, openSpooled, type Spool } from '../exports/spool.ts'
 
 const what = 'snapshots'
 export const snapshotErrors = () => concurrencyErrors(what)
@@ -48,11 +47,8 @@ export function openStreamedSnapshots(services: Services) {
   ): StreamedSnapshot => {
     const release = acquire(caller.userId)
     permit.release()
-    const take = async () => {
-      const permit = await places.acquire(caller.userId)
-      return () => permit.release()
-    }
-    const opening = openSpooled(services, { take, isWanted: true }, undefined, async (sql) => {
+    const own = { isWanted: () => true, take: async () => places.acquire(caller.userId) }
+    const opening = openSpooled(services, own, undefined, async (sql) => {
       signal.throwIfAborted()
       const found = await openExportedProject(services, sql, caller.userId, { projectId })
       // Like a list with `asOf`, a snapshot shows a claim until the log contains its end.

@@ -1,7 +1,11 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
+import { shownRow, type WithPerson } from '../../src/log/rows-with-person.ts'
 import type { EntityDefinition } from '../../src/model/definition.ts'
 import type { ChildOfTask } from '../../src/model/entities.ts'
 import { model } from '../../src/model/model.ts'
+import type { Sql, SqlPart } from '../../src/postgres/database.ts'
+import { unprepared } from '../../src/postgres/timeouts.ts'
+import type { FindPerson } from '../../src/reads/people.ts'
 import type { User } from '../accounts/user.ts'
 import { headerOf, namedFields, taskFields } from '../tasks/schema.ts'
 import {
@@ -14,23 +18,18 @@ import {
   linesCell,
   personCell,
 } from './cells.ts'
-import type { ExportedProject, ProjectParts } from './project.ts'
+import {
+  childRows,
+  type ExportedProject,
+  type ExportedTask,
+  type ProjectParts,
+  shownTasks,
+  type ShownTask,
+  taskRows,
+} from './project.ts'
 
-/** A task as `GET /tasks/{id}` shows it. */
-interface ShownTask extends Omit<TaskRow, 'labelIds' | 'blockedByIds' | 'fields'> {
-  labelIds: string[]
-  blockedByIds: string[]
-  fields: Record<string, string | number | boolean>
-}
 type Shown = Record<string, unknown>
 
-/** The address is known only while the account is a member of the project. */
-type Author = Pick<User, 'id' | 'name'> & Partial<Pick<User, 'email'>>
-
-export interface ExportedTask {
-  shown: ShownTask
-  author: Author | null
-}
 type Child = EntityDefinition<ChildOfTask>
 
 /** Returns the texts of a file. Children are written one by one, because a list may be long. */
@@ -38,8 +37,8 @@ export interface Writer {
   begin(): string
   /** Returns the texts before and after the children of a task. */
   task(task: ExportedTask): [before: string, after: string]
-  /** Returns the texts before, between and after the children of one entity. */
-  list(child: Child): [open: string, separator: string, close: string]
+  /** Returns the texts before and after the children of one entity. */
+  list(child: Child): [open: string, close: string]
   child(child: Child, shown: Shown, isFirst: boolean): string
   event?(shown: object): string
   end(): string
@@ -73,8 +72,8 @@ const ndjson: Format = {
   open: () => ({
     begin: () => '',
     task: ({ shown }) => [JSON.stringify(shown).slice(0, -1), '}\n'],
-    list: ({ plural }) => [`,${JSON.stringify(plural)}:[`, ',', ']'],
-    child: (_, shown) => JSON.stringify(shown),
+    list: ({ plural }) => [`,${JSON.stringify(plural)}:[`, ']'],
+    child: (_, shown, isFirst) => (isFirst ? '' : ',') + JSON.stringify(shown),
     end: () => '',
   }),
 }
@@ -107,7 +106,7 @@ const docket: Format = {
         const named = { ...namedIn(shown, all), author: authorOf(importedAuthor, author) }
         return [line({ kind: 'task', ...lineValues(shown), externalId, ...named }), '']
       },
-      list: () => ['', '', ''],
+      list: () => ['', ''],
       child({ name: kind }, shown) {
         if (!('authorId' in shown)) return line({ kind, ...lineValues(shown) })
         const { authorId: _, authorRemoved: __, importedAuthor, author, ...child } = shown
@@ -159,7 +158,7 @@ const csv: Format = {
         const custom = fields.map(({ key }) => `,${cell(shown.fields[key])}`)
         return [columns.map((header) => cell(values[header])).join(), custom.join('') + lineEnd]
       },
-      list: () => [',"', '\n', '"'],
+      list: () => [',"', '"'],
       child(child, shown, isFirst) {
         const { asChild, person } = child
         const member = person && personOf(shown[person])
@@ -168,7 +167,7 @@ const csv: Format = {
           : (member ?? shown.author ?? null)
         const text =
           asChild!.cell?.(shown as never, personOf) ?? childCell(child, shown, author as CellPerson | null)
-        return (isFirst ? escapeFormula(text) : text).replaceAll('"', '""')
+        return (isFirst ? escapeFormula(text) : `\n${text}`).replaceAll('"', '""')
       },
       end: () => '',
     }
@@ -176,3 +175,120 @@ const csv: Format = {
 }
 
 export const formats = { docket, ndjson, csv }
+
+/** Rows are collected into texts of at least this length. */
+const textCharacters = 65_536
+/** With the longest texts, a page of rows takes 16 MB. */
+const pageRows = 200
+
+/** Yields the texts of all events of a project, up to its version. */
+export type EventTexts = (
+  exported: ExportedProject,
+  textOf: (shown: object) => string,
+) => AsyncGenerator<string, void, void>
+
+interface Options {
+  format: Format
+  history?: EventTexts | false
+  findPerson: FindPerson
+}
+
+/** Yields the texts of a file with the project. Only some pages of rows are in memory. */
+export async function* projectTexts(
+  exported: ExportedProject,
+  parts: ProjectParts,
+  { format, history, findPerson }: Options,
+): AsyncGenerator<string, void, void> {
+  const writer = format.open(exported, parts)
+  yield writer.begin()
+  const { sql } = exported
+  const shown = (rows: TaskRow[]) => shownTasks(exported, parts, rows, format.hasAuthors, findPerson)
+  const [tasks, ...children] = await Promise.all([
+    Rows.open<TaskRow, ExportedTask>(sql, 'tasks', taskRows(exported), shown),
+    ...model().ofTask.map((child) =>
+      Rows.open<ShownChild, ShownChild>(sql, child.plural, childRows(exported, child), (rows) =>
+        rows.map((row) => ({ taskId: row.taskId, shown: shownRow(child, row) as never })),
+      ),
+    ),
+  ])
+  yield* taskTexts(writer, tasks, children)
+  if (history && writer.event) yield* history(exported, writer.event)
+  yield writer.end()
+}
+
+type ShownChild = WithPerson & { taskId: string; shown: Record<string, unknown> }
+
+/** Merges tasks and their children. All lists of children have the order of the tasks. */
+async function* taskTexts(writer: Writer, tasks: Rows<ExportedTask>, children: Rows<ShownChild>[]) {
+  const lists = model().ofTask.map((child, n) => {
+    return { child, rows: children[n]!, texts: writer.list(child) }
+  })
+  let text = ''
+  for (const { rows } of lists) await rows.next()
+  while (await tasks.next()) {
+    const task = tasks.current!
+    const [before, after] = writer.task(task)
+    text += before
+    for (const { child, rows, texts } of lists) {
+      text += texts[0]
+      for (let isFirst = true; rows.current?.taskId === task.shown.id; isFirst = false) {
+        text += writer.child(child, rows.current.shown, isFirst)
+        await rows.next()
+        if (text.length < textCharacters) continue
+        yield text
+        text = ''
+      }
+      text += texts[1]
+    }
+    text += after
+    if (text.length < textCharacters) continue
+    yield text
+    text = ''
+  }
+  for (const { child, rows } of lists)
+    if (rows.current) throw new Error(`A ${child.name} of an export has no task`)
+  yield text
+}
+
+/** The rows of a query, in pages. Postgres computes the next page while this process uses the current page. */
+class Rows<Row> {
+  current: Row | undefined
+  private page: Row[] = []
+  private at = 0
+  private following: Promise<Row[]>
+
+  private constructor(private readonly fetchPage: () => Promise<Row[]>) {
+    this.following = this.fetchNext()
+  }
+
+  /** @param prepare is called for each page */
+  static async open<Stored extends object, Row>(
+    sql: Sql,
+    name: string,
+    query: SqlPart,
+    prepare: (rows: Stored[]) => Promise<Row[]> | Row[],
+  ): Promise<Rows<Row>> {
+    const declared = unprepared(sql`declare ${sql(name)} no scroll cursor for ${query}`).execute()
+    // The first page is requested at once. If the declaration fails, `await` throws its error.
+    const rows = new Rows(async () => prepare(await sql.unsafe<Stored[]>(`fetch ${pageRows} from "${name}"`)))
+    await declared
+    return rows
+  }
+
+  private fetchNext(): Promise<Row[]> {
+    const next = this.fetchPage()
+    // Prevents an unhandled rejection: `next` throws the same error later.
+    next.catch(() => {})
+    return next
+  }
+
+  /** Moves `current` to the next row. Returns undefined after the last row. */
+  async next(): Promise<Row | undefined> {
+    if (this.at === this.page.length) {
+      this.page = await this.following
+      this.at = 0
+      if (this.page.length > 0) this.following = this.fetchNext()
+    }
+    return (this.current = this.page[this.at++])
+  }
+}

@@ -1,4 +1,4 @@
-import type { FieldRow, LabelRow, ProjectRow } from '../../drizzle/rows.ts'
+import type { FieldRow, LabelRow, ProjectRow, TaskRow } from '../../drizzle/rows.ts'
 import { positionKey, tasks } from '../../drizzle/schema/tasks.ts'
 import type { Snapshot } from '../../src/log/as-of.ts'
 import { arrivalIsLogged, hasLeftProject, loggedRows } from '../../src/log/logged-children.ts'
@@ -7,14 +7,18 @@ import { personColumns, shownRow, type WithPerson } from '../../src/log/rows-wit
 import type { EntityDefinition } from '../../src/model/definition.ts'
 import type { ChildOfTask, Entity } from '../../src/model/entities.ts'
 import { definitionOf, model } from '../../src/model/model.ts'
+import { hideDeletedReferences, referencedTasks } from '../../src/model/references.ts'
 import { columnList } from '../../src/postgres/columns.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { unprepared } from '../../src/postgres/timeouts.ts'
+import type { FindPerson } from '../../src/reads/people.ts'
 import { eventsExpired, openOldestSeq, requireRetained } from '../../src/reads/retention.ts'
 import { visibleProject } from '../../src/reads/visible.ts'
 import { notFound } from '../../src/responses/errors.ts'
 import type { Services } from '../../src/services.ts'
 import type { User } from '../accounts/user.ts'
+import { taskView } from '../tasks/schema.ts'
+import { showClaims } from '../tasks/shown-claims.ts'
 import { partsInOrder } from '../order/parts.ts'
 
 /** A project in the snapshot of a transaction, now or at an earlier version. */
@@ -88,13 +92,7 @@ function readRows<Row>({ sql, projectId, snapshot }: ExportedProject, name: Enti
   return snapshot ? unprepared(query) : query
 }
 
-/** Returns the name of the project at this version. @throws HttpError 404 if the project was deleted meanwhile */
-export async function readName(exported: ExportedProject): Promise<string> {
-  const [project] = await readRows<ProjectRow>(exported, 'project')
-  if (!project) throw notFound('Project')
-  return project.name
-}
-
+/** @throws HttpError 404 if the project was deleted meanwhile */
 export async function readParts(exported: ExportedProject): Promise<ProjectParts> {
   const ofProject = model().all.filter((one) => one.parent === 'project' && one.load === 'with project')
   const names = ofProject.map(({ name }) => name)
@@ -102,13 +100,14 @@ export async function readParts(exported: ExportedProject): Promise<ProjectParts
     readRows<ProjectRow>(exported, 'project'),
     ...names.map((name) => readRows<object>(exported, name)),
   ])
+  if (!project) throw notFound('Project')
   const rows = new Map(names.map((name, n) => [name, lists[n]!]))
   const all = <Row>(name: Entity) => (rows.get(name) ?? []) as (Row & WithPerson & { id: string })[]
   const members = all<{ userId: string }>('member').map(({ userId, ...row }) => ({ ...row, id: userId }))
-  const owner = { ...project!, id: project!.ownerId }
+  const owner = { ...project, id: project.ownerId }
   return {
-    project: shownRow(definitionOf('project'), project!),
-    name: project!.name,
+    project: shownRow(definitionOf('project'), project),
+    name: project.name,
     parts: [...rows].flatMap(([name, list]) =>
       list.map((row) => ({ name, shown: shownRow(definitionOf(name), row) })),
     ),
@@ -185,4 +184,47 @@ async function hasLoggedChildren(sql: Sql, snapshot: Snapshot): Promise<boolean>
     select from ${changed!} t where t.project_id = ${snapshot.projectId}
       and ${hasLeftProject(sql, snapshot, sql`t.id`)} and not ${arrivalIsLogged(sql, snapshot, sql`t.id`)} limit 1`
   return missing === undefined
+}
+
+/** A task as `GET /tasks/{id}` shows it. */
+export interface ShownTask extends Omit<TaskRow, 'labelIds' | 'blockedByIds' | 'fields'> {
+  labelIds: string[]
+  blockedByIds: string[]
+  fields: Record<string, string | number | boolean>
+}
+/** The address is known only while the account is a member of the project. */
+type Author = Pick<User, 'id' | 'name'> & Partial<Pick<User, 'email'>>
+
+export interface ExportedTask {
+  shown: ShownTask
+  author: Author | null
+}
+/** Returns tasks as their view shows them, without references to deleted rows. */
+export async function shownTasks(
+  exported: ExportedProject,
+  { all }: ProjectParts,
+  rows: TaskRow[],
+  hasAuthors: boolean,
+  findPerson: FindPerson,
+): Promise<ExportedTask[]> {
+  const ids = rows.map(({ id }) => id)
+  const [existing, authors] = await Promise.all([
+    existingTasks(exported, [...new Set(rows.flatMap((row) => referencedTasks('task', row)))]),
+    hasAuthors ? authorsOf(exported, ids) : undefined,
+  ])
+  const idsOf = new Map<Entity, ReadonlySet<string>>([['task', existing]])
+  const has = (entity: Entity, id: string) => {
+    const known = idsOf.get(entity) ?? new Set(all(entity).map((row) => row.id))
+    idsOf.set(entity, known)
+    return known.has(id)
+  }
+  const state = { has, all: all as never, row: () => undefined }
+  const { holderOf } = await showClaims(findPerson, rows, exported.isPast)
+  return rows.map((row) => {
+    const shown = hideDeletedReferences(state, 'task', row)
+    return {
+      shown: taskView.of(shown, holderOf?.(row)) as ExportedTask['shown'],
+      author: authors?.get(row.id) ?? null,
+    }
+  })
 }

@@ -2,7 +2,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import { Elysia } from 'elysia'
 import { createTarPacker, type TarPackController } from 'modern-tar'
 import { Flag } from '../../src/batch/operation-schema.ts'
-import type { Download, Query } from '../../src/commands/query.ts'
+import type { Download, Query, ReadRequest } from '../../src/commands/query.ts'
 import type { RouteBuilders } from '../../src/http/route-builders.ts'
 import { AsOfParameter } from '../../src/log/as-of.ts'
 import type { Caller } from '../../src/identity/rights.ts'
@@ -20,19 +20,35 @@ import { accountView } from '../accounts/user.ts'
 import { projectView } from '../projects/schema.ts'
 import { tokensOf } from '../tokens/queries.ts'
 import { csvColumns } from './cells.ts'
-import { formats } from './formats.ts'
-import { type ExportedProject, maxTasksOf, openExportedProject, readName, readParts } from './project.ts'
-import { type Chunks, fileHeaders, type FileInfo, respondWithFile, unzipped, zipped } from './response.ts'
-import { Spool } from './spool.ts'
+import { formats, type EventTexts, projectTexts } from './formats.ts'
+import { maxTasksOf, openExportedProject, readParts } from './project.ts'
+import {
+  type Chunks,
+  type File,
+  fileHeaders,
+  type FileInfo,
+  respondWithFile,
+  unzipped,
+  zipped,
+} from './response.ts'
 import {
   charge,
   type ExportsInProgress,
   nextWaitMs,
   openExportsInProgress,
   openSpooled,
-  openTransaction,
-} from './transaction.ts'
-import { type EventTexts, fileName, projectTexts } from './write.ts'
+  openTemporaryFile,
+} from './spool.ts'
+
+/** An ASCII name for a file, such as `analytical-engine`. */
+export const fileName = (name: string): string =>
+  name
+    .normalize('NFD')
+    .replace(/\p{M}/gu, '')
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .slice(0, 60)
+    .replace(/^-+|-+$/g, '') || 'project'
 
 const names = Object.keys(formats) as (keyof typeof formats)[]
 const aboutFormats =
@@ -64,9 +80,30 @@ const projectDownload: Download = {
 const about =
   'Returns the project as a file, as of one version, which the header Docket-Version names. The file is compressed if the client accepts gzip. If an error occurs after the start, the connection is closed early. An account can run one export at a time.'
 
-function exportProject(services: Services, inProgress: ExportsInProgress, eventTexts: EventTexts): Query {
-  const { findRole, findPerson, database, log, snapshots } = services
-  const { downloads, places } = inProgress
+/** Responds with a file, which counts as a download of the caller until its response ends. */
+async function respondWithDownload(
+  { log }: Services,
+  { downloads }: ExportsInProgress,
+  { request, caller }: ReadRequest,
+  open: () => Promise<File>,
+): Promise<Response> {
+  const release = downloads.acquire(caller.userId)
+  try {
+    const file = await open()
+    const close = async (error?: unknown) => {
+      if (error) log.warn({ userId: caller.userId, file: file.name, reason: String(error) }, 'export failed')
+      await file.close()
+      release()
+    }
+    return respondWithFile(request, { ...file, close })
+  } catch (error) {
+    release()
+    throw error
+  }
+}
+
+function exportProject(services: Services, inProgress: ExportsInProgress, history: EventTexts): Query {
+  const { findRole, findPerson, database, snapshots } = services
   return {
     about,
     input: ExportQuery,
@@ -74,44 +111,36 @@ function exportProject(services: Services, inProgress: ExportsInProgress, eventT
     operation: { id: 'exportProject', tag: 'Exports' },
     download: projectDownload,
     errors: [historyNeedsDocket(), ...snapshots.errors, notFound('Project'), ...inProgress.errors],
-    async read({ request, caller, params: { id = '' }, query }) {
-      const { format: name = 'docket', asOf, history: flag } = query as Static<typeof ExportQuery>
-      const history = flag === 'true'
-      if (history && name !== 'docket') throw historyNeedsDocket()
+    async read(reading) {
+      const { request, caller, params } = reading
+      const { id = '' } = params
+      const { format: name = 'docket', asOf, ...flags } = reading.query as Static<typeof ExportQuery>
+      const hasHistory = flags.history === 'true'
+      if (hasHistory && name !== 'docket') throw historyNeedsDocket()
       const project = await requireVisible(findRole, caller, id)
       const format = formats[name]
-      const { extension, contentType } = format
-      const info = ({ version }: ExportedProject, title: string) => ({
-        ...{ name: `${fileName(title)}-${version}.${extension}`, contentType },
-        headers: { [versionHeader]: String(version) },
+      const open = async (sql: Sql, isCharged: boolean) => {
+        const exported = await openExportedProject(services, sql, caller.userId, { projectId: id, asOf })
+        const { maxTasks, currentVersion, version } = exported
+        const rows = isCharged ? maxTasks + (hasHistory ? version : 0) : 0
+        await charge(services, caller, rows, currentVersion - version)
+        const parts = await readParts(exported)
+        return {
+          ...{
+            name: `${fileName(parts.name)}-${version}.${format.extension}`,
+            contentType: format.contentType,
+          },
+          headers: { [versionHeader]: String(version) },
+          texts: projectTexts(exported, parts, { format, history: hasHistory && history, findPerson }),
+        }
+      }
+      if (request.method === 'HEAD')
+        return respondToHead(fileHeaders(request, await open(database.expensive, false)))
+      return respondWithDownload(services, inProgress, reading, async () => {
+        const places = inProgress.placesOf(caller)
+        const { spool, ...info } = await openSpooled(services, places, project, (sql) => open(sql, true))
+        return { ...info, chunks: spool.chunks(), close: () => spool.close() }
       })
-      const open = (sql: Sql) => openExportedProject(services, sql, caller.userId, { projectId: id, asOf })
-      if (request.method === 'HEAD') {
-        const exported = await open(database.expensive)
-        await charge(services, caller, 0, exported.currentVersion - exported.version)
-        return respondToHead(fileHeaders(request, info(exported, await readName(exported))))
-      }
-      const release = downloads.acquire(caller.userId)
-      try {
-        const found = await openSpooled(services, places, project, async (sql) => {
-          const exported = await open(sql)
-          const { maxTasks, currentVersion, version } = exported
-          await charge(services, caller, maxTasks + (history ? version : 0), currentVersion - version)
-          const parts = await readParts(exported)
-          const texts = projectTexts(exported, parts, { format, history: history && eventTexts, findPerson })
-          return { exported, title: parts.name, texts }
-        })
-        const { exported, title, spool } = found
-        return respondWithFile(request, {
-          ...info(exported, title),
-          chunks: spool.chunks(),
-          close: () => spool.close().finally(release),
-          failed: (error) => log.warn({ projectId: id, reason: String(error) }, 'export failed'),
-        })
-      } catch (error) {
-        release()
-        throw error
-      }
     },
   }
 }
@@ -126,7 +155,7 @@ interface IdleServer {
 }
 
 function exportAccount(services: Services, inProgress: ExportsInProgress): Query {
-  const { database, log } = services
+  const { database } = services
   return {
     about: aboutAccount,
     view: accountView,
@@ -142,32 +171,20 @@ function exportAccount(services: Services, inProgress: ExportsInProgress): Query
       const account = await accountById(database.reads, caller.userId)
       if (!account) throw invalidToken()
       if (request.method === 'HEAD') return respondToHead(fileHeaders(request, archive))
-      const over = new AbortController()
-      const release = inProgress.downloads.acquire(caller.userId)
-      const close = async () => {
-        over.abort()
-        release()
-      }
-      try {
+      return respondWithDownload(services, inProgress, reading, async () => {
         // Rejects the request if no temporary file can be created.
-        await (await Spool.open(inProgress.places)).close()
+        await (await openTemporaryFile()).close()
         const { ids, maxTasks } = await projectsOf(database.background, caller)
         await charge(services, caller, maxTasks)
         const tokens = caller.token ? null : await tokensOf(database.reads, caller.userId)
         const own = { account: accountView.of(account), tokens }
+        const over = new AbortController()
         const spoolOne = (id: string) => spoolProject(services, inProgress, caller, id, over.signal)
         // Disables the idle timeout of the server: storing a large project takes longer. The response has its own limits.
         ;(reading as { listener?: IdleServer | null }).listener?.timeout?.(request, 0)
-        return respondWithFile(request, {
-          ...archive,
-          chunks: zipped(tarOf((tar) => writeAll(tar, own, ids, spoolOne))),
-          close,
-          failed: (error) => log.warn({ userId: caller.userId, reason: String(error) }, 'export failed'),
-        })
-      } catch (error) {
-        await close()
-        throw error
-      }
+        const chunks = zipped(tarOf((tar) => writeAll(tar, own, ids, spoolOne)))
+        return { ...archive, chunks, close: () => over.abort() }
+      })
     },
   }
 }
@@ -185,7 +202,7 @@ async function projectsOf(sql: Sql, { userId, token }: Caller) {
  */
 async function spoolProject(
   services: Services,
-  { places }: ExportsInProgress,
+  inProgress: ExportsInProgress,
   caller: Caller,
   projectId: string,
   over: AbortSignal,
@@ -193,28 +210,29 @@ async function spoolProject(
   const { findPerson, findRole } = services
   const project = await findRole(caller, projectId)
   if (!project) return undefined
-  const { sql, close } = await openTransaction(services, places, project, nextWaitMs)
-  try {
+  const format = formats.docket
+  let size = 0
+  async function* counted(texts: AsyncGenerator<string>) {
+    for await (const text of texts) {
+      if (over.aborted) throw new Error('The client has gone')
+      size += Buffer.byteLength(text)
+      yield text
+    }
+  }
+  const read = async (sql: Sql) => {
     const exported = await openExportedProject(services, sql, caller.userId, { projectId })
     const parts = await readParts(exported)
-    const format = formats.docket
     const name = `${fileName(parts.name)}-${projectId}.${format.extension}`
-    const spool = await Spool.open(places, { aheadBytes: Infinity })
-    let size = 0
-    async function* counted() {
-      for await (const text of projectTexts(exported, parts, { format, findPerson })) {
-        if (over.aborted) throw new Error('The client has gone')
-        size += Buffer.byteLength(text)
-        yield text
-      }
-    }
-    await spool.fill(zipped(counted()))
+    return { name, texts: counted(projectTexts(exported, parts, { format, findPerson })) }
+  }
+  try {
+    const places = inProgress.placesOf(caller, nextWaitMs)
+    const { name, spool } = await openSpooled(services, places, project, read, Infinity)
+    await spool.filled
     return { name, size, spool }
   } catch (error) {
     if (error instanceof HttpError && error.status === 404) return undefined
     throw error
-  } finally {
-    await close()
   }
 }
 

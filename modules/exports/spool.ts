@@ -2,9 +2,16 @@ import { randomUUID } from 'node:crypto'
 import { type FileHandle, open, unlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { errorCode } from '../../src/postgres/errors.ts'
+import { concurrencyErrors, FairQueue, openConcurrencyLimit } from '../../src/admission/fair-queue.ts'
+import type { Caller } from '../../src/identity/rights.ts'
+import { maxExports, type Sql } from '../../src/postgres/database.ts'
+import { errorCode, markUnknownOutcome } from '../../src/postgres/errors.ts'
+import type { Transaction } from '../../src/reads/standbys.ts'
+import type { Versioned } from '../../src/reads/versions.ts'
 import { unavailable } from '../../src/responses/errors.ts'
-import { chunkBytes, type Chunks } from './response.ts'
+import type { Services } from '../../src/services.ts'
+import { within } from '../../src/waits.ts'
+import { chunkBytes, type Chunks, zipped } from './response.ts'
 
 /**
  * The maximum number of bytes that a writer is ahead of its reader. With the limit of concurrent downloads, temporary
@@ -21,57 +28,59 @@ function noTemporaryFile(reason: string) {
   )
 }
 
-/** `isWanted` is true if another export waits for a place. */
-type Wanted = Readonly<{ isWanted: boolean }>
+/**
+ * Opens a file without a name: the system removes the file even if this process is killed. Writes to the file once,
+ * because the disk may be full. The first bytes of the export replace these bytes.
+ * @throws HttpError 503 without a temporary file
+ */
+export async function openTemporaryFile(): Promise<FileHandle> {
+  const path = join(tmpdir(), `docket-export-${randomUUID()}`)
+  let file: FileHandle | undefined
+  try {
+    file = await open(path, 'wx+', 0o600)
+    await unlink(path)
+    await file.writeFile(new Uint8Array(chunkBytes))
+    return file
+  } catch (error) {
+    await file?.close()
+    throw noTemporaryFile(errorCode(error))
+  }
+}
+
+interface SpoolOptions {
+  /** True if another export waits for a place. */
+  isWanted(): boolean
+  aheadBytes?: number | undefined
+  heldMs?: number
+}
 
 /**
- * A temporary file between a writer and a reader, which read and write at the same time. The writer uses the space again
- * that the reader has read. The file has no name: the system removes the file even if this process is killed.
+ * Writes chunks to a temporary file, and reads them at the same time. The writer uses the space again that the reader has
+ * read.
  */
 export class Spool {
+  /** Resolves, also after an error, when nothing more is written. */
+  readonly filled: Promise<void>
+  private readonly max: number
   private written = 0
   private read = 0
   private state: 'writing' | 'complete' | 'closed' | { error: unknown } = 'writing'
   private changed = Promise.withResolvers<void>()
-  private filling: Promise<void> = Promise.resolve()
 
-  private constructor(
+  constructor(
     private readonly file: FileHandle,
-    private readonly places: Wanted,
-    private readonly max: number,
-    private readonly maxHeldMs: number,
-  ) {}
-
-  /**
-   * Writes to the file once, because the disk may be full. The first bytes of the export replace these bytes.
-   * @throws HttpError 503 without a temporary file
-   */
-  static async open(
-    places: Wanted,
-    { aheadBytes = maxAheadBytes, heldMs = maxHeldMs }: { aheadBytes?: number; heldMs?: number } = {},
-  ): Promise<Spool> {
-    const path = join(tmpdir(), `docket-export-${randomUUID()}`)
-    let file: FileHandle | undefined
-    try {
-      file = await open(path, 'wx+', 0o600)
-      await unlink(path)
-      await file.writeFile(new Uint8Array(chunkBytes))
-      return new Spool(file, places, aheadBytes, heldMs)
-    } catch (error) {
-      await file?.close()
-      throw noTemporaryFile(errorCode(error))
-    }
-  }
-
-  /** Stores all bytes. The reader throws an error of `bytes`; this function does not. */
-  fill(bytes: Chunks): Promise<void> {
-    this.filling = this.storeAll(bytes).then(
+    chunks: Chunks,
+    { isWanted, aheadBytes = maxAheadBytes, heldMs = maxHeldMs }: SpoolOptions,
+  ) {
+    const isSlow = (waitedMs: number) => waitedMs > heldMs && isWanted()
+    this.max = aheadBytes
+    this.filled = this.writeAll(chunks, isSlow).then(
       () => this.enter('complete'),
       (error: unknown) => this.enter({ error }),
     )
-    return this.filling
   }
 
+  /** @throws the error of the written chunks */
   async *chunks(): Chunks {
     for (;;) {
       const { changed } = this
@@ -93,39 +102,30 @@ export class Spool {
 
   async close(): Promise<void> {
     this.enter('closed')
-    await this.filling
+    await this.filled
     await this.file.close()
   }
 
-  private async storeAll(bytes: Chunks): Promise<void> {
-    let heldMs = 0
-    for await (const chunk of bytes)
+  private async writeAll(chunks: Chunks, isSlow: (waitedMs: number) => boolean): Promise<void> {
+    let waitedMs = 0
+    for await (const chunk of chunks)
       for (let from = 0; from < chunk.length;) {
-        heldMs = await this.waitForSpace(heldMs)
+        if (this.state === 'closed') throw new Error('The client has gone')
         const space = Math.min(this.max - (this.written - this.read), this.max - (this.written % this.max))
+        if (space === 0) {
+          if (isSlow(waitedMs))
+            throw new Error('The client receives the file too slowly while other exports wait')
+          const since = performance.now()
+          await this.changed.promise
+          waitedMs += performance.now() - since
+          continue
+        }
         const length = Math.min(space, chunk.length - from)
         const { bytesWritten } = await this.file.write(chunk, from, length, this.written % this.max)
         from += bytesWritten
         this.written += bytesWritten
         this.notify()
       }
-  }
-
-  /**
-   * @param heldMs how long the writer has waited in total
-   * @returns the total after this wait
-   * @throws if the export must end
-   */
-  private async waitForSpace(heldMs: number): Promise<number> {
-    for (let held = heldMs; ;) {
-      if (this.state === 'closed') throw new Error('The client has gone')
-      if (this.written - this.read < this.max) return held
-      if (held > this.maxHeldMs && this.places.isWanted)
-        throw new Error('The client receives the file too slowly while other exports wait')
-      const since = performance.now()
-      await this.changed.promise
-      held += performance.now() - since
-    }
   }
 
   /** A closed spool stays closed. */
@@ -137,5 +137,134 @@ export class Spool {
   private notify(): void {
     this.changed.resolve()
     this.changed = Promise.withResolvers()
+  }
+}
+
+const what = 'exports'
+/** The maximum number of concurrent downloads of a process. */
+const maxDownloads = 64
+/** How long an export waits for a place before its response begins, and how long between the projects of an account. */
+const firstWaitMs = 10_000
+export const nextWaitMs = 120_000
+
+export type ExportsInProgress = ReturnType<typeof openExportsInProgress>
+
+/**
+ * An export needs a place only while it reads the database. Its client may receive the file for longer, and then counts
+ * as a download.
+ */
+export function openExportsInProgress() {
+  const queue = new FairQueue({ what, whose: 'of this account', slots: maxExports, slotsOfKey: 1 })
+  const errors = concurrencyErrors(what)
+  let waiting = 0
+  return {
+    downloads: openConcurrencyLimit({ what, ofAll: maxDownloads, ofAccount: 1 }),
+    errors,
+    /** @throws HttpError 503 if no place is free within `maxMs` */
+    placesOf: ({ userId }: Caller, maxMs = firstWaitMs): Places => ({
+      isWanted: () => waiting > 0,
+      async take() {
+        const acquiring = Promise.resolve(queue.acquire(userId))
+        waiting++
+        const permit = await within(maxMs, acquiring).finally(() => waiting--)
+        if (permit) return permit
+        void acquiring.then((late) => late.release())
+        throw errors[1]!
+      },
+    }),
+  }
+}
+
+/** Places for reading the database. */
+export interface Places {
+  isWanted(): boolean
+  take(): Promise<{ release(): void }>
+}
+
+/** This number of rows counts as one read, as in a page of a list. */
+const rowsPerRead = 200
+/** This number of reversed events counts as one read, as in other reads with `asOf`. */
+const eventsPerRead = 25
+
+/** An export that exceeds the remaining budget still runs, and empties it. @throws HttpError 429 for an empty budget */
+export async function charge(
+  { limits }: Pick<Services, 'limits'>,
+  caller: Caller,
+  rows: number,
+  reversedEvents = 0,
+): Promise<void> {
+  const cost = Math.ceil(rows / rowsPerRead + reversedEvents / eventsPerRead)
+  if (cost > 0) await limits.budgets?.reads.takeMore(caller, cost)
+}
+
+/**
+ * A transaction is idle while the export waits for its client. The idle timeout is longer than this wait, so it only
+ * ends transactions of lost processes. The other settings make Postgres read rows from indexes in the order of the
+ * file: the first rows arrive at once, and Postgres never sorts all rows.
+ */
+const settings = `
+  set local idle_in_transaction_session_timeout = '45s'; set local statement_timeout = '60s';
+  set local jit = off; set local plan_cache_mode = force_custom_plan; set local cursor_tuple_fraction = 0.001;
+  set local enable_seqscan = off; set local enable_bitmapscan = off; set local enable_hashjoin = off;
+  set local enable_mergejoin = off; set local enable_sort = off;
+  set local max_parallel_workers_per_gather = 0; set local random_page_cost = 1.1`
+
+/** Marks the error of a lost connection, so that the response is 503. */
+function asTemporary(error: unknown): unknown {
+  if (errorCode(error) !== '') markUnknownOutcome(error)
+  return error
+}
+
+async function beginIn(pool: Sql): Promise<Transaction> {
+  const opened = Promise.withResolvers<Sql>()
+  const closed = Promise.withResolvers<void>()
+  const ended = pool.begin('isolation level repeatable read read only', async (own) => {
+    const sql = own as never as Sql
+    await sql.unsafe(settings)
+    opened.resolve(sql)
+    await closed.promise
+  })
+  const over = ended.then(
+    () => {},
+    (error: unknown) => opened.reject(asTemporary(error)),
+  )
+  const close = () => {
+    closed.resolve()
+    return over
+  }
+  return { sql: await opened.promise, close }
+}
+
+/**
+ * Writes texts that one transaction reads to a temporary file. So the transaction is as long as the reads, even if the
+ * client of the file is slow. All reads use one snapshot.
+ * @param project may be read from a standby with its state
+ * @param read returns the texts, and what the response needs before them
+ * @throws HttpError 503
+ */
+export async function openSpooled<Begun extends { texts: AsyncGenerator<string> }>(
+  { database, standbys }: Pick<Services, 'database' | 'standbys'>,
+  places: Places,
+  project: Versioned | undefined,
+  read: (sql: Sql) => Promise<Begun>,
+  aheadBytes?: number,
+): Promise<Begun & { spool: Spool }> {
+  const place = await places.take()
+  let reading: Transaction | undefined
+  const close = async () => {
+    await reading?.close()
+    place.release()
+  }
+  try {
+    const begun = standbys && project && standbys.begin({ projects: [project] }, beginIn)
+    reading = await (begun ?? beginIn(database.exports))
+    const found = await read(reading.sql)
+    const file = await openTemporaryFile()
+    const spool = new Spool(file, zipped(found.texts), { isWanted: places.isWanted, aheadBytes })
+    void spool.filled.then(close)
+    return { ...found, spool }
+  } catch (error) {
+    await close()
+    throw asTemporary(error)
   }
 }

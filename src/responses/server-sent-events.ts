@@ -33,10 +33,15 @@ export const heartbeat = (more = '') => encode(`: nothing new\n${more}\n`)
 
 export type Chunks = AsyncGenerator<Uint8Array<ArrayBuffer>, void, void>
 
-export function errorChunk(error: unknown) {
-  const reason =
-    error instanceof HttpError ? error : unavailable('The stream was interrupted; reconnect to continue')
-  return { value: encode(errorEvent(reason)), done: true }
+/** Ends with a message that contains the error, if there is one. */
+export async function* withErrorMessage(chunks: Chunks): Chunks {
+  try {
+    yield* chunks
+  } catch (error) {
+    const isKnown = error instanceof HttpError
+    const reason = isKnown ? error : unavailable('The stream was interrupted; reconnect to continue')
+    yield encode(errorEvent(reason))
+  }
 }
 
 const errorEvent = (error: HttpError): string =>

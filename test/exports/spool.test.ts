@@ -1,8 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Places } from '../../modules/exports/transaction.ts'
-import { Spool } from '../../modules/exports/spool.ts'
+import { openExportsInProgress, openTemporaryFile, Spool } from '../../modules/exports/spool.ts'
+import type { Chunks } from '../../modules/exports/response.ts'
 
-const calm = { isWanted: false }
+const calm = { isWanted: () => false }
+type Options = ConstructorParameters<typeof Spool>[2]
+const spooled = async (chunks: Chunks, options: Options = calm) =>
+  new Spool(await openTemporaryFile(), chunks, options)
 const bytesOf = (n: number) => new Uint8Array(1_000).fill(n % 251)
 const whole = Buffer.concat(Array.from({ length: 300 }, (_, n) => bytesOf(n)))
 
@@ -23,30 +26,28 @@ async function readAll(spool: Spool): Promise<Buffer> {
 test.each([700, 2_500, 1_000_000, Infinity])(
   'a reader gets all bytes in order if the file may be ahead of it by %d bytes',
   async (aheadBytes) => {
-    const spool = await Spool.open(calm, { aheadBytes })
-    const filled = spool.fill(numbered())
+    const spool = await spooled(numbered(), { ...calm, aheadBytes })
     // A writer that is not bounded ends without a reader.
-    if (aheadBytes > whole.length) await filled
+    if (aheadBytes > whole.length) await spool.filled
     expect((await readAll(spool)).equals(whole)).toBeTrue()
     await spool.close()
   },
 )
 
 test('a reader gets the error of the writer', async () => {
-  const spool = await Spool.open(calm)
   async function* broken() {
     yield bytesOf(1)
     throw new Error('broken')
   }
-  await spool.fill(broken())
+  const spool = await spooled(broken())
+  await spool.filled
   await expect(readAll(spool)).rejects.toThrow('broken')
   await spool.close()
 })
 
 test('close ends a writer that waits for its client, and a reader that waits for the writer', async () => {
   const ended = Promise.withResolvers<void>()
-  const full = await Spool.open(calm, { aheadBytes: 1_500 })
-  void full.fill(numbered(ended.resolve))
+  const full = await spooled(numbered(ended.resolve), { ...calm, aheadBytes: 1_500 })
   await full.close()
   await ended.promise
   const silent = Promise.withResolvers<void>()
@@ -54,8 +55,7 @@ test('close ends a writer that waits for its client, and a reader that waits for
     await silent.promise
     yield bytesOf(1)
   }
-  const empty = await Spool.open(calm)
-  void empty.fill(waiting())
+  const empty = await spooled(waiting())
   const read = readAll(empty)
   const closed = empty.close()
   expect(await read).toHaveLength(0)
@@ -63,36 +63,43 @@ test('close ends a writer that waits for its client, and a reader that waits for
   await closed
 })
 
+const placesOf = (exports: ReturnType<typeof openExportsInProgress>, userId: string, maxMs?: number) =>
+  exports.placesOf({ userId } as never, maxMs)
+
 test('a writer that has waited too long for its client ends when another export waits for a place', async () => {
-  const places = new Places(1)
-  const free = await places.take(1_000)
-  const spool = await Spool.open(places, { aheadBytes: 1_500, heldMs: 20 })
-  const filled = spool.fill(numbered()).finally(free)
+  const exports = openExportsInProgress()
+  const taken = await Promise.all([...'1234'].map((id) => placesOf(exports, id).take()))
+  const { isWanted } = placesOf(exports, '1')
+  const spool = await spooled(numbered(), { isWanted, aheadBytes: 1_500, heldMs: 20 })
   const chunks = spool.chunks()
   await chunks.next()
   await sleep(50)
-  const next = places.take(60_000)
+  const next = placesOf(exports, '5').take()
   const message = 'The client receives the file too slowly while other exports wait'
   await expect(Array.fromAsync(chunks)).rejects.toThrow(message)
-  await filled
-  ;(await next)()
-  expect(places.isWanted).toBeFalse()
+  await spool.filled
+  taken[0]!.release()
+  await next
+  expect(isWanted()).toBeFalse()
   await spool.close()
 })
 
 test('places are given in the order of arrival, and an export that waits too long gets 503', async () => {
-  const places = new Places(2)
-  const [first] = [await places.take(1), await places.take(1)]
+  const exports = openExportsInProgress()
+  const taken = await Promise.all([...'1234'].map((id) => placesOf(exports, id).take()))
+  const { isWanted } = placesOf(exports, '1')
   const order: string[] = []
-  const wait = (name: string) => places.take(60_000).then((free) => (order.push(name), free))
-  const [second, third] = [wait('second'), wait('third')]
-  await expect(places.take(1)).rejects.toMatchObject({ status: 503 })
-  first()
-  // Freeing a place twice frees one place.
-  first()
-  const free = await second
-  expect([order, places.isWanted]).toEqual([['second'], true])
-  free()
-  await third
-  expect([order, places.isWanted]).toEqual([['second', 'third'], false])
+  const wait = (id: string) =>
+    placesOf(exports, id)
+      .take()
+      .then((place) => (order.push(id), place))
+  const fifth = wait('5')
+  await expect(placesOf(exports, '6', 1).take()).rejects.toMatchObject({ status: 503 })
+  const seventh = wait('7')
+  taken[0]!.release()
+  const place = await fifth
+  expect([order, isWanted()]).toEqual([['5'], true])
+  place.release()
+  await seventh
+  expect([order, isWanted()]).toEqual([['5', '7'], false])
 })

@@ -122,8 +122,8 @@ test('rejects an export with 503 if no temporary file can be created', async () 
 
 test('rejects an export with 503 if the disk of temporary files is full', async () => {
   const spool = new URL('../../modules/exports/spool.ts', import.meta.url).pathname
-  const script = `import { Spool } from '${spool}'
-    await Spool.open({ isWanted: false }).catch(({ status, message }) => console.log(status, message))`
+  const script = `import { openTemporaryFile } from '${spool}'
+    await openTemporaryFile().catch(({ status, message }) => console.log(status, message))`
   // A file may have 32 KiB, as if the rest of the disk was full.
   const limited = `ulimit -f 64; trap '' XFSZ; exec "$0" -e "$1"`
   const { stdout } = await promisify(execFile)('sh', ['-c', limited, process.execPath, script])
@@ -167,8 +167,7 @@ async function serve(chunks: AsyncGenerator<string, void, void>, limitMs = { sta
   const ended: unknown[] = []
   const file = {
     ...{ name: 'x', contentType: 'text/csv', chunks: zipped(chunks) },
-    close: async () => void ended.push('closed'),
-    failed: (error: unknown) => ended.push(String(error)),
+    close: (error?: unknown) => void ended.push(...(error ? [String(error)] : []), 'closed'),
   }
   const server = Bun.serve({
     port: 0,
