@@ -1,12 +1,10 @@
 import { Scheduler } from './admission/fair-queue.ts'
-import type { Reactions } from './log/rule.ts'
+import type { Reactions } from './model/events.ts'
 import type { Command } from './commands/command.ts'
 import { openExecute, withSpans } from './commands/execute.ts'
-import { openRunLookups } from './commands/look-up.ts'
 import { openFindPerson } from './reads/people.ts'
-import { registryOf } from './commands/registry.ts'
+import { registryOf, openRouter, openRun } from './commands/router.ts'
 import { openRowLocations } from './commands/row-locations.ts'
-import { openRouter, openRun } from './commands/router.ts'
 import { openAddConflictingSeqs } from './log/later-changes.ts'
 import { openReadUndoInput } from './log/read-undo-input.ts'
 import { Actors } from './actor/actors.ts'
@@ -18,7 +16,7 @@ import type { Config } from './config.ts'
 import { Notifications } from './subscriptions/notifications.ts'
 import { openSubscriptions } from './subscriptions/subscriptions.ts'
 import { Leases } from './lock/leases.ts'
-import { openFindCommitted } from './actor/find-committed.ts'
+import { openFindCommitted } from './actor/transact.ts'
 import { openLoader } from './actor/load.ts'
 import type { Entity } from './model/entities.ts'
 import { model } from './model/model.ts'
@@ -102,9 +100,9 @@ export function openWritePath(config: Config, log: Log, domain: Domain, tracing?
   const { notifications, knownCommits } = shared
   const actors = openActors(shared, domain.react)
   const registry = registryOf(domain.commands)
-  const lookUp = openRunLookups(findPerson, rowLocations)
   const explain = openAddConflictingSeqs(database.reads)
-  const execute = withSpans(openExecute({ actors, findRole, lookUp, limits: config, explain, log }), tracing)
+  const reads = { findRole, findPerson, rowLocations }
+  const execute = withSpans(openExecute({ actors, ...reads, limits: config, explain, log }), tracing)
   const isClosing = () => actors.isClosing
   const routed = { config, redis, subscriber, registry, execute, scheduler, isClosing, log }
   const router = openRouter({ ...routed, counts: counts.forwards })

@@ -1,6 +1,5 @@
-import type { StoredEvent } from '../src/model/events.ts'
+import type { StoredEvent, Reactions } from '../src/model/events.ts'
 import type { EventType } from '../src/model/entities.ts'
-import type { Reactions } from '../src/log/rule.ts'
 
 type Reaction = (event: StoredEvent) => { name: JobName; data: Record<string, string> }
 export type JobName =

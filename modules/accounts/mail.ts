@@ -1,5 +1,4 @@
-import { accountCommand, type ToRecord } from '../../src/commands/command.ts'
-import type { RouteRequest } from '../../src/commands/route-request.ts'
+import { accountCommand, type ToRecord, type RouteRequest } from '../../src/commands/command.ts'
 import type { IdempotencyRecord } from '../../src/commit/idempotency.ts'
 import { signInBodyBytes, tooLarge } from '../../src/http/json-body.ts'
 import { tooCommon } from '../../src/identity/passwords.ts'

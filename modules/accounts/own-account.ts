@@ -1,5 +1,4 @@
-import { accountCommand } from '../../src/commands/command.ts'
-import type { RouteRequest } from '../../src/commands/route-request.ts'
+import { accountCommand, type RouteRequest } from '../../src/commands/command.ts'
 import { tooCommon } from '../../src/identity/passwords.ts'
 import type { Claims } from '../../src/identity/tokens.ts'
 import { badRequest, invalidToken, forbidden } from '../../src/responses/errors.ts'

@@ -1,5 +1,4 @@
-import { accountCommand } from '../../src/commands/command.ts'
-import type { RouteRequest } from '../../src/commands/route-request.ts'
+import { accountCommand, type RouteRequest } from '../../src/commands/command.ts'
 import { signInBodyBytes, tooLarge } from '../../src/http/json-body.ts'
 import { tooCommon } from '../../src/identity/passwords.ts'
 import { newId } from '../../src/ids.ts'

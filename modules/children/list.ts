@@ -1,7 +1,13 @@
 import type { Query, ReadRequest } from '../../src/commands/query.ts'
 import { AsOfParameter, type Snapshot, pinToVersion } from '../../src/log/as-of.ts'
-import { firstRows, visibleColumns, rowSources } from '../../src/log/rows-at.ts'
-import { personColumns, shownRow, type WithPerson } from '../../src/log/rows-with-person.ts'
+import {
+  firstRows,
+  visibleColumns,
+  rowSources,
+  personColumns,
+  shownRow,
+  type WithPerson,
+} from '../../src/log/rows-at.ts'
 import { isArrivalLogged, loggedRows } from '../../src/log/logged-children.ts'
 import { type EntityDefinition, parentKeys } from '../../src/model/definition.ts'
 import type { ChildOfTask, Entity, Rows } from '../../src/model/entities.ts'

@@ -1,5 +1,5 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
-import { shownRow, type WithPerson } from '../../src/log/rows-with-person.ts'
+import { shownRow, type WithPerson } from '../../src/log/rows-at.ts'
 import type { EntityDefinition } from '../../src/model/definition.ts'
 import type { ChildOfTask } from '../../src/model/entities.ts'
 import { model } from '../../src/model/model.ts'

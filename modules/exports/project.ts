@@ -2,8 +2,14 @@ import type { FieldRow, LabelRow, ProjectRow, TaskRow } from '../../drizzle/rows
 import { positionKey, tasks } from '../../drizzle/schema/tasks.ts'
 import type { Snapshot } from '../../src/log/as-of.ts'
 import { arrivalIsLogged, hasLeftProject, loggedRows } from '../../src/log/logged-children.ts'
-import { rowSources, unionOf, visibleColumns } from '../../src/log/rows-at.ts'
-import { personColumns, shownRow, type WithPerson } from '../../src/log/rows-with-person.ts'
+import {
+  rowSources,
+  unionOf,
+  visibleColumns,
+  personColumns,
+  shownRow,
+  type WithPerson,
+} from '../../src/log/rows-at.ts'
 import type { EntityDefinition } from '../../src/model/definition.ts'
 import type { ChildOfTask, Entity } from '../../src/model/entities.ts'
 import { definitionOf, model } from '../../src/model/model.ts'

@@ -1,6 +1,6 @@
 import { type TObject, Type } from '@sinclair/typebox'
 import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
-import type { Preload } from '../../src/actor/preload.ts'
+import type { Preload } from '../../src/actor/load.ts'
 import { applyEvent, type ProjectState } from '../../src/actor/state.ts'
 import { type Command, command, contextOf, inProject, type RuleContext } from '../../src/commands/command.ts'
 import { decide } from '../../src/commands/decide.ts'

@@ -1,5 +1,5 @@
 import { positionKey } from '../../drizzle/schema/tasks.ts'
-import type { FactKind } from '../../src/model/facts.ts'
+import type { FactKind } from '../../src/model/definition.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { end, start } from './keys.ts'
 import { Order } from './order.ts'

@@ -1,6 +1,6 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
 import type { EventDraft } from '../../src/model/events.ts'
-import type { Fact } from '../../src/model/facts.ts'
+import type { Fact } from '../../src/model/definition.ts'
 import { end, type Gap, keyOf, start } from './keys.ts'
 
 type Direction = 'below' | 'above'

@@ -1,10 +1,15 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
 import { isId } from '../../src/id-format.ts'
-import { maxMoved } from '../../src/log/children.ts'
-import type { CheckedState } from '../../src/model/definition.ts'
+import { maxMoved } from '../../src/log/rows.ts'
+import {
+  type CheckedState,
+  type Fact,
+  factQuery,
+  type FactKind,
+  type FactQuery,
+} from '../../src/model/definition.ts'
 import { type EventDraft, updated } from '../../src/model/events.ts'
-import { type Fact, factQuery, type FactKind, type FactQuery } from '../../src/model/facts.ts'
 import { textLength } from '../../src/model/model.ts'
 import { badRequest, conflict } from '../../src/responses/errors.ts'
 

@@ -1,6 +1,11 @@
 import type { EventDraft } from '../../src/model/events.ts'
-import type { CheckedState } from '../../src/model/definition.ts'
-import { type Fact, factQuery, type FactKind, type FactQuery } from '../../src/model/facts.ts'
+import {
+  type CheckedState,
+  type Fact,
+  factQuery,
+  type FactKind,
+  type FactQuery,
+} from '../../src/model/definition.ts'
 import type { TaskRow } from '../../drizzle/rows.ts'
 import { conflict } from '../../src/responses/errors.ts'
 

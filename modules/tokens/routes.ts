@@ -1,7 +1,6 @@
 import { Elysia } from 'elysia'
-import { accountCommand } from '../../src/commands/command.ts'
+import { accountCommand, type RouteRequest } from '../../src/commands/command.ts'
 import type { Query } from '../../src/commands/query.ts'
-import type { RouteRequest } from '../../src/commands/route-request.ts'
 import type { RouteBuilders } from '../../src/http/route-builders.ts'
 import { canonicalId, isId } from '../../src/id-format.ts'
 import { digestOfToken, newApiToken } from '../../src/identity/tokens.ts'

@@ -1,8 +1,7 @@
 import { randomUUID, createHmac, randomBytes } from 'node:crypto'
 import packageJson from '../../package.json' with { type: 'json' }
 import { openConcurrencyLimit } from '../../src/admission/fair-queue.ts'
-import { accountCommand, inProject } from '../../src/commands/command.ts'
-import type { RouteRequest } from '../../src/commands/route-request.ts'
+import { accountCommand, inProject, type RouteRequest } from '../../src/commands/command.ts'
 import { newId, nowMs } from '../../src/ids.ts'
 import { retryOnce } from '../../src/postgres/errors.ts'
 import type { Services } from '../../src/services.ts'

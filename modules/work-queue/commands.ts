@@ -1,9 +1,9 @@
 import { command, inProject, ofTask, type RuleContext } from '../../src/commands/command.ts'
 import type { Caller } from '../../src/identity/rights.ts'
 import { failedClaim, isLive, noClaim } from '../../src/model/claims.ts'
-import { updated } from '../../src/model/events.ts'
+import { updated, type Decision } from '../../src/model/events.ts'
 import type { AccountKey } from '../../src/reads/people.ts'
-import { factQuery } from '../../src/model/facts.ts'
+import { factQuery } from '../../src/model/definition.ts'
 import { badRequest, conflict } from '../../src/responses/errors.ts'
 import { requireMatch } from '../../src/responses/if-match.ts'
 import { taskView, priorities } from '../tasks/schema.ts'
@@ -12,7 +12,6 @@ import { ClaimNextBody, ClaimNextTask, ClaimTask, ReleaseTask, ReleaseTaskBody }
 import type { TaskRow } from '../../drizzle/rows.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
 import type { Outcome } from '../../src/log/rows.ts'
-import type { Decision } from '../../src/log/rule.ts'
 import { keyOf } from '../order/keys.ts'
 
 /**

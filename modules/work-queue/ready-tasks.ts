@@ -1,7 +1,7 @@
 import { positionKey } from '../../drizzle/schema/tasks.ts'
 import { isId } from '../../src/id-format.ts'
 import type { EventDraft } from '../../src/model/events.ts'
-import { type Fact, type FactKind, FactNeeded, factQuery } from '../../src/model/facts.ts'
+import { type Fact, type FactKind, FactNeeded, factQuery } from '../../src/model/definition.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { isUnblocked } from '../tasks/ready.ts'
 import { priorities } from '../tasks/schema.ts'

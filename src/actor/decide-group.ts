@@ -8,12 +8,11 @@ import {
   replay,
 } from '../commit/idempotency.ts'
 import { Clock, isAhead, isCreatedAfter, newId } from '../ids.ts'
-import type { Reactions } from '../log/rule.ts'
-import type { EventDraft } from '../model/events.ts'
-import { FactNeeded } from '../model/facts.ts'
+import type { Reactions, EventDraft } from '../model/events.ts'
+import { FactNeeded } from '../model/definition.ts'
 import type { Reply } from '../responses/reply.ts'
 import { outcomeUnknown, HttpError } from '../responses/errors.ts'
-import { hasLoaded } from './preload.ts'
+import { hasLoaded } from './load.ts'
 import type { QueuedCommand } from './queued-command.ts'
 import { applyEvent, type State } from './state.ts'
 

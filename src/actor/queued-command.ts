@@ -3,10 +3,9 @@ import type { IdempotencyKey } from '../commit/idempotency.ts'
 import type { CommitUnit } from '../commit/unit.ts'
 import type { Caller } from '../identity/rights.ts'
 import type { UndoContext } from '../log/undo-input.ts'
-import type { Decision } from '../log/rule.ts'
-import type { StoredEvent } from '../model/events.ts'
+import type { Decision, StoredEvent } from '../model/events.ts'
 import { type HttpError, outcomeUnknown, writeTimedOut } from '../responses/errors.ts'
-import type { Preload } from './preload.ts'
+import type { Preload } from './load.ts'
 import type { ProjectState } from './state.ts'
 
 /** Declares methods, not function fields, so that a `QueuedCommand<Reply>` is also a `QueuedCommand<unknown>`. */
@@ -40,8 +39,6 @@ export interface QueuedCommand<T = unknown> {
   since: number
   resolve(answer: T): void
   reject(reason: unknown): void
-  /** Checks role and scope before the rows of `preload` are loaded. @throws HttpError 404 without a role, 403 */
-  authorize(state: ProjectState, destination: ProjectState): void
   /** Pure. `destination` equals `state`, unless the row moves to another project. @throws HttpError to reject */
   decide(clock: Clock, state: ProjectState, destination: ProjectState): Decision<T>
   /** Rebuilds the reply from the command's first event in the log. */

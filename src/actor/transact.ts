@@ -1,15 +1,40 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Commit, Outcome } from '../commit/commit.ts'
 import type { CommitUnit } from '../commit/unit.ts'
-import type { Reactions } from '../log/rule.ts'
+import type { Reactions, StoredEvent } from '../model/events.ts'
 import type { Hits } from '../metrics/counts.ts'
-import { FactNeeded } from '../model/facts.ts'
+import { FactNeeded } from '../model/definition.ts'
 import { isTransient } from '../postgres/errors.ts'
 import type { Versions } from '../reads/versions.ts'
-import { decideGroup, isWarm, type Prepared, sendOutcomes, type StatefulActor } from './decide-group.ts'
-import { type PrepareDependencies, prepare } from './prepare.ts'
+import {
+  decideGroup,
+  isWarm,
+  type Prepared,
+  sendOutcomes,
+  type StatefulActor,
+  firstEventState,
+  mayBeCommitted,
+  stateOf,
+} from './decide-group.ts'
 import { type QueuedCommand, rejectLate, rejectWith } from './queued-command.ts'
 import type { State } from './state.ts'
+import {
+  idClaim,
+  type FindRecord,
+  type IdempotencyKey,
+  type IdempotencyRecord,
+  isCommandKey,
+  recordName,
+} from '../commit/idempotency.ts'
+import { definitionOf } from '../model/model.ts'
+import { referencedTasks } from '../model/references.ts'
+import type { UndoInput, ReadUndoInput } from '../log/undo-input.ts'
+import { outcomeUnknown, HttpError, writeTimedOut } from '../responses/errors.ts'
+import { within } from '../waits.ts'
+import type { Loader, Preload } from './load.ts'
+import { isAhead, tailOf } from '../ids.ts'
+import type { Sql } from '../postgres/database.ts'
+import { eventFields, eventRows } from '../postgres/columns.ts'
 
 export interface TransactDependencies extends PrepareDependencies {
   versions: Pick<Versions, 'isCurrent'>
@@ -39,7 +64,7 @@ export async function transact(
       const warm = isWarm(actors, group)
       if (by.counts) by.counts[warm ? 'hits' : 'misses']++
       const prepared: Prepared = warm
-        ? { states: actors.map(stateOf), group }
+        ? { states: actors.map(({ state }) => state!), group }
         : await prepare(by, actors, group)
       if (!warm) group = prepared.group = rejectExpired(prepared.group)
       if (rejection) return group.forEach((command) => rejectWith(command, rejection))
@@ -74,8 +99,6 @@ function noteUnknown(group: QueuedCommand[], { heads }: CommitUnit): void {
       command.unknownAt = heads.find(({ projectId }) => projectId === command.projectId)!.expected
 }
 
-const stateOf = ({ state }: StatefulActor): State => state!
-
 /** A group without changes has no compare-and-swap, so the version is read again: replies must be current. */
 async function verify({ versions }: TransactDependencies, states: State[]): Promise<Outcome> {
   const areCurrent = await Promise.all(states.map(versions.isCurrent))
@@ -93,3 +116,172 @@ const dropStates = (actors: StatefulActor[]) => actors.forEach((actor) => (actor
 
 /** Exponential, at most half a second, with jitter: without leases, several processes may retry at the same time. */
 const backOff = (attempt: number) => sleep(Math.random() * Math.min(5 * 2 ** attempt, 500))
+
+export interface PrepareDependencies {
+  loader: Loader
+  findCommitted: FindCommitted
+  findRecord: FindRecord
+  readUndoInput: ReadUndoInput
+}
+
+export async function prepare(
+  dependencies: PrepareDependencies,
+  actors: StatefulActor[],
+  group: QueuedCommand[],
+): Promise<Prepared> {
+  const states: State[] = []
+  for (const actor of actors) states.push((actor.state ??= await dependencies.loader.state(actor.projectId)))
+  for (const command of group) command.rejection = command.undo = undefined
+  await loadRows(dependencies.loader, states, group)
+  const remaining = await withoutCommitted(dependencies, states, group)
+  const [records] = await Promise.all([
+    findRecords(dependencies.findRecord, states, remaining),
+    ...remaining.map((command) => loadUndoInput(dependencies, states, command)),
+  ])
+  return { states, records, group: remaining }
+}
+
+async function loadUndoInput(
+  { readUndoInput, loader }: PrepareDependencies,
+  states: State[],
+  command: QueuedCommand,
+): Promise<void> {
+  const { caller, projectId, deadline, preload } = command
+  if (!preload?.undo) return
+  const state = stateOf(states, projectId)
+  const at = { projectId, version: state.version, caller, role: state.roleOf(caller.userId) }
+  try {
+    const input = await beforeDeadline(deadline, readUndoInput(at, preload.undo))
+    await loader.rows(state, [preloadOfUndo(input)])
+    command.undo = { ...input, pendingEvents: [] }
+  } catch (error) {
+    if (!(error instanceof HttpError)) throw error
+    // Sent only after the group's version is verified.
+    command.rejection = error
+  }
+}
+
+/** @throws HttpError 503 when the deadline passes. `work` is not cancelled. */
+async function beforeDeadline<T extends object>(deadline: number, work: Promise<T>): Promise<T> {
+  const done = await within(deadline - performance.now(), work)
+  if (done === undefined) throw writeTimedOut()
+  return done
+}
+
+function preloadOfUndo({ events, unassignments }: UndoInput): Preload {
+  const task = events.flatMap(({ taskId }) => taskId ?? [])
+  const assigned = [...unassignments.values()].flat().map(({ entityId }) => entityId)
+  const preload: Preload = { task: [...task, ...assigned] }
+  for (const { entity, entityId } of events) if (entity !== 'task') (preload[entity] ??= []).push(entityId)
+  preload.referencedTasks = tasksIn(events)
+  const facts = events.flatMap(
+    ({ entity, before }) => (before && definitionOf(entity).factsFor?.(before)) ?? [],
+  )
+  if (facts.length > 0) preload.facts = facts
+  return preload
+}
+
+const tasksIn = (events: (Pick<StoredEvent, 'entity' | 'before' | 'after'> | null)[]): string[] =>
+  events.flatMap((event) =>
+    [event?.before, event?.after].flatMap((row) => (row ? referencedTasks(event!.entity, row) : [])),
+  )
+
+async function loadRows(loader: Loader, states: State[], group: QueuedCommand[]): Promise<void> {
+  const preload = group.flatMap(({ preload }) => preload ?? [])
+  if (preload.length === 0) return
+  const loaded = loadAll(loader, states, preload)
+  // A task may have many children, so loading them stops at the deadline. A move is the only command of its group.
+  await (preload.some(({ movingTaskId }) => movingTaskId)
+    ? beforeDeadline(group[0]!.deadline, loaded)
+    : loaded)
+}
+
+async function loadAll(loader: Loader, states: State[], preload: Preload[]): Promise<State[]> {
+  await Promise.all(states.map((state) => loader.rows(state, preload)))
+  const movingTaskId = preload.find((one) => one.movingTaskId)?.movingTaskId ?? ''
+  for (const [n, state] of states.entries()) {
+    const task = state.row('task', movingTaskId)
+    if (task?.projectId !== state.projectId) continue
+    const { factsFor, factsToLeave } = definitionOf('task')
+    await loader.rows(states[1 - n]!, [{ facts: factsFor?.(task) }])
+    await loader.rows(state, [{ facts: factsToLeave?.(task) }])
+  }
+  return states
+}
+
+async function findRecords(
+  find: FindRecord,
+  states: State[],
+  group: QueuedCommand[],
+): Promise<Map<string, IdempotencyRecord>> {
+  const keys = group.flatMap((command): IdempotencyKey[] => {
+    const { guard, clientIds = [] } = command
+    const claims = clientIds.map(idClaim)
+    // The key of a command id has a record only if the command may be committed already.
+    const isNew = !guard || (isCommandKey(guard) && !mayBeCommitted(states, command))
+    return isNew ? claims : [...claims, guard]
+  })
+  const records = await Promise.all(keys.map(find))
+  return new Map(records.flatMap((answer) => (answer ? [[recordName(answer), answer]] : [])))
+}
+
+/** Replies to commands that are already committed, and returns the other commands. */
+async function withoutCommitted(
+  { findCommitted, loader }: PrepareDependencies,
+  states: State[],
+  group: QueuedCommand[],
+): Promise<QueuedCommand[]> {
+  const candidates = group.filter((command) => command.isRecallable && mayBeCommitted(states, command))
+  if (candidates.length === 0) return group
+  const state = firstEventState(states, candidates[0]!)
+  const ids = candidates.map(({ id }) => id)
+  const committed = await findCommitted(state.projectId, state.version, ids)
+  await loader.rows(state, [{ referencedTasks: tasksIn([...committed.values()]) }])
+  return group.filter((command) => {
+    const event = committed.get(command.id)
+    const answer = event ? command.recall(event, firstEventState(states, command)) : undefined
+    if (answer !== undefined) command.resolve(answer)
+    const isUnknown = event === null && (command.again === true || command.unknownAt !== undefined)
+    if (isUnknown) command.reject(outcomeUnknown())
+    return answer === undefined && !isUnknown
+  })
+}
+
+const pageEvents = 1_000
+/** The maximum number of pages to search while event ids are ahead of the clock: enough to find nearly every retried command. */
+const maxPagesAhead = 5
+
+/** Finds the first event of each command in a project's log up to a version; null if the search ended too early. */
+export type FindCommitted = (
+  projectId: string,
+  version: number,
+  commandIds: string[],
+) => Promise<Map<string, StoredEvent | null>>
+
+/** Reads the newest events first, and stops at an event that is older than all commands. */
+export function openFindCommitted(sql: Sql): FindCommitted {
+  return async (projectId, version, commandIds) => {
+    const oldest = commandIds.reduce((a, b) => (a < b ? a : b))
+    const searched = new Map(commandIds.map((id) => [tailOf(id), id]))
+    const found = new Map<number, string>()
+    let pagesAhead = 0
+    for (let upTo = version; upTo > 0; upTo -= pageEvents) {
+      const page = await sql<{ seq: number; id: string }[]>`
+        select seq::float8 as seq, id from events
+        where project_id = ${projectId} and seq > ${upTo - pageEvents} and seq <= ${upTo} order by seq desc`
+      for (const { seq, id } of page) {
+        const commandId = searched.get(tailOf(id))
+        if (commandId) found.set(seq, commandId)
+      }
+      const earliest = page.at(-1)
+      if (found.size === commandIds.length || !earliest || earliest.id < oldest) break
+      if (isAhead(earliest.id) && ++pagesAhead === maxPagesAhead) break
+    }
+    const unknown = pagesAhead === maxPagesAhead ? commandIds.map((id) => [id, null] as const) : []
+    if (found.size === 0) return new Map(unknown)
+    const rows = await sql<StoredEvent[]>`
+      select ${eventFields(sql)}, ${eventRows(sql)} from events e
+      where e.project_id = ${projectId} and e.seq = any(${[...found.keys()]}::bigint[])`
+    return new Map([...unknown, ...rows.map((event) => [found.get(event.seq)!, event] as const)])
+  }
+}

@@ -1,21 +1,27 @@
-import { type Static, Type } from '@sinclair/typebox'
-import type { Preload } from '../actor/preload.ts'
+import { type Static, Type, type TObject, type TSchema } from '@sinclair/typebox'
+import type { Preload } from '../actor/load.ts'
 import { applyEvent, type ProjectState } from '../actor/state.ts'
-import { type Command, command, contextOf, inProject, type RuleContext } from '../commands/command.ts'
+import {
+  type Command,
+  command,
+  contextOf,
+  inProject,
+  type RuleContext,
+  type LookupResults,
+} from '../commands/command.ts'
 import { clientIdIn, decide, responseRow } from '../commands/decide.ts'
 import { declaredPreload, personIn } from '../commands/execute.ts'
-import { claimEnded, type IfClaim, requireClaim } from '../commands/if-claim.ts'
-import type { LookupResults } from '../commands/request.ts'
+import { claimEnded, type IfClaim, requireClaim } from '../model/claims.ts'
 import { canonicalId, isId } from '../id-format.ts'
 import { type ProjectCaller, requireRole, requireScope, type Role, roleNeeded } from '../identity/rights.ts'
 import type { Entity } from '../model/entities.ts'
 import { type EventDraft, isEqual } from '../model/events.ts'
 import { definitionOf } from '../model/model.ts'
 import type { Person } from '../reads/people.ts'
-import { HttpError, conflict } from '../responses/errors.ts'
+import { HttpError, conflict, badRequest } from '../responses/errors.ts'
 import { type EtagRow, preconditionFailed, requireMatch, textUnmatched } from '../responses/if-match.ts'
 import { IdOf, Input, mapIds } from '../schema/input.ts'
-import { OneOf } from '../schema/text.ts'
+import { OneOf, parseInstant } from '../schema/text.ts'
 import { mapInOrder, operationError, rejectReinvited } from './map-in-order.ts'
 import {
   DryRun,
@@ -24,9 +30,14 @@ import {
   operationTypesOf,
   type Operation,
   subjectOf,
+  type OperationType,
 } from './operation-schema.ts'
-import { wrongProject, openReadOperations, isReference } from './read-operations.ts'
-import { batchViewOf, requireSmallReply, replyTooLarge, resultOf } from './results.ts'
+import { TypeCompiler } from '@sinclair/typebox/compiler'
+import { nearest } from '../schema/nearest.ts'
+import { validationError } from '../schema/validation.ts'
+import { type View, view } from '../model/view.ts'
+import { etagOf } from '../responses/reply.ts'
+import { Id, named } from '../schema/response.ts'
 
 const about = `Runs operations one after another and commits all of them in one commit, or none. An operation has the name of
 a command and its input, including the ids of the command's path. \`as\` names the resource of an operation; later operations
@@ -40,18 +51,6 @@ const versionChanged = (version?: number) =>
     {},
     { code: 'version-changed', version },
   )
-
-const IfClaimSchema = Type.Object(
-  {
-    taskId: IdOf('task'),
-    seq: Type.Integer({ minimum: 1, description: 'A whole number, the `seq` of its claim', examples: [42] }),
-  },
-  {
-    additionalProperties: false,
-    description:
-      'An object with taskId and seq, a claim that must still hold its task, as in Docket-If-Claim: if not, 412 is returned',
-  },
-)
 
 const BatchInput = (kinds: OperationTypes) =>
   Input({
@@ -68,7 +67,18 @@ const BatchInput = (kinds: OperationTypes) =>
         examples: [7],
       }),
     ),
-    ifClaim: Type.Optional(IfClaimSchema),
+    ifClaim: Type.Optional({
+      ...Input({
+        taskId: IdOf('task'),
+        seq: Type.Integer({
+          minimum: 1,
+          description: 'A whole number, the `seq` of its claim',
+          examples: [42],
+        }),
+      }),
+      description:
+        'An object with taskId and seq, a claim that must still hold its task, as in Docket-If-Claim: if not, 412 is returned',
+    }),
     operations: operationsSchema<Operation>(new Map([...kinds].map(([op, { schema }]) => [op, schema]))),
   })
 
@@ -102,7 +112,7 @@ export function batchOf(commands: Command<never>[]) {
       if (ifVersion !== undefined && ifVersion !== state.version) throw versionChanged(state.version)
       const isFull = wanted === 'full'
       const { changes, results, version } = decideOperations(kinds, state, context, { operations, isFull })
-      if (isFull) requireSmallReply(results)
+      if (isFull && Buffer.byteLength(JSON.stringify(results)) > maxFullBytes) throw replyTooLarge()
       if (dryRun === 'true') return { changes: [], answer: { version: state.version, results } }
       const batch = changes.length > 0 ? state.version + 1 : undefined
       return { changes, isBatch: true, answer: { version, results, batch } }
@@ -207,7 +217,7 @@ function decideOperations(
     const id = (decision.answer as { id: string } | undefined)?.id ?? subject!
     if (ifMatch !== undefined && !rowBefore(id)) throw preconditionFailed()
     if (as !== undefined) names.set(as, { id, person })
-    return resultOf(kind.command, id, decision.answer, personIn(trial, decision.answer, person), isFull)
+    return resultOf(kind.command, id, decision.answer, isFull, personIn(trial, decision.answer, person))
   })
   return { changes, results, version: trial.version }
 }
@@ -221,3 +231,159 @@ function requireWas(row: object | undefined, was: Record<string, unknown>): void
   const differing = Object.keys(was).filter((name) => !isEqual(now[name], was[name]))
   if (differing.length > 0) throw wasConflict(differing)
 }
+
+const wrongProject = (key = 'projectId') =>
+  badRequest(
+    `${key} must be the project of the batch${key === 'id' ? '' : '; a batch cannot move a task to another project'}`,
+  )
+
+/** Validates operations with the schemas of their commands. @throws HttpError 400, also for an undefined `#name` */
+const openReadOperations =
+  (kinds: OperationTypes) =>
+  (projectId: string, given: unknown[]): Operation[] => {
+    const names = new Map<string, OperationType>()
+    return mapInOrder(given, (one) => {
+      const kind = kindOf(kinds, one)
+      const operation = normalized(kind, one as Operation)
+      requireNamesDefined(kind, operation, names)
+      setProject(projectId, kind, operation, names)
+      if (operation.as !== undefined) names.set(operation.as, kind)
+      return operation
+    })
+  }
+
+function kindOf(kinds: OperationTypes, given: unknown): OperationType {
+  if (typeof given !== 'object' || given === null || Array.isArray(given))
+    throw badRequest('The operation must be an object with the field op')
+  const { op } = given as { op?: unknown }
+  const kind = typeof op === 'string' && kinds.get(op)
+  if (!kind) throw badRequest(`op must be the name of a command${suggestion(op, kinds)}`)
+  kind.check ??= TypeCompiler.Compile(kind.schema)
+  if (!kind.check.Check(given)) throw validationError(kind.check.Errors(given))
+  return kind
+}
+
+type Names = ReadonlyMap<string, OperationType>
+
+const conditionFields = ['op', 'as', 'ifMatch', 'was']
+
+function normalized({ command, idFields, schema }: OperationType, given: Operation): Operation {
+  const operation: Record<string, unknown> = {}
+  for (const key of [...conditionFields, ...Object.keys(command.input.properties)])
+    if (given[key] !== undefined) operation[key] = given[key]
+  for (const key of idFields)
+    if (operation[key])
+      operation[key] = mapIds(operation[key], (id) => (isReference(id) ? id : canonicalId(id)))
+  if (given.was) {
+    const fields = Object.entries(given.was)
+    const { properties } = schema.properties.was as TObject
+    operation.was = Object.fromEntries(
+      fields.map(([key, value]) => [key, storedValue(properties[key]!, value)]),
+    )
+  }
+  return operation as Operation
+}
+
+/** Converts ids and times to the form in which rows store them. */
+function storedValue({ anyOf = [], ...schema }: TSchema, value: unknown): unknown {
+  if (Array.isArray(value) && schema.items) return value.map((one) => storedValue(schema.items, one))
+  if (typeof value !== 'string') return value
+  const formats = [schema, ...anyOf].map(({ format }) => format)
+  if (formats.includes('uuid')) return canonicalId(value)
+  return formats.includes('date-time') ? (parseInstant(value) ?? value) : value
+}
+
+const isReference = (value: unknown): value is string => typeof value === 'string' && value.startsWith('#')
+
+function requireNamesDefined({ idFields }: OperationType, operation: Operation, names: Names): void {
+  if (operation.as !== undefined && names.has(operation.as))
+    throw badRequest('"as" must be a name that no earlier operation has')
+  const isLost = (id: unknown) => isReference(id) && !names.has(id.slice(1))
+  for (const key of idFields) {
+    const lost = [operation[key]].flat().find(isLost)
+    if (isReference(lost))
+      throw badRequest(
+        `${key} must be an id, or the #name of an earlier operation${suggestion(lost.slice(1), names, '#')}`,
+      )
+  }
+}
+
+/** Sets the operation's project to the batch's project. @throws HttpError 400 if the operation names another project */
+function setProject(
+  projectId: string,
+  { command, projectKey }: OperationType,
+  operation: Operation,
+  names: Names,
+): void {
+  if (!projectKey) return
+  const said = operation[projectKey] ?? projectId
+  const isNamed = isReference(said) && names.get(said.slice(1))?.noun === 'project'
+  if (!isNamed && said !== projectId) throw wrongProject(projectKey)
+  if (command.target.kind === 'project') operation[projectKey] = projectId
+  else delete operation[projectKey]
+}
+
+function suggestion(given: unknown, known: ReadonlyMap<string, unknown>, prefix = ''): string {
+  const meant = typeof given === 'string' && given.length < 100 && nearest(given, [...known.keys()])
+  return meant ? `; did you mean ${prefix}${meant}?` : ''
+}
+
+/** Full resources may be far larger than the request, but a reply must fit in one RPC frame. */
+const maxFullBytes = 500_000
+
+const Result = named(
+  'BatchResult',
+  Type.Object({
+    id: Id('The id of the resource'),
+    etag: Type.Union([Type.String(), Type.Null()], {
+      description: 'The new ETag of the resource; null if it was deleted',
+      examples: ['"019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4a5b"'],
+    }),
+    number: Type.Optional(Type.Integer({ minimum: 1, description: 'The number of a task', examples: [42] })),
+  }),
+)
+
+interface BatchAnswer {
+  version: number
+  results: object[]
+  batch?: number
+}
+
+const batchViewOf = (views: TSchema[]): View<BatchAnswer> =>
+  view<BatchAnswer>({
+    name: 'Batch',
+    schema: Type.Object({
+      version: Type.Integer({
+        minimum: 0,
+        description: "The project's version after the batch",
+        examples: [7],
+      }),
+      results: Type.Array(Type.Union([Result, ...views]), {
+        description: 'One result for each operation, in order',
+      }),
+      batch: Type.Optional(
+        Type.Integer({
+          minimum: 1,
+          description: 'The `batch` of the events, which an undo takes. Missing if nothing changed',
+          examples: [7],
+        }),
+      ),
+    }),
+    of: (answer) => answer,
+    hasNoEtag: true,
+  })
+
+function resultOf({ view: shows }: Command, id: string, answer: unknown, isFull: boolean, person?: Person) {
+  if (!shows) return { id, etag: null }
+  if (isFull) return shows.of(answer, person)
+  if (shows.hasNoEtag) return { id, etag: null }
+  const { number, ...row } = answer as { id: string; eventId: string; number?: number }
+  return {
+    id: row.id,
+    etag: etagOf(row, shows.etagSuffix?.(answer, person)),
+    ...(number !== undefined && { number }),
+  }
+}
+
+const replyTooLarge = () =>
+  badRequest(`return=full returns at most ${maxFullBytes} bytes; send the batch without return=full`)

@@ -1,18 +1,72 @@
 import type { Static, TObject } from '@sinclair/typebox'
-import type { IdempotencyRecord } from '../commit/idempotency.ts'
-import type { Decision } from '../log/rule.ts'
+import type { IdempotencyKey, IdempotencyRecord } from '../commit/idempotency.ts'
+import type { Decision } from '../model/events.ts'
 import type { UndoContext } from '../log/undo-input.ts'
-import type { Preload } from '../actor/preload.ts'
+import type { Preload } from '../actor/load.ts'
 import type { ProjectState } from '../actor/state.ts'
 import { type ProjectCaller, type Caller, type Role, type Scope, scopeOfWrite } from '../identity/rights.ts'
 import type { Entity } from '../model/entities.ts'
 import type { HttpError } from '../responses/errors.ts'
 import type { Condition } from '../responses/if-match.ts'
-import type { IfClaim } from './if-claim.ts'
-import type { LookupResults, Lookups } from './request.ts'
-import type { RouteRequest } from './route-request.ts'
+import type { IfClaim } from '../model/claims.ts'
+import type { Permit } from '../admission/fair-queue.ts'
+import type { Session } from '../identity/sessions.ts'
 import type { Person, AccountKey } from '../reads/people.ts'
 import type { View } from '../model/view.ts'
+import type { ChildRef } from './row-locations.ts'
+
+interface SetByGuard {
+  caller: Caller
+  claims: Session
+  address: string
+  /** A read releases the permit before it waits for events. */
+  permit: Permit
+}
+
+/** A request whose route's guard has set at least the fields `Needed`. */
+export type RouteRequest<Needed extends keyof SetByGuard = never> = {
+  request: Request
+  params: Record<string, string>
+  query: Record<string, string | undefined>
+  body?: unknown
+} & Partial<SetByGuard> &
+  Pick<SetByGuard, Needed>
+
+export interface CommandRequest {
+  name: string
+  input: object
+  caller: Caller
+  ifMatch?: string
+  ifClaim?: IfClaim
+  guard?: IdempotencyKey
+  traceparent?: string
+}
+
+export interface Lookups {
+  people: (AccountKey | undefined)[]
+  children: ChildRef[]
+  clientIds: string[]
+}
+
+/** The results in the order of the look-ups; null if nothing was found. */
+export interface LookupResults {
+  people: (Person | null)[]
+  taskIds: (string | null)[]
+  clientIds: string[]
+  takenIds: string[]
+}
+
+/** A command with its project. Plain data, because it is sent between processes. */
+export interface RoutedCommand extends CommandRequest {
+  /** The id of the command's first event ends with the same digits, so that the log can be searched for the command. */
+  id: string
+  /** The digest of the command's input schema and scope: see `formOf`. */
+  form: string
+  /** The command was sent before, but the connection to its home was lost before the reply. */
+  again?: true
+  projectId: string
+  taskId?: string
+}
 
 /** The project that a command runs in: a new one, or the project of the row whose id is in the input field `key`. */
 export type Target = { kind: 'new' } | { kind: Entity; key: string }
@@ -179,3 +233,16 @@ export const accountCommand = <Request extends RouteRequest, S extends TObject, 
   name: string,
   definition: AccountDefinition<Request, S, Row>,
 ): AccountCommand<Request, Static<S>, Row> => ({ name, ...defaults, ...definition })
+
+export function pathFields(path: string, { target: at }: WriteDefinition<never>): [string, string][] {
+  const names = [...path.matchAll(/:(\w+)/g)].map(([, name]) => name!)
+  return names.map((name) => [name, name === 'id' && 'key' in at ? at.key : name])
+}
+
+export function bodyFields(
+  { input, queryFields = [], preparedFields = [] }: WriteDefinition<never>,
+  given: [string, string][],
+): string[] {
+  const otherSources = [...queryFields, ...preparedFields, ...given.map(([, key]) => key)]
+  return Object.keys(input.properties).filter((key) => !otherSources.includes(key))
+}

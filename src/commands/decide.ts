@@ -1,4 +1,4 @@
-import type { Decision } from '../log/rule.ts'
+import { type Decision, type EventDraft, isEqual } from '../model/events.ts'
 import type { ProjectState } from '../actor/state.ts'
 import {
   type Caller,
@@ -10,12 +10,10 @@ import {
 } from '../identity/rights.ts'
 import type { CheckedState, EntityDefinition } from '../model/definition.ts'
 import type { Entity } from '../model/entities.ts'
-import { type EventDraft, isEqual } from '../model/events.ts'
 import { definitionOf, isPlainInput, isPlainRow } from '../model/model.ts'
-import { withoutEndedClaim } from '../model/claims.ts'
+import { withoutEndedClaim, requireClaim } from '../model/claims.ts'
 import { hideDeletedReferences, checkReferences } from '../model/references.ts'
 import { conflict, idTaken, notFound } from '../responses/errors.ts'
-import { requireClaim } from './if-claim.ts'
 import type { Command, WriteDefinition, RuleContext } from './command.ts'
 
 export const targetNoun = (at: Exclude<Command['target'], { kind: 'new' }>): string =>

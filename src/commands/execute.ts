@@ -1,28 +1,26 @@
 import type { Actors } from '../actor/actors.ts'
-import type { Preload } from '../actor/preload.ts'
+import type { Preload } from '../actor/load.ts'
 import type { QueuedCommand } from '../actor/queued-command.ts'
 import type { ProjectState } from '../actor/state.ts'
 import { commandKey } from '../commit/idempotency.ts'
 import { isId } from '../id-format.ts'
 import type { Caller } from '../identity/rights.ts'
 import { type Clock, isAhead } from '../ids.ts'
-import type { Decision } from '../log/rule.ts'
+import type { Decision, StoredEvent } from '../model/events.ts'
 import type { Log } from '../logger.ts'
 import type { Entity } from '../model/entities.ts'
-import type { StoredEvent } from '../model/events.ts'
 import { isPlainInput, model } from '../model/model.ts'
 import { hideDeletedReferences, referencedTasks } from '../model/references.ts'
 import type { FindRole } from '../reads/lookups.ts'
-import type { Person } from '../reads/people.ts'
+import type { FindPerson, Person } from '../reads/people.ts'
 import { idTaken, unavailable } from '../responses/errors.ts'
 import { etagOf, type Reply } from '../responses/reply.ts'
 import type { Tracing } from '../tracing/tracing.ts'
 import { throttle } from '../waits.ts'
-import type { Command, RuleContext, WriteDefinition } from './command.ts'
+import type { Command, RuleContext, WriteDefinition, LookupResults, RoutedCommand } from './command.ts'
 import { authorize, clientIdIn, decide, destinationOf, idIn } from './decide.ts'
-import type { IfClaim } from './if-claim.ts'
-import type { RunLookups } from './look-up.ts'
-import type { LookupResults, RoutedCommand } from './request.ts'
+import type { RowLocations } from './row-locations.ts'
+import type { IfClaim } from '../model/claims.ts'
 
 /** Executes a command in this process. @param deadline on the clock of performance.now() */
 export type Execute = (command: Command, routed: RoutedCommand, deadline: number) => Promise<Reply>
@@ -30,7 +28,8 @@ export type Execute = (command: Command, routed: RoutedCommand, deadline: number
 interface ExecuteDependencies {
   actors: Actors
   findRole: FindRole
-  lookUp: RunLookups
+  findPerson: FindPerson
+  rowLocations: Pick<RowLocations, 'taskOf' | 'isTaken'>
   limits: RuleContext['limits']
   /** For a command that reads the log: throws its error again, with details from the log. */
   explain?: (error: unknown) => Promise<never>
@@ -52,7 +51,7 @@ export function withSpans(execute: Execute, tracing: Tracing | undefined): Execu
 
 /** A command that the first check of role and scope rejects causes no look-up and no lease. */
 export function openExecute(dependencies: ExecuteDependencies): Execute {
-  const { actors, findRole, lookUp, limits, explain, log } = dependencies
+  const { actors, findRole, limits, explain, log } = dependencies
   const warn = throttle(60_000, (id: string) => log?.warn({ id }, aheadInLog))
   async function prepare(command: Command, routed: RoutedCommand, deadline: number, isKnown: boolean) {
     if (!isKnown)
@@ -60,7 +59,9 @@ export function openExecute(dependencies: ExecuteDependencies): Execute {
         // A retried command may be committed already. Its actor searches the log first.
         if (!routed.again) throw error
       })
-    const lookupResults = looksUp(command, routed.input) ? await lookUp(command, routed) : undefined
+    const lookupResults = hasLookups(command, routed.input)
+      ? await lookUp(dependencies, command, routed)
+      : undefined
     // An existing project has the id. Rejects here, because the command must not reach the actor of that project.
     if (command.target.kind === 'new' && lookupResults?.takenIds.length && !routed.again) throw idTaken()
     return start(new Execution(command, routed, deadline, limits, lookupResults))
@@ -75,7 +76,7 @@ export function openExecute(dependencies: ExecuteDependencies): Execute {
       return Promise.reject(unavailable('The clock of a process was ahead: send the write again'))
     }
     const isKnown = isAuthorized(actors, command, routed)
-    return isKnown && !looksUp(command, routed.input)
+    return isKnown && !hasLookups(command, routed.input)
       ? start(new Execution(command, routed, deadline, limits))
       : prepare(command, routed, deadline, isKnown)
   }
@@ -98,8 +99,27 @@ export async function requireAuthorized(
 const aheadInLog =
   'a command was rejected: the clock of the process that sent it is ahead of the clock of the database'
 
-const looksUp = (command: Command, input: object): boolean =>
+const hasLookups = (command: Command, input: object): boolean =>
   command.person !== undefined || command.lookups !== undefined || clientIdIn(command, input) !== undefined
+
+/** Concurrent look-ups of one kind share a query. */
+async function lookUp(
+  { findPerson, rowLocations }: ExecuteDependencies,
+  command: Command,
+  { input, caller }: RoutedCommand,
+): Promise<LookupResults> {
+  const { people, children, clientIds } = command.lookups?.(input, caller) ?? {
+    people: [command.person?.(input, caller)],
+    children: [],
+    clientIds: [clientIdIn(command, input) ?? []].flat(),
+  }
+  const [found, taskIds, taken] = await Promise.all([
+    Promise.all(people.map(async (key) => (key && (await findPerson(key))) ?? null)),
+    Promise.all(children.map(rowLocations.taskOf)),
+    Promise.all(clientIds.map(rowLocations.isTaken)),
+  ])
+  return { people: found, taskIds, clientIds, takenIds: clientIds.filter((_, n) => taken[n]) }
+}
 
 /** Checks roles in memory. They may be out of date: if false, the database is read; if true, the actor checks again. */
 function isAuthorized(actors: Actors, command: Command, { projectId, caller, input }: RoutedCommand) {
@@ -183,10 +203,6 @@ class Execution implements QueuedCommand<Reply>, RuleContext {
     if (this.hasEvents) return this.clock!.newId()
     this.hasEvents = true
     return this.clock!.firstIdOf(this.id)
-  }
-
-  authorize(state: ProjectState, destination: ProjectState): void {
-    authorize(this.command, state, this.caller, this.routed.input, destination)
   }
 
   decide(clock: Clock, state: ProjectState, destination: ProjectState): Decision<Reply> {

@@ -3,7 +3,7 @@ import { requireRole, roleNeeded, type Scope } from '../identity/rights.ts'
 import { type FindRole, requireVisible, type VisibleProject } from '../reads/lookups.ts'
 import { notFound, type HttpError } from '../responses/errors.ts'
 import type { View } from '../model/view.ts'
-import type { RouteRequest } from './route-request.ts'
+import type { RouteRequest } from './command.ts'
 
 export type ReadRequest = RouteRequest<'caller' | 'permit'>
 

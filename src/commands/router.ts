@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis'
+import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { Permit, Scheduler } from '../admission/fair-queue.ts'
 import type { Config } from '../config.ts'
@@ -16,12 +17,33 @@ import { RpcServer, toRpcError } from '../routing/rpc-server.ts'
 import type { Peer, RpcError, RpcRequest, RpcResponse } from '../routing/rpc.ts'
 import { secretsIn } from '../setting-values.ts'
 import { readTraceparent } from '../tracing/tracing.ts'
-import type { Command } from './command.ts'
+import type { Command, CommandRequest, RoutedCommand } from './command.ts'
 import { idIn, targetNoun, clientIdIn } from './decide.ts'
 import type { Execute } from './execute.ts'
-import type { Registry, Registered } from './registry.ts'
-import type { CommandRequest, RoutedCommand } from './request.ts'
 import type { RowLocations } from './row-locations.ts'
+
+export interface Registered {
+  command: Command
+  /** A digest of the input schema and the scope. A process of another release rejects a command whose form differs. */
+  form: string
+}
+
+export type Registry = ReadonlyMap<string, Registered>
+
+export function registryOf(commands: Command[]): Registry {
+  const registry = new Map(commands.map((command) => [command.name, { command, form: formOf(command) }]))
+  if (registry.size < commands.length) throw new Error('Two commands have the same name')
+  return registry
+}
+
+/** Increases with each incompatible change of RoutedCommand. */
+const dispatchVersion = '3'
+
+const formOf = ({ input, scope }: Command): string =>
+  createHash('sha256')
+    .update(dispatchVersion + scope + JSON.stringify(input))
+    .digest('base64url')
+    .slice(0, 8)
 
 /** Runs a command by name at its project's home, and returns the reply once the commit is durable. */
 export type Run = (request: CommandRequest) => Promise<Reply>

@@ -2,11 +2,16 @@ import { Type } from '@sinclair/typebox'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import type { Expensive } from '../admission/expensive.ts'
 import { slotsForWrites } from '../admission/fair-queue.ts'
-import type { AccountCommand, Command, WriteDefinition } from '../commands/command.ts'
-import { readIfClaim } from '../commands/if-claim.ts'
-import { pathFields, bodyFields } from '../commands/input-fields.ts'
+import {
+  type AccountCommand,
+  type Command,
+  type WriteDefinition,
+  type RouteRequest,
+  pathFields,
+  bodyFields,
+} from '../commands/command.ts'
+import { readIfClaim } from '../model/claims.ts'
 import type { Query, ReadRequest } from '../commands/query.ts'
-import type { RouteRequest } from '../commands/route-request.ts'
 import { canonicalId } from '../id-format.ts'
 import { type Caller, tokenOrUserId, requireScope } from '../identity/rights.ts'
 import { commandHooks, queryHooks } from '../openapi/hooks.ts'

@@ -1,8 +1,13 @@
-import type { AccountCommand, AccountWrite, Command, WriteDefinition } from '../commands/command.ts'
-import { readIfClaim } from '../commands/if-claim.ts'
+import type {
+  AccountCommand,
+  AccountWrite,
+  Command,
+  WriteDefinition,
+  RouteRequest,
+} from '../commands/command.ts'
+import { readIfClaim } from '../model/claims.ts'
 import { replyOf, requireAuthorized } from '../commands/execute.ts'
 import type { ReadRequest } from '../commands/query.ts'
-import type { RouteRequest } from '../commands/route-request.ts'
 import type { Run } from '../commands/router.ts'
 import type { IdempotencyKey } from '../commit/idempotency.ts'
 import { type Caller, tokenOrUserId } from '../identity/rights.ts'

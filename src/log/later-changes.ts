@@ -6,9 +6,17 @@ import type { ChildOfTask, Entity, Rows } from '../model/entities.ts'
 import { observedType } from '../model/events.ts'
 import { definitionOf, model } from '../model/model.ts'
 import type { Sql } from '../postgres/database.ts'
-import { childEntries } from './children.ts'
-import { maxUndoneRows, readBounded, UndoConflict, undoTooLarge } from './undo-limits.ts'
-import type { LoggedEvent, Respacing, UndoInput, Unassignment } from './undo-input.ts'
+import { childEntries } from './rows.ts'
+import {
+  maxUndoneRows,
+  readBounded,
+  UndoConflict,
+  undoTooLarge,
+  type LoggedEvent,
+  type Respacing,
+  type UndoInput,
+  type Unassignment,
+} from './undo-input.ts'
 
 /** Reads a deleted task's children from the log, because a worker may have removed their rows. @throws HttpError 409 */
 export async function readRemainingChildren(

@@ -2,9 +2,8 @@ import type { ChildOfTask, Rows } from '../model/entities.ts'
 import { model } from '../model/model.ts'
 import type { Sql, SqlPart } from '../postgres/database.ts'
 import type { Snapshot } from './as-of.ts'
-import { type Children, noChildren } from './children.ts'
-import { maxUndoneRows, readBounded, undoTooLarge } from './undo-limits.ts'
-import type { LoggedEvent } from './undo-input.ts'
+import { type Children, noChildren } from './rows.ts'
+import { maxUndoneRows, readBounded, undoTooLarge, type LoggedEvent } from './undo-input.ts'
 import { eventsOfTask, firstLaterEventId, recordColumns } from './rows-at.ts'
 
 // The children of a deleted or moved task are read from the log, because their rows may have been deleted or changed.

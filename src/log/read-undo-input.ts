@@ -14,9 +14,19 @@ import {
   isRestoredByOtherUndo,
   readUnassignments,
 } from './later-changes.ts'
-import { childEntries } from './children.ts'
-import { maxUndoneRows, maxUndoneEvents, readBounded, tooManyUndone, undoTooLarge } from './undo-limits.ts'
-import type { UndoSelection, LoggedEvent, UndoInput, UndoCaller, ReadUndoInput } from './undo-input.ts'
+import { childEntries } from './rows.ts'
+import {
+  maxUndoneRows,
+  maxUndoneEvents,
+  readBounded,
+  tooManyUndone,
+  undoTooLarge,
+  type UndoSelection,
+  type LoggedEvent,
+  type UndoInput,
+  type UndoCaller,
+  type ReadUndoInput,
+} from './undo-input.ts'
 import { readDeletedChildren } from './logged-children.ts'
 
 /** The approximate length of a row's keys and ids in JSON. The size limit of an undo does not count them. */

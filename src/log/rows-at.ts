@@ -2,11 +2,12 @@ import { getTableName } from 'drizzle-orm'
 import { maxId } from '../id-format.ts'
 import type { Entity } from '../model/entities.ts'
 import { observedType } from '../model/events.ts'
-import { definitionOf, type ReferenceField } from '../model/model.ts'
+import { definitionOf, type ReferenceField, personIdOf } from '../model/model.ts'
 import { referencesOf } from '../model/references.ts'
 import { type Column, columnsOf, columnList } from '../postgres/columns.ts'
 import type { Sql, SqlPart } from '../postgres/database.ts'
 import type { Snapshot } from './as-of.ts'
+import type { EntityDefinition } from '../model/definition.ts'
 
 /** The version may be SQL, such as a column of the query. */
 export type At = Pick<Snapshot, 'projectId'> & { version: number | SqlPart }
@@ -209,3 +210,30 @@ function rowsByKey(
 const visibleValues = (sql: Sql, { column }: ReferenceField, alias: string, rows: SqlPart): SqlPart =>
   sql`case when ${sql(`${alias}.${column.name}`)} is not null then
     (select jsonb_object_agg(f.id, f.value) from (${rows}) f where f.is_present) end`
+
+/** The account that a row's view shows. Both fields are null after the account is deleted. */
+export interface WithPerson {
+  personName?: string | null
+  personEmail?: string | null
+}
+
+/** SQL for the account that the view of row `alias` shows: its columns, and a join. Empty if the view shows no account. */
+export function personColumns<E extends Entity>(
+  sql: Sql,
+  { table, person }: EntityDefinition<E>,
+  alias: string,
+) {
+  const { name } = columnsOf(table).find(({ key }) => key === person) ?? {}
+  return {
+    names: name ? sql`, u.name as person_name, u.email as person_email` : sql``,
+    people: name ? sql.unsafe(`left join users u on u.id = ${alias}.${name}`) : sql``,
+  }
+}
+
+/** Returns the row as its view shows it. */
+export function shownRow<E extends Entity>({ name, view }: EntityDefinition<E>, row: WithPerson): object {
+  const { personName, personEmail } = row
+  if (personName == null || personEmail == null) return view.of(row as never)
+  const id = personIdOf(name, row)!
+  return view.of(row as never, { id, name: personName, email: personEmail, nameTag: '' })
+}

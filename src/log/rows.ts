@@ -1,8 +1,7 @@
 import type { ChildOfTask, Entity, Rows, StoredRows } from '../model/entities.ts'
 import type { EventDraft } from '../model/events.ts'
-import { definitionOf, model, rowAfter } from '../model/model.ts'
+import { definitionOf, model, rowAfter, textLength } from '../model/model.ts'
 import { columnsOf } from '../postgres/columns.ts'
-import type { Children } from './children.ts'
 
 export function childrenMovedIn(event: Pick<EventDraft, 'type' | 'after'>): Partial<Children> | null {
   const { type, after } = event
@@ -59,3 +58,40 @@ export function loggedRow<E extends Entity>(entity: E, row: StoredRows[E]): Rows
 /** Returns the row before an event, or null for a new row. For an update, `before` contains only the changed fields. */
 export const rowBefore = <E extends Entity>(change: Pick<EventDraft<E>, 'type' | 'before' | 'after'>) =>
   change.before && ({ ...rowAfter(change), ...change.before } as Rows[E])
+
+export type Children = { [E in ChildOfTask]: Rows[E][] }
+type Child = Rows[ChildOfTask]
+
+export const maxMoved = { rows: 5_000, characters: 4_000_000 }
+/** The maximum number of children in one event. A child with a longer text has an event of its own. */
+const maxInEvent = { rows: 100, characters: 200_000 }
+
+export const noChildren = () =>
+  Object.fromEntries(model().ofTask.map(({ name }) => [name, []])) as unknown as Children
+
+export const childEntries = (children: Children): [ChildOfTask, Child][] =>
+  model().ofTask.flatMap(({ name }) => children[name].map((row): [ChildOfTask, Child] => [name, row]))
+
+export function exceedsMoveLimit(children: Children): boolean {
+  const rows = childEntries(children)
+  const characters = rows.reduce((sum, [entity, row]) => sum + textLength(entity, row), 0)
+  return rows.length > maxMoved.rows || characters > maxMoved.characters
+}
+
+/** Splits children into parts that fit one event each. Without children it returns one empty part. */
+export function splitForEvents(children: Children): Children[] {
+  const parts = [noChildren()]
+  let [rows, characters] = [0, 0]
+  for (const [entity, row] of childEntries(children)) {
+    const length = textLength(entity, row)
+    const isFull = rows === maxInEvent.rows || characters + length > maxInEvent.characters
+    if (isFull && rows > 0) {
+      parts.push(noChildren())
+      rows = characters = 0
+    }
+    ;(parts.at(-1)![entity] as Child[]).push(row)
+    rows++
+    characters += length
+  }
+  return parts
+}

@@ -1,8 +1,11 @@
 import type { ChildOfTask } from '../model/entities.ts'
 import type { ProjectCaller } from '../identity/rights.ts'
-import type { Children } from './children.ts'
+import { type Children, maxMoved } from './rows.ts'
 import type { StoredEvent } from '../model/events.ts'
 import type { Person } from '../reads/people.ts'
+import type { Sql, SqlPart } from '../postgres/database.ts'
+import { untilPageFull } from '../reads/pages.ts'
+import { HttpError, notUndoable } from '../responses/errors.ts'
 
 /** The events of the project that an undo takes back: by their seqs, or by the number of a batch. */
 export interface UndoSelection {
@@ -54,3 +57,46 @@ export type ReadUndoInput = (at: UndoCaller, selection: UndoSelection) => Promis
 
 /** `pendingEvents` were decided in the same group of commands, and are not yet committed. */
 export type UndoContext = UndoInput & { pendingEvents: readonly StoredEvent[] }
+
+/** An undo is rejected because later events changed the same fields or row. The message names their seqs. */
+export class UndoConflict extends HttpError {
+  constructor(
+    readonly event: LoggedEvent,
+    /** The changed fields. Empty if the whole row changed. */
+    readonly fields: string[],
+    readonly undone: number[],
+    by: number[] = [],
+  ) {
+    const what = fields.length > 0 ? [...new Set(fields.map(shownName))].join(', ') : event.entity
+    const named = by.length > 0 ? ` by seq ${by.join(', ')}` : ''
+    super(
+      409,
+      `Seq ${event.seq} cannot be undone: ${what} changed since${named}`,
+      {},
+      {
+        ...(by.length > 0 && { code: 'changed-since', laterSeqs: by }),
+      },
+    )
+  }
+}
+
+/** Responses show the columns of a claim as one field. */
+const shownName = (field: string): string => (field.startsWith('claim') ? 'claim' : field)
+
+export const maxUndoneEvents = 500
+export const maxUndoneRows = maxMoved.rows
+
+/** Runs a query with a column `characters`. Postgres stops it when the rows exceed the size limits of an undo. */
+export async function readBounded<R extends object>(sql: Sql, rows: SqlPart, limit = maxUndoneRows) {
+  const some = sql`select * from (${rows}) r limit ${limit + 1}`
+  const read = await sql<(R & { characters: number })[]>`
+    ${untilPageFull(sql, some, sql`characters`, maxMoved.characters + 1)}`
+  const sum = read.reduce((all, { characters }) => all + characters, 0)
+  return { rows: read as R[], isTooMuch: read.length > limit || sum > maxMoved.characters }
+}
+
+export const tooManyUndone = () => notUndoable(`An undo can take back at most ${maxUndoneEvents} events`)
+export const undoTooLarge = () =>
+  notUndoable(
+    `The undo is too large: it would restore or delete more than ${maxUndoneRows} rows, or ${maxMoved.characters} characters`,
+  )

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { nilId } from '../id-format.ts'
 import type { Entity, EventType, Rows } from './entities.ts'
+import type { OutboxJob } from '../jobs/queue.ts'
 
 /**
  * An event that a rule returns. `after` is the row after the event, or null if it was deleted. `before` is null for a
@@ -126,3 +127,16 @@ export const isEqual = (one: unknown, other: unknown): boolean =>
   one === other ||
   (one ?? null) === (other ?? null) ||
   (typeof one === 'object' && one !== null && isDeepStrictEqual(one, other))
+
+/** The events that a rule returns, and the response. There are no events if nothing changes. */
+export interface Decision<T> {
+  changes: EventDraft[]
+  answer: T
+  /** True if several commands decided the events. All events then get the same batch number. */
+  isBatch?: boolean
+  /** True if the reply is not stored under an Idempotency-Key, because a repeat may have another result. */
+  isProvisional?: boolean
+}
+
+/** Returns the jobs to run after an event. Pure. */
+export type Reactions = (event: StoredEvent) => Pick<OutboxJob, 'name' | 'data'>[]

@@ -5,8 +5,7 @@ import type { Log } from '../logger.ts'
 import type { RedisClient } from '../redis/connections.ts'
 import { within } from '../waits.ts'
 import { type Members, Membership } from './membership.ts'
-import { unreachableHost } from './own-address.ts'
-import type { Peer } from './rpc.ts'
+import { unreachableHost, type Peer } from './rpc.ts'
 
 const jitterMs = 100
 const debounceMs = 10

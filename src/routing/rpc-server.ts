@@ -7,8 +7,9 @@ import { WebSocketServer, type WebSocket } from 'ws'
 import type { Log } from '../logger.ts'
 import { type HttpError, unavailable, writeTimedOut } from '../responses/errors.ts'
 import { throttle, within } from '../waits.ts'
-import { ownAddress, ownMachine } from './own-address.ts'
 import {
+  ownAddress,
+  ownMachine,
   MessageBuffer,
   authenticate,
   channelKeys,

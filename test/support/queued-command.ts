@@ -3,7 +3,7 @@ import type { ProjectState } from '../../src/actor/state.ts'
 import { newId } from '../kit.ts'
 import { type Clock } from '../../src/ids.ts'
 import type { RuleContext } from '../../src/commands/command.ts'
-import type { Decision } from '../../src/log/rule.ts'
+import type { Decision } from '../../src/model/events.ts'
 
 export type Context = Omit<RuleContext, 'limits'>
 
@@ -23,7 +23,6 @@ export function queuedCommand<T>(userId: string, { decide, ...given }: Given<T>)
     deadline: distantDeadline(),
     isRecallable: true,
     since: 0,
-    authorize() {},
     recall() {
       throw new Error('This reply was not lost')
     },

@@ -1,9 +1,8 @@
 import fc from 'fast-check'
 import { networkInterfaces } from 'node:os'
 import { newId, readYaml, tally, upTo, words } from '../kit.ts'
-import { ownAddress, ownMachine, unreachableHost } from '../../src/routing/own-address.ts'
+import { ownAddress, ownMachine, unreachableHost, type Peer } from '../../src/routing/rpc.ts'
 import { assignShards, shardOf } from '../../src/routing/placement.ts'
-import type { Peer } from '../../src/routing/rpc.ts'
 
 const names = fc.uniqueArray(fc.string({ maxLength: 8 }), { minLength: 1, maxLength: 12 })
 /** Previous assignments may name ended processes, have gaps, and have fewer or more shards. */

@@ -1,10 +1,7 @@
-import type { Command } from '../../src/commands/command.ts'
+import type { Command, RoutedCommand } from '../../src/commands/command.ts'
 import { openExecute, type Execute } from '../../src/commands/execute.ts'
-import { openRunLookups } from '../../src/commands/look-up.ts'
-import { registryOf } from '../../src/commands/registry.ts'
-import type { RoutedCommand } from '../../src/commands/request.ts'
+import { registryOf, openServe } from '../../src/commands/router.ts'
 import { openRowLocations } from '../../src/commands/row-locations.ts'
-import { openServe } from '../../src/commands/router.ts'
 import { Scheduler } from '../../src/admission/fair-queue.ts'
 import { newId, openLog } from '../kit.ts'
 import { type Log } from '../../src/logger.ts'
@@ -29,8 +26,8 @@ export function executeOf(
   { actors, findRole, config, database: { reads } }: Services,
   over: { log?: Log } = {},
 ) {
-  const lookUp = openRunLookups(openFindPerson(reads), openRowLocations(reads))
-  const execute = openExecute({ actors, findRole, lookUp, limits: config, ...over })
+  const lookups = { findRole, findPerson: openFindPerson(reads), rowLocations: openRowLocations(reads) }
+  const execute = openExecute({ actors, ...lookups, limits: config, ...over })
   return (command: Command, routed: RoutedCommand, deadline = distantDeadline()) =>
     execute(command, routed, deadline)
 }

@@ -6,7 +6,7 @@ import { createTask, updateTask } from '../../modules/tasks/commands.ts'
 import { task } from '../../modules/tasks/entity.ts'
 import { applyEvent } from '../../src/actor/state.ts'
 import type { EventDraft } from '../../src/model/events.ts'
-import { FactNeeded } from '../../src/model/facts.ts'
+import { FactNeeded } from '../../src/model/definition.ts'
 import { cases, upTo } from '../kit.ts'
 import { openProject } from './memory-project.ts'
 

@@ -9,7 +9,7 @@ import { createTask, recordTimes, updateTask } from '../../modules/tasks/command
 import { restore } from '../../modules/undo/decide-undo.ts'
 import { claimTask } from '../../modules/work-queue/commands.ts'
 import { type Caller, roles, scopes } from '../../src/identity/rights.ts'
-import { maxMoved } from '../../src/log/children.ts'
+import { maxMoved } from '../../src/log/rows.ts'
 import type { LoggedEvent } from '../../src/log/undo-input.ts'
 import type { StoredEvent } from '../../src/model/events.ts'
 import { undoRuleOf } from '../../src/model/model.ts'

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { RoutedCommand } from '../../src/commands/request.ts'
+import type { RoutedCommand } from '../../src/commands/command.ts'
 import { type Body, make, newId, openScene, upTo } from '../kit.ts'
 import { connectionError } from '../../src/postgres/errors.ts'
 import { conflict, outcomeUnknown, writeTimedOut } from '../../src/responses/errors.ts'
