@@ -40,7 +40,7 @@ import { openEncryption, openFingerprints, openMailTokens } from './identity/sec
 import { Authenticate } from './identity/sessions.ts'
 import { openTokens } from './identity/tokens.ts'
 import { openGuards } from './http/guards.ts'
-import { openLimits } from './http/limits/limits.ts'
+import { openLimits } from './http/limits.ts'
 import { openBodyCache } from './responses/reply.ts'
 import { openWithIdempotency } from './http/idempotency.ts'
 import { openOutbound } from './outbound/post.ts'

@@ -12,7 +12,7 @@ import { type HttpError, internalError, invalidToken, missingToken, urlTooLong }
 import { preconditionFailed } from '../responses/if-match.ts'
 import { jsonHeaders } from '../responses/reply.ts'
 import { contentEncoded, notJson, notUtf8, tooLarge, tooSlow } from './json-body.ts'
-import { rateLimited } from './limits/budget.ts'
+import { rateLimited } from './budget.ts'
 import { docsPath as path, pages } from './pages.ts'
 import { staticResponse } from './static-response.ts'
 

@@ -18,7 +18,7 @@ import type { FindRole } from '../reads/lookups.ts'
 import { conflict } from '../responses/errors.ts'
 import { type Reply, respondToWrite } from '../responses/reply.ts'
 import { readIdempotencyKey, type WithIdempotency } from './idempotency.ts'
-import type { Limits } from './limits/limits.ts'
+import type { Limits } from './limits.ts'
 
 export interface SecretDependencies {
   authenticate: Authenticate

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache'
 import { RateLimiterMemory, RateLimiterRedis } from 'rate-limiter-flexible'
-import { type Caller, tokenOrUserId } from '../../identity/rights.ts'
-import type { RedisClient } from '../../redis/connections.ts'
-import { HttpError } from '../../responses/errors.ts'
+import { type Caller, tokenOrUserId } from '../identity/rights.ts'
+import type { RedisClient } from '../redis/connections.ts'
+import { HttpError } from '../responses/errors.ts'
 
 /** A quota policy (draft-ietf-httpapi-ratelimit-headers): at most `points` within `seconds`. */
 export interface Policy {
@@ -104,18 +104,14 @@ export class Budget {
   }
 
   private async takeFromNextChunk(key: string, share: Share): Promise<Share> {
-    do await (share.refill ??= this.refill(key, share))
+    do await (share.refill ??= this.refill(key, share).finally(() => (share.refill = undefined)))
     while (!this.tryTake(share))
     return share
   }
 
   private async refill(key: string, share: Share): Promise<void> {
-    try {
-      const excess = (await this.count(key, share, this.chunk)) - this.policy.points
-      share.left = Math.max(0, this.chunk - Math.max(0, excess))
-    } finally {
-      share.refill = undefined
-    }
+    const excess = (await this.count(key, share, this.chunk)) - this.policy.points
+    share.left = Math.max(0, this.chunk - Math.max(0, excess))
   }
 
   /** Returns the points of all processes, including these. */
