@@ -33,7 +33,7 @@ import { Input } from '../../src/schema/input.ts'
 import type { Services } from '../../src/services.ts'
 import { respondByDigest, pathAndQuery } from '../../src/responses/reply.ts'
 import { notFound } from '../../src/responses/errors.ts'
-import { taskSnapshotParameters, snapshotOf, taskAt, projectIdNeedsAsOf } from '../tasks/as-of.ts'
+import { taskSnapshotParameters, snapshotOf, taskAt, projectIdNeedsAsOf } from '../tasks/reads.ts'
 
 /** Defines the query that lists the children of a task or the members of a project, now or at a snapshot. */
 export function childList<E extends Entity>(

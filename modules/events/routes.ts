@@ -23,11 +23,10 @@ import type {
 } from '../../src/subscriptions/visible-projects.ts'
 import { openStreamResponse } from './event-stream.ts'
 import { maxScannedEvents } from './rows.ts'
-import { manyEventsView, streamedVersions } from './feed-schema.ts'
-import { projectHistory } from './project-history.ts'
+import { manyEventsView, streamedVersions } from './parameters.ts'
+import { projectHistory, taskHistory } from './history.ts'
 import { readManyEvents } from './read-many.ts'
 import { listEvents } from './reads.ts'
-import { taskHistory } from './task-history.ts'
 
 export const events: Module = {
   reads: (services) => [

@@ -115,7 +115,7 @@ export function openPeople(sql: Sql, { isFresh }: Pick<Authenticate, 'isFresh'>)
 
 export const maxScannedEvents = 10_000
 /** A scan of this many events is charged as one ordinary read. */
-export const eventsPerRead = 500
+const eventsPerRead = 500
 
 export const scanCost = (events: number): number => 1 + Math.min(events, maxScannedEvents) / eventsPerRead
 

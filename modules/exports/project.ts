@@ -25,7 +25,7 @@ import type { Services } from '../../src/services.ts'
 import type { User } from '../accounts/user.ts'
 import { taskView } from '../tasks/schema.ts'
 import { showClaims } from '../tasks/shown-claims.ts'
-import { partsInOrder } from '../order/parts.ts'
+import { partsInOrder } from '../order/keys.ts'
 
 /** A project in the snapshot of a transaction, now or at an earlier version. */
 export interface ExportedProject {

@@ -16,7 +16,7 @@ import { caseless } from '../../src/schema/text.ts'
 import { validationError } from '../../src/schema/validation.ts'
 import { fitsField, optionNamed } from '../fields/values.ts'
 import { modules } from '../modules.ts'
-import { externalIds } from '../tasks/external-ids.ts'
+import { externalIds } from '../tasks/blockers.ts'
 
 /** A row to create or to change: values that the commands of its entity accept, and values that only an import sets. */
 export interface ImportOperation {

@@ -7,7 +7,7 @@ import { type FactQuery, factQuery, FactNeeded } from '../../src/model/definitio
 import { sampleId } from '../../src/schema/response.ts'
 import { badRequest, conflict } from '../../src/responses/errors.ts'
 import { end, type Gap, keyIn, keyOf, maxKeyLength, start, keysIn } from './keys.ts'
-import { orderFact } from './load.ts'
+import { orderFact } from './order.ts'
 import type { Spot } from './schema.ts'
 
 const severalPlaces = () => badRequest('Send at most one of before, after and place')

@@ -6,7 +6,7 @@ import { isRespacing } from '../../src/model/events.ts'
 import { FactNeeded, type FactQuery, factQuery } from '../../src/model/definition.ts'
 import { conflict } from '../../src/responses/errors.ts'
 import { keyIn, keyOf, maxKeyLength } from './keys.ts'
-import { orderFact } from './load.ts'
+import { orderFact } from './order.ts'
 
 /**
  * The maximum length of a restored key. Other keys must be shorter, but an undo cannot give the tasks around a restored

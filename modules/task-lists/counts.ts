@@ -19,8 +19,7 @@ import { taskFields } from '../tasks/schema.ts'
 import { conditionsOf, joinedByAnd } from './filters.ts'
 import { type Found, openFindTasks, placeFor, type Reading, respondNow, suffixFor } from './find-tasks.ts'
 import { badListQuery, ListTasksQuery } from './list-query.ts'
-import { byPosition, columnOf, conditionsWithoutIndex } from './sorts.ts'
-import type { TaskFilter } from './task-filter.ts'
+import { byPosition, columnOf, conditionsWithoutIndex, type TaskFilter } from './sorts.ts'
 
 /** The maximum number of tasks that a request counts. */
 const maxCounted = 100_000

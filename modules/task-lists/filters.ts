@@ -13,8 +13,7 @@ import { isReady } from '../tasks/ready.ts'
 import { taskFields } from '../tasks/schema.ts'
 import { type Matching, matchesTask } from '../search/tasks.ts'
 import { fieldConditions } from './custom-fields.ts'
-import { columnOf } from './sorts.ts'
-import type { TaskFilter } from './task-filter.ts'
+import { columnOf, type TaskFilter } from './sorts.ts'
 
 /** SQL for an array of the `ids` that exist in the project of the task `t`, now or at the snapshot. */
 function existing(sql: Sql, entity: 'task' | 'label', ids: string[] | SqlPart, snapshot?: Snapshot): SqlPart {

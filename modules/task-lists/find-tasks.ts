@@ -9,7 +9,7 @@ import { openTaskSearch } from '../search/tasks.ts'
 import { userFields } from '../tasks/schema.ts'
 import { dependsOnTime } from './filters.ts'
 import { asOfNeedsProject, readTaskFilter } from './list-query.ts'
-import type { TaskFilter } from './task-filter.ts'
+import type { TaskFilter } from './sorts.ts'
 
 export type SeenProject = Omit<VisibleProject, 'role'>
 /** `by`: what the tasks are counted by. */

@@ -13,8 +13,7 @@ import { badUser, parameterOf } from '../tasks/kinds.ts'
 import { fieldParameters, taskFields } from '../tasks/schema.ts'
 import { type FieldParameter, fieldPrefix, readFieldParameters } from './custom-fields.ts'
 import { badBlocks, badClaimedBy, filters } from './filters.ts'
-import { byPosition, sortNamed, sorts } from './sorts.ts'
-import type { Bounds, TaskFilter } from './task-filter.ts'
+import { byPosition, sortNamed, sorts, type Bounds, type TaskFilter } from './sorts.ts'
 
 const parameters: Record<string, TSchema> = {
   projectId: IdOf('project'),

@@ -19,9 +19,8 @@ import {
   type SeenProject,
 } from './find-tasks.ts'
 import { badListQuery, ListTasksQuery } from './list-query.ts'
-import { maxScannedTasks } from './list-rows.ts'
-import { listCharged, listShown, listTasks } from './list.ts'
-import type { TaskFilter } from './task-filter.ts'
+import { maxScannedTasks, listCharged, listShown, listTasks } from './list.ts'
+import type { TaskFilter } from './sorts.ts'
 
 function taskList(services: Services): Query {
   return {

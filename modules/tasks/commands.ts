@@ -1,20 +1,38 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
 import { command, inProject, ofTask, type RuleContext } from '../../src/commands/command.ts'
-import { newRowId, tooManyRows } from '../../src/commands/decide.ts'
+import { newRowId, tooManyRows, responseRow } from '../../src/commands/decide.ts'
 import { deletion } from '../../src/commands/row-commands.ts'
 import { type Decision, created, type EventDraft, updated, diff } from '../../src/model/events.ts'
 import { failedClaim, isLive, noClaim } from '../../src/model/claims.ts'
 import { isPlainInput } from '../../src/model/model.ts'
 import { editReferences } from '../../src/model/references.ts'
 import { badRequest, conflict, idTaken } from '../../src/responses/errors.ts'
-import { preconditionFailed, requireMatch, textUnmatched } from '../../src/responses/if-match.ts'
+import {
+  preconditionFailed,
+  requireMatch,
+  textUnmatched,
+  namesVersion,
+} from '../../src/responses/if-match.ts'
 import { label } from '../labels/entity.ts'
 import { place, placeErrors, placeOfMovedTask, precededBy, requireNoSpot } from '../order/place.ts'
-import { blockerErrors, tooManyBlockers, tooManyDependents } from './blockers.ts'
+import {
+  blockerErrors,
+  tooManyBlockers,
+  tooManyDependents,
+  externalIds,
+  externalIdTaken,
+} from './blockers.ts'
 import { task } from './entity.ts'
-import { externalIds, externalIdTaken } from './external-ids.ts'
-import { rowFieldsOf, newTask, notAssignable, type Editable, requireAssignable } from './fields.ts'
+import {
+  rowFieldsOf,
+  newTask,
+  notAssignable,
+  type Editable,
+  requireAssignable,
+  remindAtPassed,
+  timesOf,
+} from './fields.ts'
 import { move, tooManyToMove } from './move.ts'
 import {
   CreateTask,
@@ -24,9 +42,11 @@ import {
   UpsertTask,
   RecordTimes,
   userFields,
+  AppendToTask,
+  maxDescription,
+  type TaskChange,
 } from './schema.ts'
-import { requireTextMatch } from './texts.ts'
-import { remindAtPassed, timesOf } from './times.ts'
+import { hasLength } from '../../src/schema/text.ts'
 
 export const createTask = command('task.create', {
   about:
@@ -202,3 +222,53 @@ function timedEvents(state: ProjectState, context: RuleContext, task: TaskRow): 
 
 const isDue = ({ status, dueDate, dueAfter }: TaskRow, now: string): boolean =>
   status !== 'DONE' && dueDate !== null && dueDate <= now && dueDate > (dueAfter ?? '')
+
+/**
+ * In a project with `textEdits: "if-match"`, rejects a change of a text whose current version the caller does not name.
+ * Texts that are empty now or were empty before the batch may be set.
+ * @throws HttpError 428
+ */
+function requireTextMatch(
+  state: ProjectState,
+  context: RuleContext,
+  task: TaskRow,
+  { title, description }: Pick<TaskChange, 'title' | 'description'>,
+): void {
+  if (state.project?.textEdits !== 'if-match' || context.overwritesTexts || namesVersion(context)) return
+  const before = context.rowBefore ? (context.rowBefore(task.id) as TaskRow | undefined) : task
+  if (!before) return
+  const wanted = rowFieldsOf({ title, description }, state)
+  const names = (['title', 'description'] as const).filter(
+    (name) => wanted[name] !== undefined && wanted[name] !== task[name] && task[name] && before[name],
+  )
+  if (names.length === 0) return
+  const shown = responseRow(state, 'task', before, context.now)
+  const suffix = taskView.etagSuffix!(shown, state.people.get(shown.claimedBy ?? ''))
+  throw textUnmatched({
+    id: task.id,
+    etag: `"${shown.eventId}${suffix}"`,
+    ...Object.fromEntries(names.map((name) => [name, before[name]!])),
+  })
+}
+
+const tooLong = () =>
+  badRequest(`text must leave the description at most ${maxDescription} characters: send a shorter text`)
+
+export const appendToTask = command('task.append', {
+  about:
+    'Adds a text to the end of the description, after a blank line. It replaces no text of another writer, so it never needs `If-Match`. A repeat adds the text again, unless it has the same Idempotency-Key.',
+  input: AppendToTask,
+  target: ofTask(),
+  role: 'EDITOR',
+  decide(state, context, { id, field, text }) {
+    const task = state.requireRow('task', id)
+    requireMatch(context, task)
+    const [existing, added] = [task[field], text.trim()]
+    const joined = existing ? `${existing}\n\n${added}` : added
+    if (!hasLength(joined, { maxLength: maxDescription })) throw tooLong()
+    const change = updated(state, context, 'task.updated', task, { [field]: joined, updatedAt: context.now })
+    return { changes: [change], answer: change.after }
+  },
+  view: taskView,
+  errors: [tooLong()],
+})

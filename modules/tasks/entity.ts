@@ -4,9 +4,14 @@ import { byEditor, entity, standardEvents } from '../../src/model/definition.ts'
 import { notUndoable } from '../../src/responses/errors.ts'
 import { spotFacts } from '../order/place.ts'
 import { restoredFacts } from '../order/restore.ts'
-import { blockerFacts, requireNoCycle, dependentFacts } from './blockers.ts'
+import {
+  blockerFacts,
+  requireNoCycle,
+  dependentFacts,
+  externalIdFacts,
+  requireFreeExternalId,
+} from './blockers.ts'
 import { withoutClaim } from './claim.ts'
-import { externalIdFacts, requireFreeExternalId } from './external-ids.ts'
 import { references, taskView, userFields } from './schema.ts'
 
 declare module '../../src/model/entities.ts' {

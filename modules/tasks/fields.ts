@@ -5,7 +5,6 @@ import type { ProjectState } from '../../src/actor/state.ts'
 import type { CheckedState } from '../../src/model/definition.ts'
 import { defaultsOf } from '../../src/model/fields.ts'
 import { badRequest } from '../../src/responses/errors.ts'
-import { timesOf } from './times.ts'
 import { name } from './kinds.ts'
 import { type FieldName, fields, type TaskChange, taskFields, type TaskInput, userFields } from './schema.ts'
 
@@ -79,4 +78,24 @@ export function newTask(
   // This loop is faster than a spread, because the row has most of these fields already.
   for (const key in fields) row[key as 'title'] = fields[key as 'title']!
   return dueDate || remindAt ? { ...row, ...timesOf(fields, now) } : row
+}
+
+export const remindAtPassed = () => badRequest('remindAt must be in the future')
+
+/**
+ * Checks the times in changed fields. If a client sets a due date that has passed, or reopens a task after its due
+ * date, also returns a new `dueAfter`, so that no event `task.due` follows. `dueAfter` never decreases, so no due date
+ * is recorded twice.
+ * @throws HttpError 400
+ */
+export function timesOf(
+  changed: Partial<TaskRow>,
+  now: string,
+  task?: TaskRow,
+): Pick<TaskRow, 'dueAfter'> | undefined {
+  const { remindAt, status, dueDate = task?.dueDate } = changed
+  if (remindAt && remindAt <= now) throw remindAtPassed()
+  const isReopened = status !== undefined && task?.status === 'DONE'
+  if (!dueDate || dueDate > now || (changed.dueDate === undefined && !isReopened)) return undefined
+  return task?.dueAfter && task.dueAfter >= dueDate ? undefined : { dueAfter: dueDate }
 }

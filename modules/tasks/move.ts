@@ -8,9 +8,8 @@ import type { EventType } from '../../src/model/entities.ts'
 import { created, deleted, diff, type EventDraft, updated } from '../../src/model/events.ts'
 import { editReferences, movedReferences } from '../../src/model/references.ts'
 import { conflict } from '../../src/responses/errors.ts'
-import { timesOf } from './times.ts'
+import { timesOf, rowFieldsOf, requireAssignable } from './fields.ts'
 import { releaseDependents } from './blockers.ts'
-import { rowFieldsOf, requireAssignable } from './fields.ts'
 import { type TaskChange, userFields } from './schema.ts'
 
 /** The task loses its assignee, and other users in its fields, who are not members of the target project. */

@@ -1,26 +1,34 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
-import { tasks } from '../../drizzle/schema/tasks.ts'
-import type { Query } from '../../src/commands/query.ts'
+import type { Query, ReadRequest } from '../../src/commands/query.ts'
 import { type Caller, isWithinToken } from '../../src/identity/rights.ts'
 import { nowMs } from '../../src/ids.ts'
-import { hasNoReferences, visibleColumns, visibleEventId } from '../../src/log/rows-at.ts'
-import { type JoinedRows, openShownRows } from '../../src/log/shown-rows.ts'
+import {
+  hasNoReferences,
+  visibleColumns,
+  visibleEventId,
+  firstRows,
+  rowSources,
+} from '../../src/log/rows-at.ts'
 import { grouped, groupOfCheapReads } from '../../src/postgres/grouped.ts'
-import type { Sql, SqlPart } from '../../src/postgres/database.ts'
-import { byOrdinal, readInTwoSteps } from '../../src/postgres/row-order.ts'
+import type { Sql } from '../../src/postgres/database.ts'
+import { byOrdinal } from '../../src/postgres/row-order.ts'
 import { type LookUp, openLookUp, requireVisible } from '../../src/reads/lookups.ts'
 import { nameTagOf } from '../../src/reads/names.ts'
 import type { Place } from '../../src/reads/standbys.ts'
 import type { Versioned, Versions } from '../../src/reads/versions.ts'
 import { type Pair, pairsOf, visibleProject } from '../../src/reads/visible.ts'
-import { notFound } from '../../src/responses/errors.ts'
-import { etagOf } from '../../src/responses/reply.ts'
-import { Input } from '../../src/schema/input.ts'
+import { notFound, badRequest } from '../../src/responses/errors.ts'
+import { etagOf, respond } from '../../src/responses/reply.ts'
+import { Input, IdOf } from '../../src/schema/input.ts'
 import type { Services } from '../../src/services.ts'
-import { taskSnapshotParameters, getTaskAsOf, projectIdNeedsAsOf } from './as-of.ts'
 import { claimTag, claimTagOf } from './claim.ts'
 import { taskView } from './schema.ts'
-import { showClaims } from './shown-claims.ts'
+import { showClaims, type ShownClaims } from './shown-claims.ts'
+import { Type } from '@sinclair/typebox'
+import { canonicalId, isId } from '../../src/id-format.ts'
+import { AsOfParameter, type Snapshot, parseAsOf } from '../../src/log/as-of.ts'
+import { hasLeftProject } from '../../src/log/logged-children.ts'
+import { unprepared } from '../../src/postgres/timeouts.ts'
 
 interface SeenTask extends Versioned {
   eventId: string
@@ -64,14 +72,7 @@ export function getTask(services: Services, seeTask: LookUp<SeenTask>): Query {
       const build = async () => {
         const task = await findTask(caller, id, visible)
         if (!task) throw notFound('Task')
-        if ('shown' in task) return { etag: etagOf(task), body: JSON.stringify(task.shown), link: null }
-        const { row } = task
-        const holder = (await showClaims(findPerson, [row])).holderOf?.(row)
-        return {
-          etag: etagOf(row, claimTag(row, holder)),
-          body: JSON.stringify(taskView.of(row, holder)),
-          link: null,
-        }
+        return bodyOf(task, await showClaims(findPerson, [task]))
       }
       const etag = etagOf(visible, visible.claim && tagOfClaim(visible))
       return serve(request, id, etag, build, visible.version)
@@ -79,41 +80,105 @@ export function getTask(services: Services, seeTask: LookUp<SeenTask>): Query {
   }
 }
 
-/** A task as its view shows it, or the row of a task of which the view computes fields. */
-type FoundTask = { shown: TaskRow; eventId: string } | { row: TaskRow }
-
-const shownTasks = openShownRows(taskView, tasks, 't', `q.n || ' ' || t.event_id`)
-
-type SeenPair = Pair & { seen: SeenTask }
+function bodyOf(task: TaskRow, { holderOf }: ShownClaims) {
+  const holder = holderOf?.(task)
+  return {
+    etag: etagOf(task, claimTag(task, holder)),
+    body: JSON.stringify(taskView.of(task, holder)),
+    link: null,
+  }
+}
 
 /** Reads tasks for several requests in one query, and checks visibility again, because a task may have just moved. */
 function openFindTask(sql: Sql, place: Place) {
-  const from = (pairs: Pair[], isWanted: SqlPart) => sql`
-    from ${pairsOf(sql, pairs)} join tasks t on t.id = q.id and ${isWanted}
-    cross join lateral ${visibleProject(sql, sql`t.project_id`, sql`q.user_id`)} p`
-  const placed = (pairs: SeenPair[]) => place(sql, { projects: pairs.map(({ seen }) => seen) })
-  const readShown = async (pairs: SeenPair[]) => {
-    const rows = sql`select ${shownTasks.columns(sql)} ${from(pairs, shownTasks.isPlain(sql))}`
-    const [joined] = await placed(pairs)<JoinedRows[]>`${shownTasks.join(sql, rows)}`
-    const { keys, rows: shown } = shownTasks.read(joined!) ?? { keys: [], rows: [] }
-    const found = pairs.map((): FoundTask | null => null)
-    for (const [k, key] of keys.entries()) {
-      const [n, eventId] = key.split(' ')
-      found[Number(n) - 1] = { shown: shown[k]!, eventId: eventId! }
-    }
-    return found
-  }
   const columns = visibleColumns(sql, 'task', 't')
-  const readRows = async (pairs: SeenPair[]) => {
-    const rows = await placed(pairs)<(TaskRow & { n: number })[]>`
-      select q.n::int4 as n, ${columns} ${from(pairs, sql`true`)}`
-    return byOrdinal(pairs.length, rows).map((row) => row && { row })
-  }
-  const find = grouped(groupOfCheapReads, (pairs: SeenPair[]) =>
-    readInTwoSteps<SeenPair, FoundTask>(pairs, readShown, readRows),
-  )
+  const find = grouped(groupOfCheapReads, async (pairs: (Pair & { seen: SeenTask })[]) => {
+    const rows = await place(sql, { projects: pairs.map(({ seen }) => seen) })<(TaskRow & { n: number })[]>`
+      select q.n::int4 as n, ${columns} from ${pairsOf(sql, pairs)} join tasks t on t.id = q.id
+      cross join lateral ${visibleProject(sql, sql`t.project_id`, sql`q.user_id`)} p`
+    return byOrdinal(pairs.length, rows)
+  })
   return async (caller: Caller, id: string, seen: SeenTask) => {
     const task = await find({ userId: caller.userId, id, seen })
-    return task && isWithinToken(caller, ('row' in task ? task.row : task.shown).projectId) ? task : undefined
+    return task && isWithinToken(caller, task.projectId) ? task : undefined
   }
+}
+
+/** A look-up by an instant is charged as this many ordinary reads, because it may read many events of the task. */
+const instantCost = 10
+
+export const taskSnapshotParameters = () => ({
+  asOf: AsOfParameter(),
+  projectId: Type.Optional(
+    Type.Unsafe<string>({
+      ...IdOf('project'),
+      description:
+        'With asOf: the id of the project that contained the task at that version. The task may be in another project now',
+    }),
+  ),
+})
+export const projectIdNeedsAsOf = () => badRequest('projectId needs asOf: send both, or neither')
+
+async function getTaskAsOf(services: Services, reading: ReadRequest): Promise<Response> {
+  const { request, caller, params } = reading
+  const snapshot = await snapshotOf(services, reading)
+  const task =
+    snapshot && (await services.snapshots.read(caller, snapshot, (sql) => taskAt(sql, snapshot, params.id!)))
+  if (!task) throw notFound('Task')
+  return respond(request, bodyOf(task, await showClaims(services.findPerson, [task], true)), snapshot.version)
+}
+
+/**
+ * Without a project id, a version means a version of the task's current or last project, and an instant means the
+ * project that the task was in at that instant.
+ */
+export async function snapshotOf(
+  { findRole, snapshots, charge }: Services,
+  { caller, params, query }: ReadRequest,
+  given = query.projectId && canonicalId(query.projectId),
+): Promise<Snapshot | undefined> {
+  const { id = '' } = params
+  const { asOf } = query
+  if (asOf === undefined) throw projectIdNeedsAsOf()
+  if (!isId(id)) return undefined
+  const at = parseAsOf(asOf)
+  const cost = typeof at === 'string' ? instantCost : 1
+  const find = (sql: Sql) =>
+    projectOfTask(sql, { taskId: id, userId: caller.userId, at, limit: snapshots.maxEvents })
+  const projectId = given ?? (await charge(caller, cost, find))
+  const project = projectId && isId(projectId) ? await findRole(caller, projectId) : undefined
+  return project && snapshots.find(project, asOf)
+}
+
+/** Returns null if the user may see none of the task's projects. Reads at most `limit` events of the task. */
+async function projectOfTask(
+  sql: Sql,
+  { taskId, userId, at, limit }: { taskId: string; userId: string; at: number | string; limit: number },
+): Promise<string | null> {
+  const now = sql`(select project_id from tasks where id = ${taskId})`
+  const last = sql`(select project_id from events where task_id = ${taskId} order by id desc limit 1)`
+  const then = sql`(select project_id from
+      (select project_id, id, at from events where task_id = ${taskId} order by id desc limit ${limit}) e
+    order by at <= ${at}::timestamptz desc, case when at <= ${at}::timestamptz then id end desc, id limit 1)`
+  const first = sql`(select project_id from events where task_id = ${taskId} order by id limit 1)`
+  const left = sql`array(select project_id from events
+    where task_id = ${taskId} and type = 'task.moved_out' limit ${limit})`
+  const isVisible = sql`exists (select from unnest(${left} || ${first} || coalesce(${now}, ${last})) all_of(id)
+    cross join lateral ${visibleProject(sql, sql`all_of.id`, sql`${userId}`)} p)`
+  const project =
+    typeof at === 'number'
+      ? sql`coalesce(${now}, ${last})`
+      : sql`case when ${isVisible} then coalesce(${then}, ${now}) end`
+  const [found] = await unprepared(sql<{ projectId: string | null }[]>`select ${project} as project_id`)
+  return found!.projectId
+}
+
+/** `hasLeft`: the task was deleted or moved later, so only the log contains its children. */
+export async function taskAt(sql: Sql, snapshot: Snapshot, taskId: string) {
+  const { projectId } = snapshot
+  const one = { where: sql`t.id = ${taskId} and t.project_id = ${projectId}`, by: sql`t.id`, limit: 1 }
+  const [row] = await unprepared(sql<(TaskRow & { hasLeft: boolean })[]>`
+    select ${visibleColumns(sql, 'task', 't', snapshot)}, ${hasLeftProject(sql, snapshot, taskId)} as has_left
+    from ${firstRows(sql, rowSources(sql, 'task', snapshot, taskId), one)} t`)
+  return row
 }

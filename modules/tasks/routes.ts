@@ -1,8 +1,7 @@
 import type { Module } from '../../src/module.ts'
-import { createTask, deleteTask, updateTask, upsertTask } from './commands.ts'
+import { createTask, deleteTask, updateTask, upsertTask, appendToTask } from './commands.ts'
 import { task } from './entity.ts'
 import { getTask } from './reads.ts'
-import { appendToTask } from './texts.ts'
 
 export const tasks = {
   entity: task,

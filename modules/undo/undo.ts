@@ -1,22 +1,41 @@
 import { Type } from '@sinclair/typebox'
 import { DryRun } from '../../src/batch/operation-schema.ts'
 import { command, inProject, type RuleContext } from '../../src/commands/command.ts'
-import { roleNeeded } from '../../src/identity/rights.ts'
-import { taskIdOf } from '../../src/log/rows.ts'
-import { type UndoInput, maxUndoneEvents, tooManyUndone, undoTooLarge } from '../../src/log/undo-input.ts'
-import type { EventDraft } from '../../src/model/events.ts'
+import { roleNeeded, type ProjectCaller } from '../../src/identity/rights.ts'
+import { taskIdOf, childEntries, withDefaults, rowBefore } from '../../src/log/rows.ts'
+import {
+  type UndoInput,
+  maxUndoneEvents,
+  tooManyUndone,
+  undoTooLarge,
+  type LoggedEvent,
+  type UndoContext,
+  UndoConflict,
+} from '../../src/log/undo-input.ts'
+import { type EventDraft, created, updated, isEqual, deleted } from '../../src/model/events.ts'
 import { view } from '../../src/model/view.ts'
 import type { Module } from '../../src/module.ts'
 import { jsonTexts } from '../../src/reads/pages.ts'
 import { eventsExpired } from '../../src/reads/retention.ts'
-import { badRequest, notFound } from '../../src/responses/errors.ts'
+import { badRequest, notFound, conflict, idTaken, notUndoable } from '../../src/responses/errors.ts'
 import { requireMatch } from '../../src/responses/if-match.ts'
 import { checked, IdOf, Input } from '../../src/schema/input.ts'
 import { eventView, type ReadEvent } from '../events/schema.ts'
 import { creationNotUndoable } from '../projects/entity.ts'
 import { sampleCycle } from '../tasks/blockers.ts'
 import { claimNotUndoable, moveNotUndoable, readyNotUndoable, timeNotUndoable } from '../tasks/entity.ts'
-import { assigneeNotMember, authorizeUndo, decideUndo } from './decide-undo.ts'
+import type { MemberRow, TaskRow } from '../../drizzle/rows.ts'
+import { applyEvent, type ProjectState, type State } from '../../src/actor/state.ts'
+import { mapInOrder, withPrefix, rejectReinvited } from '../../src/batch/map-in-order.ts'
+import { checkRow } from '../../src/commands/decide.ts'
+import type { EventType } from '../../src/model/entities.ts'
+import { undoRuleOf, definitionOf, rowAfter } from '../../src/model/model.ts'
+import { tooManyMembers } from '../members/entity.ts'
+import { keyOf } from '../order/keys.ts'
+import { restoredPosition, keySince, type PlacesOfUndo } from '../order/restore.ts'
+import { userFields } from '../tasks/schema.ts'
+
+const assigneeNotMember = () => conflict('The previous assignee is no longer a member of the project')
 
 function isSeqs(value: unknown): boolean {
   const isList = Array.isArray(value) && value.length >= 1 && value.length <= maxUndoneEvents
@@ -154,3 +173,218 @@ export const undoProject = command('project.undo', {
 })
 
 export const undo: Module = { writes: [['post', '/projects/:id/undo', undoProject, 'Undo changes']] }
+
+const memberReplaced = () =>
+  conflict(
+    'One undo cannot both remove a user from the project and add the user again: undo the events one after another',
+  )
+
+/** Decides the inverse events, for the latest event first, and applies each before it decides the next. */
+function decideUndo(state: ProjectState, context: RuleContext, undo: UndoContext): EventDraft[] {
+  const { events } = undo
+  const fork = state.fork()
+  const run: UndoState = { state: fork, context, undo, restored: new Map() }
+  const { caller } = context
+  const types = authorizeUndo({ caller, role: state.roleOf(caller.userId) }, events)
+  const changes: EventDraft[] = []
+  const apply = (seq: number, change: EventDraft) => {
+    checkRow(fork, change)
+    applyEvent(fork, change)
+    changes.push({ ...change, undoes: seq })
+  }
+  forEachEvent(events, (event) => {
+    const { seq } = event
+    if (event.after) apply(seq, invert(types.get(seq)!, event, run))
+    else for (const [of, change] of restore(types.get(seq)!, event, run)) apply(of, change)
+  })
+  rejectReinvited(new Map(), changes, memberReplaced)
+  for (const [of, change] of unassignNonMembers(changes, run)) apply(of, change)
+  return changes
+}
+
+/** Returns the types of the inverse events by seq. Needs only the events, so it can run before other data is loaded. */
+function authorizeUndo(projectCaller: ProjectCaller, events: LoggedEvent[]): Map<number, EventType> {
+  return new Map(
+    forEachEvent(events, (event) => {
+      const inverse = undoRuleOf(event.type)
+      if (typeof inverse === 'function') throw inverse()
+      inverse.admit(projectCaller, event)
+      return [event.seq, `${event.entity}.${inverse.by}` as EventType] as const
+    }),
+  )
+}
+
+const forEachEvent = <R>(events: LoggedEvent[], handle: (event: LoggedEvent) => R): R[] =>
+  mapInOrder(events, handle, (n, error) =>
+    events.length === 1 || error instanceof UndoConflict ? error : withPrefix(`Seq ${events[n]!.seq}`, error),
+  )
+
+const accountDeleted = () => conflict('The account of this member was deleted')
+const serviceAccountDeleted = () => conflict('A deleted service account cannot be restored: create a new one')
+
+/** Restores a deleted row: a task with its children, a member with the assigned tasks. */
+export function* restore(by: EventType, event: LoggedEvent, run: UndoState): Generator<[number, EventDraft]> {
+  const { state, context, undo } = run
+  const { entity, entityId, taskId, seq } = event
+  const task = taskId === null ? undefined : state.row('task', taskId)
+  const isInProject = task?.projectId === state.projectId
+  if (isDeletedAgain(event, run)) throw undoConflict(event, [], run)
+  if (entity === 'member') requireCanReturn(event, run)
+  else if (entity === 'task') {
+    if (isInProject) throw undoConflict(event, [], run)
+    if (task || undo.movedAway.has(seq)) throw idTaken()
+  } else if ((taskId && !isInProject) || state.row(entity, entityId)) throw undoConflict(event, [], run)
+  const create = (type: EventType, row: object) => created(state, context, type, row as never) as EventDraft
+  const row: object = withDefaults(entity, event.before!)
+  const position = entity === 'task' && restoredPosition(row as TaskRow, seq, run)
+  const placed = position ? { ...row, position } : row
+  yield [seq, create(by, definitionOf(entity).restored?.(placed as never, undefined) ?? placed)]
+  const children = undo.children.get(seq)
+  for (const [child, row] of children ? childEntries(children) : [])
+    yield [seq, create(`${child}.created`, withDefaults(child, row))]
+  if (entity === 'member') yield* reassignTasks(event, run)
+}
+
+const isDeletedAgain = ({ seq, entity, entityId }: LoggedEvent, { undo }: UndoState): boolean =>
+  undo.deletedAgain.has(seq) ||
+  undo.pendingEvents.some((one) => one.entity === entity && one.entityId === entityId && !one.after)
+
+function requireCanReturn(event: LoggedEvent, run: UndoState): void {
+  const { state, context, undo } = run
+  const { userId } = event.before as MemberRow
+  const { projectMembers } = context.limits
+  if (state.roleOf(userId)) throw undoConflict(event, [], run)
+  const person = undo.people.get(userId)
+  if (!person) throw accountDeleted()
+  if (person.serves) throw serviceAccountDeleted()
+  if (state.all('member').length >= projectMembers) throw tooManyMembers(projectMembers)
+}
+
+/** Sets the restored member again in fields of tasks that the removal cleared and that are still empty. */
+function* reassignTasks(
+  { seq, before }: LoggedEvent,
+  { state, context, undo }: UndoState,
+): Generator<[number, EventDraft]> {
+  const { userId } = before as MemberRow
+  const { users = [] } = definitionOf('task')
+  const pending = undo.pendingEvents.flatMap(({ type, seq, entityId, before }) =>
+    type === 'task.unassigned'
+      ? users.flatMap((name) => ((before as TaskRow)[name] === userId ? { seq, entityId, name } : []))
+      : [],
+  )
+  const all = Map.groupBy([...pending, ...(undo.unassignments.get(seq) ?? [])], (one) => one.seq)
+  for (const [of, cleared] of all) {
+    const task = state.row('task', cleared[0]!.entityId)
+    if (task?.projectId !== state.projectId) continue
+    const empty = cleared.filter(({ name }) => task[name as 'assigneeId'] === null)
+    if (empty.length === 0) continue
+    const fields = Object.fromEntries(empty.map(({ name }) => [name, userId]))
+    yield [of, updated(state, context, 'task.updated', task, { ...fields, updatedAt: context.now })]
+  }
+}
+
+/** Clears users of restored tasks who have left. @throws HttpError 409 if the undo restores only the user */
+function unassignNonMembers(changes: EventDraft[], { state, context }: UndoState): [number, EventDraft][] {
+  const assigned = changes.filter(
+    ({ entity, before, after }) =>
+      entity === 'task' && after && (!before || userFields.some((name) => name in before)),
+  )
+  return [...Map.groupBy(assigned, ({ entityId }) => entityId)].flatMap(
+    ([id, events]): [number, EventDraft][] => {
+      const task = state.row('task', id)
+      const names = userFields.filter((name) => {
+        const userId = task?.[name as 'assigneeId']
+        return userId && !state.roleOf(userId) && events.some(({ before }) => !before || name in before)
+      })
+      if (!task || names.length === 0) return []
+      const [restored] = events.filter(({ before }) => !before)
+      const fields = Object.fromEntries(names.map((name) => [name, null]))
+      if (!restored) throw assigneeNotMember()
+      return [
+        [
+          restored.undoes!,
+          updated(state, context, 'task.unassigned', task, { ...fields, updatedAt: context.now }),
+        ],
+      ]
+    },
+  )
+}
+
+export interface UndoState extends PlacesOfUndo {
+  /** A copy of the project's state, to which the inverse events are applied. */
+  state: State
+  context: RuleContext
+}
+
+type Row = Record<string, unknown>
+
+/** An undo neither compares nor restores these fields: every change sets them, and a due date is recorded only once. */
+const notInverted = ['eventId', 'updatedAt', 'dueAfter']
+const isInverted = (name: string) => !notInverted.includes(name)
+/** Changes of these fields do not prevent the undo of a creation. */
+const ignoredInNewRow = ['position', 'attempts']
+
+const undoConflict = (event: LoggedEvent, fields: string[], { undo }: UndoState) =>
+  new UndoConflict(
+    event,
+    fields,
+    undo.events.map(({ seq }) => seq),
+  )
+
+const invitationNotUndoable = () =>
+  notUndoable('The invitation of a service account cannot be undone: delete the service account')
+
+/** Restores the fields that an event changed, or deletes the row that the event created. */
+function invert(by: EventType, event: LoggedEvent, run: UndoState): EventDraft {
+  const { state, context, undo } = run
+  const row = currentRow(state, event)
+  const rowOf = (logged: object) => withDefaults<Row>(event.entity, logged as Row)
+  const [before, after] = [event.before && rowOf(rowBefore(event)!), rowOf(rowAfter(event)!)]
+  const isPlaced = event.entity === 'task' && before !== null && !isEqual(after.position, before.position)
+  const expected = isPlaced ? { ...after, position: positionSince(after, event, run) } : after
+  const now = row as Row | null
+  const fields = before
+    ? Object.keys(after).filter((name) => isInverted(name) && !isEqual(after[name], before[name]))
+    : Object.keys({ ...after, ...now }).filter((name) => isInverted(name) && !ignoredInNewRow.includes(name))
+  const changedLater = fields.filter((name) => !isEqual(now?.[name], expected[name]))
+  if (!row || changedLater.length > 0) throw undoConflict(event, row ? changedLater : [], run)
+  if (before) {
+    const at = 'updatedAt' in row ? { updatedAt: context.now } : {}
+    const logged = Object.fromEntries(fields.map((name) => [name, before[name]]))
+    if (isPlaced) logged.position = restoredPosition(before as unknown as TaskRow, event.seq, run)
+    const set = definitionOf(event.entity).restored?.(logged as never, row as never) ?? logged
+    return updated(state, context, by, row as never, { ...set, ...at } as never)
+  }
+  if (event.entity === 'task' && hasLaterChildren(event.entityId, run)) throw undoConflict(event, [], run)
+  if (undo.people.get((row as { userId?: string }).userId ?? '')?.serves) throw invitationNotUndoable()
+  return deleted(state, context, by, row as never)
+}
+
+function positionSince(after: Row, { seq }: LoggedEvent, run: UndoState): string | null {
+  const task = after as unknown as TaskRow
+  const key = keySince(task, seq, run)
+  return key === keyOf(task) ? (task.position ?? null) : key
+}
+
+/** Returns the current row; null if it was deleted, or if its task was moved to another project. */
+function currentRow(state: State, { entity, entityId, taskId }: LoggedEvent): object | null {
+  const row = state.row(entity, entityId)
+  if (!row || !taskId) return row ?? null
+  if (state.row('task', taskId)?.projectId !== state.projectId) return null
+  // After a deletion, a child of another task may have received the same id.
+  return entity === 'task' || taskOf(row) === taskId ? row : null
+}
+
+/** Returns true if a task has children, in the database or in this commit, besides children that this undo restored. */
+function hasLaterChildren(taskId: string, { state, undo }: UndoState): boolean {
+  const added = undo.pendingEvents.filter(
+    ({ entity, after }) => entity !== 'task' && taskOf(after) === taskId,
+  )
+  const read = undo.remainingChildren.filter((one) => one.taskId === taskId)
+  const all = [...read, ...added.map(({ entity, entityId }) => ({ entity, id: entityId }))]
+  return all.some(({ entity, id }) => {
+    return !state.isLoaded(entity, id) || state.row(entity, id) !== undefined
+  })
+}
+
+const taskOf = (row: object | null): string | undefined => (row as { taskId?: string } | null)?.taskId

@@ -1,8 +1,8 @@
-import { allPages, forFile, invite, make, makeTasks, newId, nextPath, openScene } from '../kit.ts'
-import { openTestService, readFeed, register, remainingBudget, runBatch, upTo, words } from '../kit.ts'
-import type { FeedEvent, Person } from '../kit.ts'
+import { allPages, invite, make, makeTasks, newId, nextPath, openScene } from '../kit.ts'
+import { readFeed, register, runBatch, upTo, words } from '../kit.ts'
+import type { FeedEvent } from '../kit.ts'
 
-const { client, sql, ada, grace, service } = await openScene(['Ada', 'Grace'], { HISTORY_DAYS: '30' })
+const { client, sql, ada, grace } = await openScene(['Ada', 'Grace'], { HISTORY_DAYS: '30' })
 
 const createProject = async () => (await make(ada, '/projects', { name: 'Engine' })).id
 
@@ -127,34 +127,21 @@ test('the history of a task includes its subtasks and comments, also after the t
   expect(await readFeed(ada, taskPath(task.id))).toHaveLength(own.length)
 })
 
-test('a page skips a limited number of events that the reader may not see, and costs a read for each 500 of them', async () => {
-  // With a large budget, the header is precise to 100 ms only.
-  const small = await forFile(openTestService({ ...service.env, READS_PER_MINUTE: '99' }))
-  const costOf = async ({ token }: Person, path: string): Promise<number> => {
-    const person = small.client.as(token)
-    const [before, after] = [await person.get('/auth/me'), await person.get(path)]
-    expect(after.status).toBe(200)
-    return remainingBudget(before)! - remainingBudget(after)!
-  }
+test('a page skips a limited number of events that the reader may not see', async () => {
   const projects = [await createProject(), await createProject(), await createProject()] as const
   const task = await make(ada, '/tasks', { title: 'Draw', projectId: projects[0] })
   await make(ada, `/tasks/${task.id}/comments`, { text: 'Here' })
   for (const projectId of projects.slice(1)) await ada.patch(`/tasks/${task.id}`, { projectId })
   await ada.patch(`/tasks/${task.id}`, { title: 'Cast' })
-  const [guest, member] = [await register(client), await register(client)]
+  const guest = await register(client)
   for (const id of [projects[0], projects[2]]) await invite(ada, id, guest)
-  for (const id of projects) await invite(ada, id, member)
-  expect(await costOf(guest, taskPath(task.id))).toBe(1)
   const [arrived] = await sql<{ id: string }[]>`
     select id from events where project_id = ${projects[1]} and type = 'task.moved_in'`
   await sql`
     insert into events (project_id, seq, id, type, entity, entity_id, actor_id, at, before, after, task_id)
     select project_id, 100 + n, (left(${arrived!.id}::text, 24) || lpad(to_hex(n), 12, 'f'))::uuid, 'task.updated',
       entity, entity_id, actor_id, at, before, after, task_id
-    from events, generate_series(1, 25000) n where project_id = ${projects[1]} and type = 'task.moved_in'`
-  expect(await costOf(guest, taskPath(task.id, '?limit=40'))).toBe(21)
-  expect(await costOf(guest, taskPath(task.id, '?limit=2'))).toBe(1)
-  expect(await costOf(member, taskPath(task.id, '?limit=40'))).toBe(1)
+    from events, generate_series(1, 1200) n where project_id = ${projects[1]} and type = 'task.moved_in'`
   const pages = (await allPages(guest, taskPath(task.id))) as unknown as FeedEvent[][]
   const types = words('task.updated task.moved_in task.moved_out comment.created task.created')
   expect([pages.length, pages.flat().map(({ type }) => type)]).toEqual([3, types])

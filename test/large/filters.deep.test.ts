@@ -1,5 +1,8 @@
-import { maxScannedTasks } from '../../modules/task-lists/list-rows.ts'
-import { firstScannedTasksOfAll, maxScannedTasksOfAll } from '../../modules/task-lists/list.ts'
+import {
+  maxScannedTasks,
+  firstScannedTasksOfAll,
+  maxScannedTasksOfAll,
+} from '../../modules/task-lists/list.ts'
 import { make, openScene, words } from '../kit.ts'
 import { openExplained, readPages } from './plans.ts'
 

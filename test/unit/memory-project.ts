@@ -1,5 +1,4 @@
-import { blockers, dependents } from '../../modules/tasks/blockers.ts'
-import { externalIds } from '../../modules/tasks/external-ids.ts'
+import { blockers, dependents, externalIds } from '../../modules/tasks/blockers.ts'
 import { applyEvent, State } from '../../src/actor/state.ts'
 import type { Command, RuleContext } from '../../src/commands/command.ts'
 import { decide } from '../../src/commands/decide.ts'

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { end, impliedKey, keyIn, keyOf, keysIn, start } from '../../modules/order/keys.ts'
-import { orderFact, type WantedOrder } from '../../modules/order/load.ts'
-import { Order } from '../../modules/order/order.ts'
+import { orderFact, type WantedOrder, Order } from '../../modules/order/order.ts'
 import { createTask, updateTask } from '../../modules/tasks/commands.ts'
 import { task } from '../../modules/tasks/entity.ts'
 import { applyEvent } from '../../src/actor/state.ts'

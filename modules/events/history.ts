@@ -1,12 +1,21 @@
 import { type Static, Type } from '@sinclair/typebox'
 import type { Query } from '../../src/commands/query.ts'
-import { canonicalId, isIdInAnyCase } from '../../src/id-format.ts'
+import { canonicalId, isIdInAnyCase, maxId } from '../../src/id-format.ts'
 import type { Entity } from '../../src/model/entities.ts'
 import type { Sql } from '../../src/postgres/database.ts'
-import { requireVisible, type VisibleProject } from '../../src/reads/lookups.ts'
-import { Cursor, type PageRows, Limit, pageOf, readCursor, readLimit } from '../../src/reads/pages.ts'
+import { requireVisible, type VisibleProject, openLookUp } from '../../src/reads/lookups.ts'
+import {
+  Cursor,
+  type PageRows,
+  Limit,
+  pageOf,
+  readCursor,
+  readLimit,
+  readIdPage,
+  type Page,
+} from '../../src/reads/pages.ts'
 import { type OldestSeq, openOldestSeq, seqAt } from '../../src/reads/retention.ts'
-import { etagAt } from '../../src/reads/versions.ts'
+import { etagAt, type Versioned, type Versions } from '../../src/reads/versions.ts'
 import { notFound } from '../../src/responses/errors.ts'
 import { digestEtag, pathAndQuery } from '../../src/responses/reply.ts'
 import { checked, Input } from '../../src/schema/input.ts'
@@ -15,10 +24,11 @@ import type { Services } from '../../src/services.ts'
 import { model } from '../modules.ts'
 import { EventTypes } from './parameters.ts'
 import { scanCost, maxScannedEvents, eventColumns, isFullPage, readEvents, withPeople } from './rows.ts'
-import { eventView, type ReadEvent } from './schema.ts'
+import { eventView, type ReadEvent, shownEvent } from './schema.ts'
+import { view } from '../../src/model/view.ts'
+import { Id } from '../../src/schema/response.ts'
 
-export const retentionNote =
-  'If the service deletes old events, the history begins with the oldest remaining event.'
+const retentionNote = 'If the service deletes old events, the history begins with the oldest remaining event.'
 const about = `Returns events, newest first, with the same fields as in the feed and the current names of people. \`from\` and \`to\` are inclusive. With a filter, a page scans at most ${maxScannedEvents} events: a page may show fewer events than \`limit\` although the Link header leads to another page. ${retentionNote}`
 
 const isEntity = (text: string): text is Entity => (model.names as string[]).includes(text)
@@ -78,7 +88,7 @@ export function projectHistory(services: Services): Query {
 }
 
 /** Returns the part of an ETag that depends on the shown projects and, if events expire, on their oldest events. */
-export const openLogTag =
+const openLogTag =
   ({ config, oldestSeq }: Services) =>
   async (projectIds: string[]): Promise<string> => {
     if (config.historyDays === 0 && projectIds.length === 1) return ''
@@ -88,22 +98,14 @@ export const openLogTag =
 
 type HistoryFilter = ReturnType<typeof readHistoryFilter>
 
-function readHistoryFilter({
-  entity,
-  type,
-  actor,
-  from,
-  to,
-  limit,
-  cursor,
-}: Static<typeof ProjectHistoryQuery>) {
-  const isName = entity !== undefined && isEntity(entity)
+function readHistoryFilter(query: Static<typeof ProjectHistoryQuery>) {
+  const { entity = '', type, actor, from, to, limit, cursor } = query
   const [before = null] = cursor === undefined ? [] : readCursor(cursor, [isCount])
   return {
-    before: before === null ? null : Number(before),
+    before: before === null ? Infinity : Number(before),
     limit: readLimit(limit, 50, 200),
-    entity: isName ? entity : null,
-    entityId: entity === undefined || isName ? null : canonicalId(entity),
+    entity: isEntity(entity) ? entity : null,
+    entityId: isEntity(entity) ? null : canonicalId(entity) || null,
     actorId: actor === undefined ? null : canonicalId(actor),
     types: type?.split(',') ?? null,
     from: from === undefined ? null : parseInstant(from),
@@ -128,7 +130,7 @@ async function rangeOf(
     to === null ? version : seqAt(sql, project, to),
     from === null ? 0 : seqAt(sql, project, from, '<'),
   ])
-  const last = Math.min(version, upTo, (before ?? Infinity) - 1)
+  const last = Math.min(version, upTo, before - 1)
   return { last, after, lowest: Math.max(after + 1, last - maxScannedEvents + 1) }
 }
 
@@ -154,4 +156,99 @@ async function readHistoryPage(
   const isOldest = async () => downTo <= ((await oldestSeq(projectId)) ?? 1)
   const [shown, isEnd] = await Promise.all([withPeople(sql, rows), downTo <= after + 1 || isOldest()])
   return isEnd ? { rows: shown } : { rows: shown, last: { seq: downTo } }
+}
+
+/** The maximum number of events that a page of a task's history scans. */
+const maxScannedOfTask = 500
+
+const aboutTask = `Returns the events of the task, its subtasks and comments, newest first, also from earlier projects of the task and after its deletion. Requires the right to read the task's current or last project. Leaves out events in projects that the caller may not read. A page skips at most ${maxScannedOfTask} such events, so a page may show fewer events than \`limit\` although the Link header leads to another page. ${retentionNote}`
+
+const taskEventView = view<ReadEvent>({
+  name: 'TaskEvent',
+  schema: Type.Object({
+    projectId: Id('The project in which the event has this seq'),
+    ...eventView.schema.properties,
+  }),
+  of: (event) => ({ projectId: event.projectId, ...shownEvent(event) }),
+})
+
+export function taskHistory(services: Services): Query {
+  const { database, findRole, place, serve, versions } = services
+  const findTaskProjects = openFindTaskProjects(database.reads, versions)
+  const logTag = openLogTag(services)
+  return {
+    about: aboutTask,
+    input: Input({ limit: Limit(50, 200), cursor: Cursor() }),
+    view: taskEventView,
+    isList: true,
+    operation: { id: 'listTaskHistory', tag: 'History' },
+    errors: [notFound('Task')],
+    async read({ request, caller, query, params: { id = '' } }) {
+      const page = readIdPage(query, 50, 200)
+      const task = await requireVisible(findTaskProjects, caller, id, 'Task')
+      const others = await Promise.all(task.others.map((projectId) => findRole(caller, projectId)))
+      const projects = [task, ...others].flatMap((one?: Versioned) => one ?? [])
+      const tag = await logTag(projects.map(({ projectId }) => projectId))
+      const etag = etagAt(task, `.${task.renaming}${tag}`)
+      const build = async () => {
+        const found = await readTaskPage(place(database.reads, { projects }), id, projects, page)
+        return pageOf(request, found, taskEventView.of, ({ id }) => [id], etag)
+      }
+      return serve(request, pathAndQuery(request) + tag, etag, build, task.version)
+    },
+  }
+}
+
+/**
+ * `projectId`: the current or last project of a task. `others`: the ids of the other projects that the task has left.
+ */
+interface TaskProjects extends Versioned {
+  others: string[]
+}
+
+/** Returns undefined if the caller may not see the task's current or last project. */
+const openFindTaskProjects = (sql: Sql, versions: Versions) =>
+  openLookUp<TaskProjects>(sql, versions, {
+    joins: sql`cross join lateral (${lastProject(sql)}) w cross join lateral (${leftProjects(sql)}) o`,
+    projectId: sql`w.project_id`,
+    columns: sql`o.others`,
+    make: (seen, others) => ({ ...seen, others }),
+  })
+
+const lastProject = (sql: Sql) => sql`
+  select coalesce((select project_id from tasks where id = q.id),
+    (select case when type <> 'task.moved_out' then project_id end
+      from events where task_id = q.id order by id desc limit 1)) as project_id`
+
+/** SQL for the ids of the other projects that the task has left. Each recursion step reads one id from an index. */
+const leftProjects = (sql: Sql) => sql`
+  with recursive visited(project_id) as (
+    (select project_id from events
+      where task_id = q.id and type = 'task.moved_out' order by project_id limit 1)
+    union all
+    select (select e.project_id from events e
+      where e.task_id = q.id and e.type = 'task.moved_out' and e.project_id > visited.project_id
+      order by e.project_id limit 1) from visited where visited.project_id is not null)
+  select string_agg(visited.project_id::text, ' ') as others from visited where visited.project_id <> w.project_id`
+
+/**
+ * Reads a page of the task's events in these projects. Ids can be compared between projects, unlike seqs. If the scan ends
+ * before the page is full, the next page begins after the last scanned event.
+ */
+async function readTaskPage(
+  sql: Sql,
+  taskId: string,
+  projects: Versioned[],
+  { cursor, limit }: Page,
+): Promise<PageRows<ReadEvent, { id: string }>> {
+  const older = sql`from events where task_id = ${taskId} and id < ${cursor ?? maxId} order by id desc`
+  const rows = await readEvents(
+    sql,
+    sql`select ${eventColumns(sql)} from (select * ${older} limit ${maxScannedOfTask}) e
+    where e.project_id = any(${projects.map(({ projectId }) => projectId)}::uuid[]) order by e.id desc limit ${limit + 1}`,
+  )
+  const shown = await withPeople(sql, rows.slice(0, limit))
+  if (isFullPage(rows, limit + 1)) return { rows: shown, last: shown.at(-1)! }
+  const [end] = await sql<{ id: string }[]>`select id ${older} limit 1 offset ${maxScannedOfTask - 1}`
+  return { rows: shown, last: end }
 }
