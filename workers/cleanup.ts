@@ -4,14 +4,15 @@ import type { Sql } from '../src/postgres/database.ts'
 import type { JobName } from './reactions.ts'
 import { type Throttle, whilePagesAreFull, forEachPage } from './throttle.ts'
 
-/** @param at an indexed column: the time at which a row was created or expires */
+/** @param at an indexed column: the time at which a row expires */
 const expiring =
-  (table: string, key: string, at: string) =>
+  (table: string, key: string, at: string, condition = 'true') =>
   (sql: Sql, throttle: Throttle, hours = 0): Promise<void> =>
     whilePagesAreFull(throttle, async () => {
-      const old = `select ${key} from ${table} where ${at} < now() - $1::int4 * interval '1 hour' order by ${at} limit $2`
+      const old = `select ${key} from ${table}
+        where ${condition} and ${at} < now() - $1::int4 * interval '1 hour' order by ${at} limit $2`
       const values = [hours, throttle.batchRows]
-      return (await sql.unsafe(`delete from ${table} where (${key}) in (${old})`, values)).count
+      return (await sql.unsafe(`delete from ${table} where ${key} = any(array(${old}))`, values)).count
     })
 
 /** Blocks of a table that one statement reads. */
@@ -47,6 +48,7 @@ export async function expireKeys(
 export const expireApiTokens = expiring('api_tokens', 'id', 'expires_at')
 export const expireRevokedTokens = expiring('revoked_tokens', 'jti', 'expires_at')
 export const expireMailTokens = expiring('mail_tokens', 'id', 'expires_at')
+export const expireDocuments = expiring('search_documents', 'id', 'at', 'doc is null')
 
 const searchRows = 5_000
 
@@ -124,6 +126,8 @@ export interface OrphanSearch {
 /** The restore of a backup may leave streams without a project. */
 const projectOrphans = { owner: 'projects', job: 'purge-project', dataKey: 'projectId' } as const
 export const orphanStreams: OrphanSearch = { ...projectOrphans, table: 'streams', key: 'project_id' }
+/** The previous release deletes projects without their documents. */
+export const orphanDocuments: OrphanSearch = { ...projectOrphans, table: 'search_cursors', key: 'project_id' }
 
 // A write that was authorized before the deletion of an account may commit after the `close-account` job.
 const accountOrphans = { owner: 'users', job: 'close-account', dataKey: 'userId' } as const

@@ -7,10 +7,12 @@ import { repeatedly, within } from '../src/waits.ts'
 import { purgeProject, purgeTask, unassignMember, closeAccount } from './cascade.ts'
 import {
   expireApiTokens,
+  expireDocuments,
   expireKeys,
   expireMailTokens,
   expireRevokedTokens,
   expireEvents,
+  orphanDocuments,
   orphanMembers,
   orphanProjects,
   orphanStreams,
@@ -22,10 +24,11 @@ import { openRunImport } from './imports/run-import.ts'
 import { openUndoImport } from './imports/undo-import.ts'
 import { openSendMail } from './mail/send-mail.ts'
 import type { JobName } from './reactions.ts'
+import type { ChangedProjects } from './followers.ts'
 import { startReadyEvents } from './ready-events.ts'
 import { openRecurring, type StepData, recurringQueue, runStep, type Steps, openSweep } from './recurring.ts'
 import { openWorkers, runJob, type JobHandlers } from './run-job.ts'
-import { type ChangedProjects, startSearchIndexing } from './search-index.ts'
+import { startSearchIndexing } from './search-index.ts'
 import { beginSlice } from './throttle.ts'
 import { startTimedEvents } from './timed-events.ts'
 import { expireDeliveries, reencryptSecrets } from './webhooks/recurring.ts'
@@ -33,6 +36,8 @@ import { startWebhookDelivery } from './webhooks/start.ts'
 
 const searchRows = 5_000
 const importConcurrency = 4
+/** The document of a deleted row remains for this time, so that a slow process does not write an older document. */
+const deletedHours = 1
 
 /** Returns a function that stops the workers: running jobs finish, or return to the queue. */
 export function startWorkers(services: Services, changed: ChangedProjects = new Map()): () => Promise<void> {
@@ -106,6 +111,7 @@ function recurringSteps({ config, database: { background: sql }, encryption }: S
       (await queueOrphanJobs(sql, search, after, searchRows)).last
   return {
     'look-for-left-streams': findOrphans(orphanStreams),
+    'look-for-left-documents': findOrphans(orphanDocuments),
     'look-for-left-owners': findOrphans(orphanProjects),
     'look-for-left-members': findOrphans(orphanMembers),
     'reseal-secrets': (throttle, after) => reencryptSecrets(sql, encryption, throttle, after),
@@ -113,6 +119,7 @@ function recurringSteps({ config, database: { background: sql }, encryption }: S
     'expire-keys': (throttle, after) => expireKeys(sql, config.idempotencyHours, throttle, after),
     'expire-api-tokens': (throttle) => expireApiTokens(sql, throttle),
     'expire-mail-tokens': (throttle) => expireMailTokens(sql, throttle),
+    'expire-documents': (throttle) => expireDocuments(sql, throttle, deletedHours),
     'expire-imports': (throttle) => expireImports(sql, throttle),
     'end-lost-imports': (throttle) => endLostImports(sql, throttle),
     'expire-revoked-tokens': (throttle) => expireRevokedTokens(sql, throttle),

@@ -4,7 +4,7 @@ import { counter, gauge, labelledBy, lagFamilies } from '../src/metrics/family.t
 import type { Sql } from '../src/postgres/database.ts'
 import type { CollectFamilies } from '../src/process/metrics-server.ts'
 import type { Services } from '../src/services.ts'
-import type { ChangedProjects } from './search-index.ts'
+import type { ChangedProjects } from './followers.ts'
 import { oldestAge } from './timed-events.ts'
 
 const maxCounted = 10_000

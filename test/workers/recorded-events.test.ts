@@ -33,7 +33,8 @@ test('events are recorded once by several workers without Redis', async () => {
 test('events are not delayed by projects whose commits wait for a lock', async () => {
   const scene = await open({ JOB_BATCH_ROWS: '3' })
   const { service, sql, recorded, untilRecorded } = scene
-  const [slow, other] = await happenIn(scene, 20, 1)
+  const [slow] = await happenIn(scene, 20)
+  const [other] = await happenIn(scene, 1)
   const ids = slow!.map(({ projectId }) => projectId)
   const release = await holdTransaction(
     service.services.database.reads,
