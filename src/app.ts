@@ -30,9 +30,9 @@ import type { Services } from './services.ts'
 
 /** Returns the service as a function of a request: `app.fetch` runs on any runtime with web standards. */
 export function createApp(services: Services) {
-  const { config, guards, scheduler } = services
+  const { config, scheduler } = services
   const telemetry = new Telemetry(services)
-  const routes = openRouteBuilders(guards, { ...services, telemetry })
+  const routes = openRouteBuilders({ ...services, telemetry })
   const basePaths = openBasePaths(config)
   const mcp = mcpRoutes(routes, services, async (request) => app.fetch(request))
   const serve = { routes: sentPathRoutes((request) => app.fetch(request)) }

@@ -23,8 +23,6 @@ interface Dependencies {
   config: Pick<Config, 'trustProxy'>
 }
 
-export type Guards = ReturnType<typeof openGuards>
-
 export const openGuards = (dependencies: Dependencies) => ({
   signInGuard: openSignInGuard(dependencies),
   callerGuard: callerGuard('caller-guard', openAdmit(dependencies, budgetOf)),

@@ -4,8 +4,6 @@ import { type FindRecord, type IdempotencyKey, recordName, replay } from '../com
 import { parsedUrl, pathAndQuery, type Reply } from '../responses/reply.ts'
 import { invalidIdempotencyKey, HttpError } from '../responses/errors.ts'
 
-export type WithIdempotency = ReturnType<typeof openWithIdempotency>
-
 /** The maximum number of remembered keys. Retries with these keys look for a stored reply first. */
 const maxRepeatedKeys = 10_000
 

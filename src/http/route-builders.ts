@@ -1,7 +1,5 @@
 import { Type } from '@sinclair/typebox'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
-import type { Expensive } from '../admission/expensive.ts'
-import { slotsForWrites } from '../admission/fair-queue.ts'
 import {
   type AccountCommand,
   type Command,
@@ -10,32 +8,21 @@ import {
   pathFields,
   bodyFields,
 } from '../commands/command.ts'
-import { readIfClaim } from '../model/claims.ts'
 import type { Query, ReadRequest } from '../commands/query.ts'
 import { canonicalId } from '../id-format.ts'
-import { type Caller, tokenOrUserId, requireScope } from '../identity/rights.ts'
+import { requireScope } from '../identity/rights.ts'
 import { commandHooks, queryHooks } from '../openapi/hooks.ts'
 import { badRequest } from '../responses/errors.ts'
-import { respondToWrite } from '../responses/reply.ts'
 import { isIdSchema, mapIds } from '../schema/input.ts'
 import { validationError } from '../schema/validation.ts'
-import { type Guards, admitFirst, guarded } from './guards.ts'
-import { readIdempotencyKey } from './idempotency.ts'
-import { type BodyLimits, openReadBody } from './json-body.ts'
-import { type RouteHooks, type SecretDependencies, writeAccount, writeSecretly } from './secret-writes.ts'
-import type { Telemetry } from './telemetry.ts'
-
-interface Dependencies extends SecretDependencies {
-  config: BodyLimits
-  expensive: Expensive
-  telemetry: Pick<Telemetry, 'traceparentOf'>
-  subscriptions: { hasEnded(): boolean }
-}
+import { admitFirst, guarded } from './guards.ts'
+import { openReadBody } from './json-body.ts'
+import { openRunCommand, type RouteHooks, type RouteServices, writeAccount, writeSecretly } from './writes.ts'
 
 export type RouteBuilders = ReturnType<typeof openRouteBuilders>
 
-export const openRouteBuilders = (guards: Guards, dependencies: Dependencies) => ({
-  ...guards,
+export const openRouteBuilders = (services: RouteServices) => ({
+  ...services.guards,
 
   commandRoute<Input extends object, Row>(
     path: string,
@@ -44,13 +31,13 @@ export const openRouteBuilders = (guards: Guards, dependencies: Dependencies) =>
     hooks: RouteHooks<NoInfer<Input>> = {},
   ) {
     const inputOf = readInput(path, command)
-    const runCommand = openRunCommand(dependencies, command, hooks.repeat)
+    const runCommand = openRunCommand(services, command, hooks.repeat)
     const respond = (context: ReadRequest): Promise<Response> => {
       const input = inputOf(context)
-      if (command.isSecret) return writeSecretly(dependencies, command, context, input, hooks)
+      if (command.isSecret) return writeSecretly(services, command, context, input, hooks)
       return runCommand(context, input)
     }
-    return routeOf(dependencies, path, respond, commandHooks(path, command, summary))
+    return routeOf(services, path, respond, commandHooks(path, command, summary))
   },
 
   accountRoute<Request extends RouteRequest, Input extends object, Row>(
@@ -59,8 +46,8 @@ export const openRouteBuilders = (guards: Guards, dependencies: Dependencies) =>
     summary: string,
   ) {
     const inputOf = readInput(path, command)
-    const respond = (context: Request) => writeAccount(dependencies, command, context, inputOf(context))
-    return routeOf(dependencies, path, respond, commandHooks(path, command, summary))
+    const respond = (context: Request) => writeAccount(services, command, context, inputOf(context))
+    return routeOf(services, path, respond, commandHooks(path, command, summary))
   },
 
   queryRoute(path: string, query: Query, summary: string) {
@@ -69,14 +56,14 @@ export const openRouteBuilders = (guards: Guards, dependencies: Dependencies) =>
       requireScope(context.caller, scope)
       return read(context)
     }
-    return routeOf(dependencies, path, respond, queryHooks(query, summary))
+    return routeOf(services, path, respond, queryHooks(query, summary))
   },
 })
 
 type Hooks = ReturnType<typeof commandHooks>
 
 function routeOf<Needed>(
-  { config }: Dependencies,
+  { config }: RouteServices,
   path: string,
   respond: (context: Needed) => Response | Promise<Response>,
   hooks: Hooks,
@@ -103,56 +90,6 @@ function readInput<Input extends object, Row>(path: string, command: WriteDefini
     if (texts) Object.assign(input, texts(context))
     for (const key of inQuery) if (query[key] !== undefined) input[key] = query[key]
     return (command.complete?.(input as Input) ?? input) as Input
-  }
-}
-
-/**
- * For a long poll that ends early because the process stops: makes the client send its next request on another
- * connection.
- */
-function closing(response: Response): Response {
-  response.headers.set('connection', 'close')
-  return response
-}
-
-function openRunCommand<Input extends object, Row>(
-  dependencies: Dependencies,
-  command: Command<Input, Row>,
-  repeat: RouteHooks<Input>['repeat'],
-) {
-  const { expensive, limits, run, withIdempotency, subscriptions } = dependencies
-  const { traceparentOf } = dependencies.telemetry
-  const { name, invites, weight, cost = weight, isExpensive, location, view } = command
-  const headers = { location, hasVersion: view?.hasNoEtag }
-
-  async function execute(context: ReadRequest, input: Input): Promise<Response> {
-    const { request, caller, body = null } = context
-    const isKeyed = request.headers.has('idempotency-key')
-    const key = isKeyed ? readIdempotencyKey(request, tokenOrUserId(caller), body) : undefined
-    const ifMatch = request.headers.get('if-match') ?? undefined
-    const traceparent = traceparentOf?.(request)
-    const ifClaim = request.headers.has('docket-if-claim') ? readIfClaim(request) : undefined
-    const writeAs = (caller: Caller) =>
-      run({ name, input, caller, ifMatch, ifClaim, guard: key, traceparent })
-    const write = () => (repeat ? repeat(context, writeAs) : writeAs(caller))
-    const reply = await (key ? withIdempotency(key, write) : write())
-    const response = respondToWrite(reply, headers, input)
-    return repeat && subscriptions.hasEnded() ? closing(response) : response
-  }
-
-  return (context: ReadRequest, input: Input): Promise<Response> => {
-    const { caller, permit } = context
-    const writes = cost?.(input) ?? 1
-    const invitations = invites?.(input) ?? 0
-    const isSlow = isExpensive?.(input)
-    if (writes === 1 && invitations === 0 && !isSlow) return execute(context, input)
-    const charge = async () => {
-      if (invitations > 0) await limits.takeInvitations(caller.userId, invitations)
-      if (writes > 1) await limits.budgets?.writes.takeMore(caller, writes - 1)
-      if (!isSlow) await permit.grow(slotsForWrites(writes))
-      return execute(context, input)
-    }
-    return isSlow ? expensive.run(caller.userId, charge) : charge()
   }
 }
 

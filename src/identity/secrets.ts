@@ -68,11 +68,7 @@ export function openFingerprints(secrets: string[], passwords: Passwords) {
     },
 
     /** Accepts the argon2id fingerprints of earlier releases for every body. `guess` limits how often argon2id runs. */
-    async isSame(
-      digest: string,
-      stored: string,
-      { address, guess }: { address: string; guess: Guess },
-    ): Promise<boolean> {
+    async isSame(digest: string, stored: string, address: string, guess: Guess): Promise<boolean> {
       if (stored.startsWith('$argon2')) return guess(() => passwords.matches(digest, stored, address))
       return keys.some((key) => keyed(digest, key) === stored)
     },

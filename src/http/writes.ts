@@ -1,35 +1,24 @@
+import { slotsForWrites } from '../admission/fair-queue.ts'
 import type {
   AccountCommand,
   AccountWrite,
   Command,
-  WriteDefinition,
   RouteRequest,
+  WriteDefinition,
 } from '../commands/command.ts'
-import { readIfClaim } from '../model/claims.ts'
 import { replyOf, requireAuthorized } from '../commands/execute.ts'
 import type { ReadRequest } from '../commands/query.ts'
-import type { Run } from '../commands/router.ts'
 import type { IdempotencyKey } from '../commit/idempotency.ts'
 import { type Caller, tokenOrUserId } from '../identity/rights.ts'
-import type { Encryption, Fingerprints } from '../identity/secrets.ts'
-import type { Authenticate } from '../identity/sessions.ts'
-import type { Claims, Tokens } from '../identity/tokens.ts'
-import type { FindRole } from '../reads/lookups.ts'
+import type { Claims } from '../identity/tokens.ts'
+import { readIfClaim } from '../model/claims.ts'
 import { conflict } from '../responses/errors.ts'
 import { type Reply, respondToWrite } from '../responses/reply.ts'
-import { readIdempotencyKey, type WithIdempotency } from './idempotency.ts'
-import type { Limits } from './limits.ts'
+import type { Services } from '../services.ts'
+import { readIdempotencyKey } from './idempotency.ts'
+import type { Telemetry } from './telemetry.ts'
 
-export interface SecretDependencies {
-  authenticate: Authenticate
-  findRole: FindRole
-  fingerprints: Fingerprints
-  limits: Limits
-  run: Run
-  encryption: Encryption
-  tokens: Tokens
-  withIdempotency: WithIdempotency
-}
+export type RouteServices = Services & { telemetry: Telemetry }
 
 export interface RouteHooks<Input> {
   /** Returns the fields of the input that the service generates. @throws HttpError for checks that need I/O */
@@ -40,13 +29,56 @@ export interface RouteHooks<Input> {
   after?(input: Input): void
 }
 
+export function openRunCommand<Input extends object, Row>(
+  services: RouteServices,
+  command: Command<Input, Row>,
+  repeat: RouteHooks<Input>['repeat'],
+) {
+  const { expensive, limits, run, withIdempotency, subscriptions } = services
+  const { traceparentOf } = services.telemetry
+  const { name, invites, weight, cost = weight, isExpensive, location, view } = command
+  const headers = { location, hasVersion: view?.hasNoEtag }
+
+  async function execute(context: ReadRequest, input: Input): Promise<Response> {
+    const { request, caller, body = null } = context
+    const isKeyed = request.headers.has('idempotency-key')
+    const key = isKeyed ? readIdempotencyKey(request, tokenOrUserId(caller), body) : undefined
+    const ifMatch = request.headers.get('if-match') ?? undefined
+    const traceparent = traceparentOf?.(request)
+    const ifClaim = request.headers.has('docket-if-claim') ? readIfClaim(request) : undefined
+    const writeAs = (caller: Caller) =>
+      run({ name, input, caller, ifMatch, ifClaim, guard: key, traceparent })
+    const write = () => (repeat ? repeat(context, writeAs) : writeAs(caller))
+    const reply = await (key ? withIdempotency(key, write) : write())
+    const response = respondToWrite(reply, headers, input)
+    // The process stops: the client must send its next request on another connection.
+    if (repeat && subscriptions.hasEnded()) response.headers.set('connection', 'close')
+    return response
+  }
+
+  return (context: ReadRequest, input: Input): Promise<Response> => {
+    const { caller, permit } = context
+    const writes = cost?.(input) ?? 1
+    const invitations = invites?.(input) ?? 0
+    const isSlow = isExpensive?.(input)
+    if (writes === 1 && invitations === 0 && !isSlow) return execute(context, input)
+    const charge = async () => {
+      if (invitations > 0) await limits.takeInvitations(caller.userId, invitations)
+      if (writes > 1) await limits.budgets?.writes.takeMore(caller, writes - 1)
+      if (!isSlow) await permit.grow(slotsForWrites(writes))
+      return execute(context, input)
+    }
+    return isSlow ? expensive.run(caller.userId, charge) : charge()
+  }
+}
+
 type Content = { id?: string; claims?: Claims; sealed?: Record<string, string> }
 
 type Write = Omit<AccountWrite<never>, 'execute'> & { execute(key?: IdempotencyKey): Promise<Reply> }
 
 /** Runs a command on the caller's account. It may revoke tokens, so the next request checks its token again. */
 export async function writeAccount<Request extends RouteRequest, Input extends object, Row>(
-  dependencies: SecretDependencies,
+  services: RouteServices,
   command: AccountCommand<Request, Input, Row>,
   context: Request,
   input: Input,
@@ -55,15 +87,15 @@ export async function writeAccount<Request extends RouteRequest, Input extends o
   const execute = async (key?: IdempotencyKey) => {
     const toRecord = (row?: Row) => key && { ...key, ...replyOf(command, row) }
     const row = await write.execute(toRecord).finally(() => {
-      if (context.claims) dependencies.authenticate.invalidate(context.claims.userId)
+      if (context.claims) services.authenticate.invalidate(context.claims.userId)
     })
     return replyOf(command, row)
   }
-  return respondOnce(dependencies, command, context, input, { ...write, execute })
+  return respondOnce(services, command, context, input, { ...write, execute })
 }
 
 export async function writeSecretly<Input extends object, Row>(
-  dependencies: SecretDependencies,
+  services: RouteServices,
   command: Command<Input, Row>,
   context: RouteRequest<'caller'>,
   input: Input,
@@ -72,15 +104,11 @@ export async function writeSecretly<Input extends object, Row>(
   const { caller, request } = context
   const ifMatch = request.headers.get('if-match') ?? undefined
   const ifClaim = readIfClaim(request)
-  let prepared: Partial<Input> | void
-  const response = await respondOnce(dependencies, command, context, input, {
-    admit: async () => void (prepared = await prepare?.(input, context)),
-    execute: (guard) =>
-      dependencies.run({
-        ...{ name: command.name, input: { ...input, ...prepared } },
-        ...{ caller, ifMatch, ifClaim, guard },
-      }),
-  })
+  const execute = async (guard?: IdempotencyKey) => {
+    const complete = { ...input, ...(await prepare?.(input, context)) }
+    return services.run({ name: command.name, input: complete, caller, ifMatch, ifClaim, guard })
+  }
+  const response = await respondOnce(services, command, context, input, { execute })
   after?.(input)
   return response
 }
@@ -90,13 +118,13 @@ export async function writeSecretly<Input extends object, Row>(
  * stored reply may contain a secret.
  */
 async function respondOnce<Input extends object>(
-  dependencies: SecretDependencies,
+  services: RouteServices,
   command: WriteDefinition<Input>,
   context: RouteRequest,
   input: Input,
   write: Write,
 ): Promise<Response> {
-  const { authenticate, fingerprints, findRole, limits, withIdempotency } = dependencies
+  const { authenticate, fingerprints, findRole, limits, withIdempotency } = services
   const { address, body = null, caller, claims, params, request } = context
   const { scope = tokenOrUserId(caller!), account = scope, fingerprinted: content = body } = write
   if (claims && !command.endsTokens) await authenticate.require(claims)
@@ -106,20 +134,18 @@ async function respondOnce<Input extends object>(
   const attempt = { address: address ?? scope, email: account, accountId: claims?.userId }
   const guess = (isRight: () => Promise<boolean>) =>
     address ? limits.checkPassword(attempt, isRight) : isRight()
-  const source = { address: attempt.address, guess }
   const key = readIdempotencyKey(request, scope, content)
   const execute = async () => {
     if (claims) await authenticate.require(claims)
     await write.admit?.()
     if (!key) return write.execute()
-    return write.execute({
-      ...key,
-      fingerprint: await fingerprints.of(key.fingerprint, content, attempt.address),
-    })
+    const fingerprint = await fingerprints.of(key.fingerprint, content, attempt.address)
+    return write.execute({ ...key, fingerprint })
   }
-  const isSame = (digest: string, stored: string) => fingerprints.isSame(digest, stored, source)
+  const isSame = (digest: string, stored: string) =>
+    fingerprints.isSame(digest, stored, attempt.address, guess)
   const reply = await (key ? withIdempotency(key, execute, isSame) : execute())
-  const complete = await withSecrets(dependencies, reply.content ?? JSON.parse(reply.body))
+  const complete = await withSecrets(services, reply.content ?? JSON.parse(reply.body))
   const response = respondToWrite({ ...reply, body: complete }, command, input)
   response.headers.set('cache-control', 'no-store')
   return response
@@ -129,7 +155,7 @@ async function respondOnce<Input extends object>(
  * Returns the body with its secrets: signs the claims (the token of a stored reply is the same), and decrypts the other
  * secrets.
  */
-async function withSecrets({ tokens, encryption }: SecretDependencies, content: Content): Promise<string> {
+async function withSecrets({ tokens, encryption }: Services, content: Content): Promise<string> {
   const { claims, sealed = {}, id, ...rest } = content
   const token = claims && { access_token: await tokens.sign(claims) }
   const texts = Object.entries(sealed).map(([name, box]) => [name, encryption.decrypt(box)])
