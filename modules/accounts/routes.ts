@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia'
 import type { Query } from '../../src/commands/query.ts'
-import type { RouteBuilders } from '../../src/http/route-builders.ts'
+import type { RouteBuilders } from '../../src/routes/route-builders.ts'
 import { invalidToken } from '../../src/responses/errors.ts'
 import { respondWithJson } from '../../src/responses/reply.ts'
 import type { Services } from '../../src/services.ts'

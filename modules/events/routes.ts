@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { Elysia } from 'elysia'
 import type { Query, ReadRequest } from '../../src/commands/query.ts'
-import type { RouteBuilders } from '../../src/http/route-builders.ts'
+import type { RouteBuilders } from '../../src/routes/route-builders.ts'
 import { accountIdOf, canonicalId, isIdInAnyCase, nilId } from '../../src/id-format.ts'
 import type { Module } from '../../src/module.ts'
 import { nextLink } from '../../src/reads/pages.ts'

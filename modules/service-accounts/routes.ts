@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia'
 import { adminQuery, type Query } from '../../src/commands/query.ts'
-import type { RouteBuilders } from '../../src/http/route-builders.ts'
+import type { RouteBuilders } from '../../src/routes/route-builders.ts'
 import { isId } from '../../src/id-format.ts'
 import { requireVisible } from '../../src/reads/lookups.ts'
 import { Cursor, cutToLimit, readIdPage, Limit, pageOf, idBeforePage } from '../../src/reads/pages.ts'

@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia'
 import { accountCommand, type RouteRequest } from '../../src/commands/command.ts'
 import type { Query } from '../../src/commands/query.ts'
-import type { RouteBuilders } from '../../src/http/route-builders.ts'
+import type { RouteBuilders } from '../../src/routes/route-builders.ts'
 import { canonicalId, isId } from '../../src/id-format.ts'
 import { digestOfToken, newApiToken } from '../../src/identity/tokens.ts'
 import { newId } from '../../src/ids.ts'

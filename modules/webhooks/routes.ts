@@ -1,5 +1,5 @@
 import { Elysia } from 'elysia'
-import type { RouteBuilders } from '../../src/http/route-builders.ts'
+import type { RouteBuilders } from '../../src/routes/route-builders.ts'
 import { ForbiddenUrl } from '../../src/outbound/destination.ts'
 import { requireRetained } from '../../src/reads/retention.ts'
 import type { Services } from '../../src/services.ts'

@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ReadRequest } from '../../src/commands/query.ts'
-import type { RouteBuilders } from '../../src/http/route-builders.ts'
+import type { RouteBuilders } from '../../src/routes/route-builders.ts'
 import type { Caller } from '../../src/identity/rights.ts'
 import type { Module } from '../../src/module.ts'
 import { requireVisible } from '../../src/reads/lookups.ts'

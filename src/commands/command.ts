@@ -126,7 +126,7 @@ export interface WriteDefinition<Input extends object = object, Row = unknown> {
   /** The scope that an API token needs. Default: the scope of the role. */
   scope: Scope
   callers?: 'signedIn' | 'anyone'
-  /** The body or the reply contains a secret: see src/http/writes.ts. */
+  /** The body or the reply contains a secret: see src/routes/writes.ts. */
   isSecret?: boolean
   /** The command revokes tokens, so the caller's token may be invalid when the request is retried. */
   endsTokens?: boolean

@@ -12,7 +12,7 @@ const layers = words(`
   src/responses src/schema src/redis src/postgres src/jobs src/admission src/identity src/outbound
   src/reads src/subscriptions
   src/model src/log src/commit src/lock src/routing src/actor src/commands src/batch src/openapi
-  src/http src/services.ts src/module.ts
+  src/http src/services.ts src/routes src/module.ts
   src/local src/process modules workers`)
 
 const isIn = (path: string, place: string) => path === place || path.startsWith(`${place}/`)

@@ -15,8 +15,8 @@ import { readIfClaim } from '../model/claims.ts'
 import { conflict } from '../responses/errors.ts'
 import { type Reply, respondToWrite } from '../responses/reply.ts'
 import type { Services } from '../services.ts'
-import { readIdempotencyKey } from './idempotency.ts'
-import type { Telemetry } from './telemetry.ts'
+import { readIdempotencyKey } from '../http/idempotency.ts'
+import type { Telemetry } from '../http/telemetry.ts'
 
 export type RouteServices = Services & { telemetry: Telemetry }
 

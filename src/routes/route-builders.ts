@@ -15,8 +15,8 @@ import { commandHooks, queryHooks } from '../openapi/hooks.ts'
 import { badRequest } from '../responses/errors.ts'
 import { isIdSchema, mapIds } from '../schema/input.ts'
 import { validationError } from '../schema/validation.ts'
-import { admitFirst, guarded } from './guards.ts'
-import { openReadBody } from './json-body.ts'
+import { admitFirst, guarded } from '../http/guards.ts'
+import { openReadBody } from '../http/json-body.ts'
 import { openRunCommand, type RouteHooks, type RouteServices, writeAccount, writeSecretly } from './writes.ts'
 
 export type RouteBuilders = ReturnType<typeof openRouteBuilders>
