@@ -1,6 +1,7 @@
 FROM oven/bun:1.4.5-slim AS packages
 WORKDIR /app
 COPY package.json bun.lock ./
+COPY src/postgres/postgres.patch ./src/postgres/
 RUN bun install --frozen-lockfile --production --ignore-scripts
 
 FROM oven/bun:1.4.5-slim

@@ -4,10 +4,8 @@ import { connect as tlsConnect } from 'node:tls'
 import { hostOf, urlsIn } from '../hosts.ts'
 import { type Tls, tlsOf, tlsParameters } from '../tls.ts'
 import { connectionError, errorCode } from './errors.ts'
-import type { IdleTimeouts } from './timeouts.ts'
-import { closeOnError, startupMessageFirst } from './workarounds.ts'
 
-interface Target {
+export interface Target {
   host: string[]
   port: number[]
   path?: string | false
@@ -21,12 +19,6 @@ type Connect = (target: Target) => Socket | Promise<Socket>
 export interface Server extends Target {
   url: string
   options: { ssl: false; socket: Connect }
-}
-
-export interface PrimaryFinder {
-  find(): Promise<Server>
-  /** Call when a connection to the server has closed: another server may now be the primary. */
-  lost(server: Server): void
 }
 
 export const connectMs = 3_000
@@ -48,39 +40,6 @@ export function serversOf(databaseUrl: string): Server[] {
     const decoded = { ...(isIPv6(host) && address), ...(database && { database }) }
     return { url: url.href, ...address, options: { ...decoded, ssl: false, socket } }
   })
-}
-
-/** Creates the sockets of postgres.js, whose own TLS would bypass the workarounds. */
-export function createConnector(
-  idleTimeouts: IdleTimeouts,
-  idleMs: number,
-  connectServer: Connect,
-  isPooled: boolean,
-  primary?: PrimaryFinder,
-) {
-  const open = new Set<Socket>()
-  const connectPrimary = (finder: PrimaryFinder, { user, database }: Target) =>
-    finder.find().then(async (server) => {
-      const { host, port } = server
-      const socket = await connectServer({ host, port, user, database })
-      return socket.once('close', () => finder.lost(server))
-    }, failedSocket)
-  return {
-    async connect(target: Target): Promise<Socket> {
-      const socket = await (primary ? connectPrimary(primary, target) : connectServer(target))
-      closeOnError(socket)
-      idleTimeouts.watch(socket, idleMs)
-      startupMessageFirst(socket, isPooled)
-      open.add(socket)
-      return socket.once('close', () => open.delete(socket))
-    },
-
-    closeAll(): void {
-      for (const socket of open)
-        socket.destroy(connectionError('CONNECTION_RENEWED', 'The server is a standby'))
-      open.clear()
-    },
-  }
 }
 
 async function connectServer(target: Target, tls: Tls): Promise<Socket> {
@@ -134,7 +93,6 @@ async function eventOf(socket: Socket, name: string, over: AbortController): Pro
 /** Errors of certificates and of the TLS protocol. Other errors may end when the server has started. */
 const rejection = /CERT|SELF_SIGNED|CRL|ALTNAME|^ERR_(SSL|OSSL|TLS)/
 
-/** On failure, returns a socket that emits the error. */
 async function connectTls(target: Target, { mode, options }: Tls): Promise<Socket> {
   const over = newDeadline()
   const socket = connectTcp(target)
@@ -159,7 +117,8 @@ async function connectTls(target: Target, { mode, options }: Tls): Promise<Socke
   }
 }
 
-function failedSocket(error: unknown): Socket {
+/** Returns a socket that emits the error. */
+export function failedSocket(error: unknown): Socket {
   const socket = Object.assign(new Socket(), { write: () => true })
   setImmediate(() => socket.destroy(error as Error))
   return socket

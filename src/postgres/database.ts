@@ -1,10 +1,8 @@
 import type postgres from 'postgres'
 import type { Config } from '../config.ts'
 import type { Counts } from '../metrics/counts.ts'
-import { openPool } from './pool.ts'
-import { IdleTimeouts } from './timeouts.ts'
-import { serversOf } from './connect.ts'
-import { openPrimaryFinder } from './primary.ts'
+import { openPool, type PoolOptions } from './pool.ts'
+import { primaryServer } from './primary.ts'
 
 export type Sql = postgres.Sql
 export type SqlPart = postgres.PendingQuery<postgres.Row[]>
@@ -32,8 +30,7 @@ export interface Database extends ReadPools {
 }
 
 export function openDatabase(config: Config, counts?: Counts['queries']): Database {
-  const idleTimeouts = new IdleTimeouts()
-  const server = serverOf(config, idleTimeouts)
+  const server = { server: primaryServer(config.databaseUrl), pooler: config.databasePooler }
   const statementMs = Math.round(Math.max(config.readTimeoutMs / 2 - 800, config.readTimeoutMs / 4))
   const readPool = { ...server, statementMs, retries: true }
   const shared = openReadPools(config, readPool, counts)
@@ -62,14 +59,15 @@ export function openDatabase(config: Config, counts?: Counts['queries']): Databa
   return {
     ...pools,
     // With a timeout, because postgres.js would wait for broken idle connections.
-    async close() {
-      await Promise.all(Object.values(pools).map((sql) => sql.end({ timeout: 1 })))
-      idleTimeouts.close()
-    },
+    close: () => endPools(pools),
   }
 }
 
-type ServerOptions = Omit<Parameters<typeof openPool>[0], 'connections'>
+export async function endPools(pools: object): Promise<void> {
+  await Promise.all(Object.values(pools).map((sql: Sql) => sql.end({ timeout: 1 })))
+}
+
+type ServerOptions = Omit<PoolOptions, 'connections'>
 
 export function openReadPools(config: Config, server: ServerOptions, counts?: Counts['queries']): ReadPools {
   const connections = Math.max(1, config.readConnections - 1)
@@ -78,12 +76,6 @@ export function openReadPools(config: Config, server: ServerOptions, counts?: Co
   const expensive = config.readConnections > 1 ? openPool({ ...readPool, connections: 1 }) : reads
   const searches = openPool({ ...readPool, ...searchPool, durations: counts?.searches })
   return { reads, expensive, searches, exports: openPool({ ...server, ...exportPool }) }
-}
-
-/** `primary` chooses the server, because postgres.js would retry dead servers without a pause. */
-function serverOf({ databaseUrl, databasePooler: pooler }: Config, idleTimeouts: IdleTimeouts) {
-  const primary = openPrimaryFinder(databaseUrl, idleTimeouts)
-  return { server: serversOf(databaseUrl)[0]!, primary, idleTimeouts, pooler }
 }
 
 /** Enough for about 80 lists and all other reads. With these statements, a connection takes at most 50 MiB. */

@@ -1,42 +1,33 @@
 import postgres from 'postgres'
-import { createConnector, connectMs, type PrimaryFinder, type Server } from './connect.ts'
-import { StatementLimit } from './statement-limit.ts'
-import { type QueryOptions, withTimeouts } from './timeouts.ts'
+import type { Distribution } from '../metrics/family.ts'
+import { connectMs, type Server, type Target } from './connect.ts'
+import { watchSocket, withTimeouts } from './timeouts.ts'
 import { isoInstant, arrayTypes } from './values.ts'
-import { padding, withoutLateEnd } from './workarounds.ts'
 
-interface PoolOptions extends QueryOptions {
+export interface PoolOptions {
   server: Server
-  primary?: PrimaryFinder
   pooler: string
   connections: number
   statementMs: number
+  retries?: boolean
+  /** The duration of each query is added, with its wait for a connection. */
+  durations?: Distribution
   /** The maximum number of characters of the prepared statements of a connection. A pooler has its own limit. */
   maxStatementCharacters?: number
   settings?: Record<string, string>
 }
 
-const graceMs = 700
-/** Added to the statement timeout. A connection without data for the sum of both times counts as broken. */
-const idleMs = 300
-
 export function openPool(pool: PoolOptions): postgres.Sql {
-  const { server, primary, idleTimeouts, pooler, statementMs, maxStatementCharacters } = pool
+  const { server, pooler, statementMs, maxStatementCharacters, retries, durations } = pool
   const isPooled = pooler !== 'off'
-  const sockets = createConnector(
-    idleTimeouts,
-    statementMs + idleMs,
-    server.options.socket,
-    isPooled,
-    primary,
-  )
+  const socket = async (target: Target) => watchSocket(pool, await server.options.socket(target))
   const sql = postgres(server.url, {
     ...server.options,
     max: pool.connections,
     connect_timeout: connectMs / 1_000,
-    // The types of postgres.js lack `socket`.
-    ...{ socket: sockets.connect },
-    backoff: (retries) => Math.min(0.05 * 2 ** retries, 0.25),
+    // The types of postgres.js lack these. A connection with more characters is closed, and opened again when needed.
+    ...{ socket, max_statement_characters: isPooled ? undefined : maxStatementCharacters },
+    backoff: (attempts) => Math.min(0.05 * 2 ** attempts, 0.25),
     onnotice: () => {},
     // With `true`, each new connection queries the array types. If the query fails, the process ends.
     fetch_types: false,
@@ -46,19 +37,10 @@ export function openPool(pool: PoolOptions): postgres.Sql {
     connection: {
       application_name: 'docket',
       TimeZone: 'UTC',
-      ...padding,
       // A pooler shares connections between clients, and rejects settings.
       ...(!isPooled && { jit: 'off', statement_timeout: `${statementMs}ms`, ...pool.settings }),
     } as Record<string, string>,
   })
   sql.options.parsers[1184] = isoInstant
-  return withTimeouts(withoutLateEnd(sql), {
-    ...pool,
-    isPooled,
-    mayWrite: !pool.retries,
-    limitMs: statementMs + graceMs,
-    statements:
-      maxStatementCharacters && !isPooled ? new StatementLimit(sql, maxStatementCharacters) : undefined,
-    onStandby: sockets.closeAll,
-  })
+  return withTimeouts(sql, { pool, isPooled, retries, durations })
 }

@@ -1,49 +1,46 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { urlsIn } from '../hosts.ts'
-import { connectMs, type PrimaryFinder, type Server, serversOf } from './connect.ts'
+import { connectMs, failedSocket, type Server, serversOf, type Target } from './connect.ts'
 import { isTransient, connectionError } from './errors.ts'
 import { openPool } from './pool.ts'
-import { IdleTimeouts } from './timeouts.ts'
 
 const searchMs = 2_000
 const retryMs = 50
 
-/** Returns undefined for a single server without `target_session_attrs`. */
-export function openPrimaryFinder(databaseUrl: string, timeouts: IdleTimeouts): PrimaryFinder | undefined {
-  const [first = ''] = urlsIn(databaseUrl)
+/**
+ * Returns the server of DATABASE_URL. If the URL has several servers or `target_session_attrs`, each connection goes to
+ * the primary: postgres.js would retry dead servers without a pause.
+ */
+export function primaryServer(databaseUrl: string): Server {
   const servers = serversOf(databaseUrl)
-  const isWanted = ['read-write', 'primary'].includes(
-    new URL(first).searchParams.get('target_session_attrs')!,
-  )
-  if (servers.length < 2 && !isWanted) return undefined
-  let primary: Server | undefined
-  let finding: Promise<Server> | undefined
-
-  const search = async () => (primary = await findPrimary(servers, timeouts))
-  return {
-    find: async () => primary ?? (finding ??= search().finally(() => (finding = undefined))),
-    lost: (server) => void (primary === server && (primary = undefined)),
+  const [first] = servers as [Server]
+  const attributes = new URL(urlsIn(databaseUrl)[0]!).searchParams.get('target_session_attrs')
+  if (servers.length < 2 && !['read-write', 'primary'].includes(attributes!)) return first
+  let primary: Promise<Server> | undefined
+  const socket = async ({ user, database }: Target) => {
+    const found = (primary ??= findPrimary(servers))
+    const forget = () => void (primary === found && (primary = undefined))
+    try {
+      const { host, port, options } = await found
+      const socket = await options.socket({ host, port, user, database })
+      // Another server may now be the primary.
+      return socket.once('close', forget)
+    } catch (error) {
+      forget()
+      return failedSocket(error)
+    }
   }
-}
-
-export async function primaryServer(databaseUrl: string): Promise<Server> {
-  const idleTimeouts = new IdleTimeouts()
-  try {
-    const primary = await openPrimaryFinder(databaseUrl, idleTimeouts)?.find()
-    return primary ?? serversOf(databaseUrl)[0]!
-  } finally {
-    idleTimeouts.close()
-  }
+  return { ...first, options: { ...first.options, socket } }
 }
 
 /** Probes all servers concurrently, because a dead server may answer late or never. */
-async function findPrimary(servers: Server[], idleTimeouts: IdleTimeouts): Promise<Server> {
+async function findPrimary(servers: Server[]): Promise<Server> {
   const until = performance.now() + searchMs
   let isOver = false
   const probe = async (server: Server): Promise<Server> => {
     for (;;) {
       try {
-        await requirePrimary(server, idleTimeouts)
+        await requirePrimary(server)
         return server
       } catch (error) {
         if (isOver || performance.now() > until || !isTransient(error)) throw error
@@ -63,8 +60,8 @@ async function findPrimary(servers: Server[], idleTimeouts: IdleTimeouts): Promi
   }
 }
 
-async function requirePrimary(server: Server, idleTimeouts: IdleTimeouts): Promise<void> {
-  const sql = openPool({ server, idleTimeouts, pooler: 'on', connections: 1, statementMs: connectMs })
+async function requirePrimary(server: Server): Promise<void> {
+  const sql = openPool({ server, pooler: 'on', connections: 1, statementMs: connectMs })
   try {
     const [row] = await sql`select current_setting('transaction_read_only') as setting`
     if (row?.setting !== 'off') throw connectionError('ONLY_READS', 'the server is a standby')

@@ -10,105 +10,77 @@ import {
   markUnknownOutcome,
   retryDelay,
 } from './errors.ts'
-import type { StatementLimit } from './statement-limit.ts'
-import { sendAlone, withoutHoles } from './workarounds.ts'
+import { hookQueries, type Query } from './hooks.ts'
 
 const tickMs = 100
+/** Added to the statement timeout: a query without a reply for the sum of both times fails. */
+const queryGraceMs = 700
+/** Added to the statement timeout: a connection without data for the sum of both times counts as broken. */
+const socketGraceMs = 300
 const readOnly = '25006'
 
-interface PendingQuery {
-  limitMs: number
-  waitedMs: number
-  fail(error: Error): void
+/** A pool of connections to one server. */
+export interface Pool {
+  statementMs: number
 }
 
-type SocketState = { idleMs: number; limitMs: number; isAnswered: boolean }
+/** Time is counted in ticks, which do not count while this process is frozen. */
+const sockets = new Map<Socket, { pool: Pool; idleMs: number; isAnswered: boolean }>()
+const queries = new Set<{ pool: Pool; waitedMs: number; fail(error: Error): void }>()
+setInterval(tick, tickMs).unref()
+
+/** The silence of a connection begins at the last reply, or at the first query after a reply. */
+export function watchSocket(pool: Pool, socket: Socket): Socket {
+  const state = { pool, idleMs: 0, isAnswered: false }
+  sockets.set(socket, state)
+  const begin = (isAnswered: boolean) => Object.assign(state, { idleMs: 0, isAnswered })
+  const write = socket.write.bind(socket) as (...all: unknown[]) => boolean
+  socket.write = (...all: unknown[]) => {
+    if (state.isAnswered) begin(false)
+    return write(...all)
+  }
+  return socket.on('data', () => begin(true)).on('close', () => sockets.delete(socket))
+}
+
+function closeSockets(pool: Pool, error?: Error): void {
+  for (const [socket, { pool: own }] of sockets) if (own === pool) socket.destroy(error)
+}
+
+/** Begins a time limit. Returns a function that ends it. */
+function beginLimit(pool: Pool, fail: (error: Error) => void): () => void {
+  const query = { pool, waitedMs: 0, fail }
+  queries.add(query)
+  return () => void queries.delete(query)
+}
 
 /**
  * Fails queries after their time limit, and closes silent connections: after the loss of a network route, postgres.js
- * would wait forever (porsager/postgres#1089). Ticks do not count time during which this process was frozen.
+ * would wait forever (porsager/postgres#1089).
  */
-export class IdleTimeouts {
-  private readonly sockets = new Map<Socket, SocketState>()
-  private readonly queries = new Set<PendingQuery>()
-  private readonly timer = setInterval(() => this.tick(), tickMs)
-
-  constructor() {
-    this.timer.unref()
+function tick(): void {
+  for (const state of sockets.values()) state.idleMs += tickMs
+  for (const query of queries) {
+    query.waitedMs += tickMs
+    if (query.waitedMs < query.pool.statementMs + queryGraceMs) continue
+    queries.delete(query)
+    closeSilent()
+    query.fail(connectionError('QUERY_TIMEOUT', 'Postgres did not answer in time'))
   }
+}
 
-  /** @param limitMs longer than the statement timeout; starts at the last reply, or at the first query after a reply */
-  watch(socket: Socket, limitMs: number): void {
-    const state = { idleMs: 0, limitMs, isAnswered: false }
-    this.sockets.set(socket, state)
-    const begin = (isAnswered: boolean) => {
-      state.idleMs = 0
-      state.isAnswered = isAnswered
-    }
-    const write = socket.write.bind(socket) as (...all: unknown[]) => boolean
-    socket.write = (...all: unknown[]) => {
-      if (state.isAnswered) begin(false)
-      return write(...all)
-    }
-    socket.on('data', () => begin(true))
-    socket.on('close', () => this.sockets.delete(socket))
-  }
-
-  /** Begins a time limit. Returns a function that ends it. */
-  beginLimit(limitMs: number, fail: (error: Error) => void): () => void {
-    const pending = { limitMs, waitedMs: 0, fail }
-    this.queries.add(pending)
-    return () => void this.queries.delete(pending)
-  }
-
-  close(): void {
-    clearInterval(this.timer)
-    for (const socket of this.sockets.keys()) socket.destroy()
-  }
-
-  private tick(): void {
-    for (const state of this.sockets.values()) state.idleMs += tickMs
-    for (const query of this.queries) {
-      query.waitedMs += tickMs
-      if (query.waitedMs < query.limitMs) continue
-      this.queries.delete(query)
-      this.closeIdle()
-      query.fail(connectionError('QUERY_TIMEOUT', 'Postgres did not answer in time'))
-    }
-  }
-
-  /** Never closes a connection on which a statement may still run. */
-  private closeIdle(): void {
-    for (const [socket, { idleMs, limitMs }] of this.sockets) {
-      if (idleMs < limitMs) continue
-      this.sockets.delete(socket)
+/** Closes silent connections of all pools. Never closes a connection on which a statement may still run. */
+function closeSilent(): void {
+  for (const [socket, { pool, idleMs }] of sockets)
+    if (idleMs >= pool.statementMs + socketGraceMs)
       socket.destroy(connectionError('CONNECTION_SILENT', 'The connection to Postgres timed out'))
-    }
-  }
 }
 
-interface Query extends PromiseLike<unknown[]> {
-  resolve: (rows: unknown[] | Stream) => void
-  reject: (error: unknown) => void
-  handler: (query: Query) => unknown
-  options: { prepare?: boolean }
-  state: object | null
-}
-
-export interface QueryOptions {
-  idleTimeouts: IdleTimeouts
+interface Options {
+  pool: Pool
+  isPooled: boolean
   retries?: boolean
   /** The duration of each query is added, with its wait for a connection. */
   durations?: Distribution
-}
-type Options = QueryOptions & {
-  isPooled: boolean
-  limitMs: number
-  statements?: StatementLimit | undefined
-  /** False in a transaction, where only COMMIT writes. */
-  mayWrite: boolean
-  onStandby(): void
-  isOver?(): boolean
 }
 
 /**
@@ -121,122 +93,96 @@ export function unprepared<Q extends object>(query: Q): Q {
 }
 
 export function withTimeouts(sql: Sql, options: Options): Sql {
-  const watch = <Q extends object>(createQuery: () => Q): Q => {
-    const query = createQuery()
-    if (!('handler' in query)) return query
-    const again = () => onSend(createQuery() as Q & Query, options)
-    return onSend(query as Q & Query, options, options.retries ? again : undefined)
+  const { pool, isPooled, retries, durations } = options
+  const mayWrite = !retries
+  const send = (query: Query, create: () => Query): void => {
+    // A pooler releases its server after a reply, also if the first half of the next query was sent. `max_pipeline: 0`
+    // would prevent this too, but would break transactions.
+    if (isPooled) query.options.onexecute ??= () => false
+    limitOnSend(query, { pool, durations, mayWrite }, retries ? create : undefined)
   }
-  const unsafe = (...args: Parameters<Sql['unsafe']>) => watch(() => sql.unsafe(...args))
-  const { idleTimeouts, limitMs } = options
-  const inTransaction = {
-    ...options,
-    retries: false,
-    isPooled: false,
-    mayWrite: false,
-    statements: undefined,
-  }
-  const begin = limitTransactions(
-    sql.begin,
-    (fail) => idleTimeouts.beginLimit(limitMs, fail),
-    (tx, isOver) =>
-      withTimeouts(tx as unknown as Sql, { ...inTransaction, isOver }) as unknown as TransactionSql,
-  )
-  const watched = new Map<string | symbol, unknown>([
-    ['unsafe', unsafe],
-    ['begin', begin],
-  ])
-  return new Proxy(sql, {
-    apply: (target, self, args) => watch(() => Reflect.apply(target, self, args)),
-    get: (target, name) => watched.get(name) ?? Reflect.get(target, name),
-  })
+  // In a transaction, only COMMIT writes.
+  const track = (tx: TransactionSql) =>
+    hookQueries(tx, (query) => limitOnSend(query, { pool, durations, mayWrite: false }))
+  const end = (how: { timeout?: number }) => sql.end(how).finally(() => closeSockets(pool))
+  return hookQueries(sql, send, { begin: limitTransactions(sql.begin, pool, track), end })
 }
 
+type Limits = Pick<Options, 'pool' | 'durations'> & { mayWrite: boolean }
+
 /** The time limit starts when the query is sent. Most query objects are never sent: they are parts of other queries. */
-function onSend<Q extends Query>(query: Q, options: Options, again?: () => Query): Q {
+function limitOnSend(query: Query, limits: Limits, create?: () => Query): Query {
   const { handler } = query
-  if (options.isPooled) sendAlone(query)
-  else options.statements?.watch(query as never)
+  const again = create && (() => limitOnSend(create(), limits))
   query.handler = (sent) => {
-    // postgres.js would write to a socket that is null: the process would end.
-    if (options.isOver?.())
-      return query.reject(connectionError('CONNECTION_CLOSED', 'The connection was closed'))
-    track(query, options, again)
+    track(query, limits, again)
     return handler(sent)
   }
   return query
 }
 
-function track(query: Query, options: Options, again?: () => Query): void {
+function track(query: Query, { pool, durations, mayWrite }: Limits, again?: () => Query): void {
   const { resolve, reject } = query
-  const { idleTimeouts, limitMs, onStandby, statements, durations } = options
   const began = performance.now()
   let isOver = false
   const isFirstEnd = () => {
     endLimit()
     if (isOver) return false
     durations?.addSince(began)
-    statements?.ended(query as never)
     return (isOver = true)
   }
   query.resolve = (rows) => {
     // COPY ends with its stream.
     if (rows instanceof Stream) resolve(rows.once('close', isFirstEnd))
-    else if (isFirstEnd()) resolve(withoutHoles(rows))
+    else if (isFirstEnd()) resolve(rows)
   }
   query.reject = (error) => {
     if (!isFirstEnd()) return
     // postgres.js sets `state` when it sends the query. After the time limit, postgres.js may still send the query, so
     // the query counts as sent.
     const isSent = query.state !== null || errorCode(error) === 'QUERY_TIMEOUT'
-    markUnknownOutcome(error, isSent && options.mayWrite)
-    if (errorCode(error) === readOnly) onStandby()
+    markUnknownOutcome(error, isSent && mayWrite)
+    if (errorCode(error) === readOnly)
+      closeSockets(pool, connectionError('CONNECTION_RENEWED', 'The server is a standby'))
     if (again && isTransient(error) && !isStatementTimeout(error))
       retryDelay().then(again).then(resolve, reject)
     else reject(error)
   }
-  const endLimit = idleTimeouts.beginLimit(limitMs, query.reject)
+  const endLimit = beginLimit(pool, query.reject)
 }
 
 type Begin = Sql['begin']
 type Work = (tx: TransactionSql) => unknown
-/** Begins a time limit, and returns a function that ends it. */
-type BeginLimit = (fail: (error: Error) => void) => () => void
 
 /** Limits the times of BEGIN and of COMMIT or ROLLBACK, which postgres.js sends. `track` limits other statements. */
-function limitTransactions(
-  begin: Begin,
-  beginLimit: BeginLimit,
-  track: (tx: TransactionSql, isOver: () => boolean) => TransactionSql,
-): Begin {
+function limitTransactions(begin: Begin, pool: Pool, track: (tx: TransactionSql) => TransactionSql): Begin {
   const limited = (...args: [Work] | [string, Work]) => {
     const work = args.pop() as Work
     return new Promise((resolve, reject) => {
       let [isOver, isEnding] = [false, false]
       let thrown: unknown
-      const fail = (error: Error) => {
+      const fail = (error: unknown) => {
         isOver = true
         reject(error)
       }
-      let endLimit = beginLimit(fail)
+      let endLimit = beginLimit(pool, fail)
       const run = async (tx: TransactionSql) => {
         endLimit()
         // BEGIN waited for a connection until after its limit.
         if (isOver) throw new Error('The transaction began too late')
         try {
-          return await work(track(tx, () => isOver))
+          return await work(track(tx))
         } catch (error) {
           thrown = error
           throw error
         } finally {
           isEnding = true
-          endLimit = beginLimit(fail)
+          if (!isOver) endLimit = beginLimit(pool, fail)
         }
       }
       const end = (error: unknown) => {
-        isOver = true
         if (error !== thrown) markUnknownOutcome(error, isEnding)
-        reject(error)
+        fail(error)
       }
       void begin(args.join(''), run)
         .then(resolve, end)

@@ -53,8 +53,7 @@ async function retryUntilReachable<T>(
   let lastReason: string | undefined
   for (let pauseMs = 100; ; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
     try {
-      const server = await primaryServer(databaseUrl)
-      return await attempt(server)
+      return await attempt(primaryServer(databaseUrl))
     } catch (error) {
       const { reason, advice, isFromPostgres, isTemporary } = explain(error, databaseUrl) ?? {}
       if (!isTemporary) throw toConfigError(error, databaseUrl)

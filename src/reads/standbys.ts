@@ -3,10 +3,9 @@ import type { Config } from '../config.ts'
 import { hostOf } from '../hosts.ts'
 import type { Log } from '../logger.ts'
 import { serversOf } from '../postgres/connect.ts'
-import { type Database, openReadPools, type Sql, type SqlPart } from '../postgres/database.ts'
+import { type Database, endPools, openReadPools, type Sql, type SqlPart } from '../postgres/database.ts'
 import { isTransient } from '../postgres/errors.ts'
-import { type Alike, redirected } from '../postgres/redirect.ts'
-import { IdleTimeouts } from '../postgres/timeouts.ts'
+import { type Alike, redirected } from '../postgres/hooks.ts'
 import { repeatedly, within } from '../waits.ts'
 import { lastRenaming } from './names.ts'
 import { type Demand, openProbe, otherHistory, Standby } from './standby.ts'
@@ -29,11 +28,10 @@ export type Place = (sql: Sql, demand: Demand) => Sql
 export function openStandbys(config: Config, database: Database, log: Log) {
   const { databaseStandbyUrls: urls, databasePooler: pooler } = config
   if (urls.length === 0) return undefined
-  const idleTimeouts = new IdleTimeouts()
   const all = urls.map((url) => {
     const { host, port } = hostOf(url, 5_432)
     const server = serversOf(url)[0]!
-    const pools = openReadPools(config, { server, idleTimeouts, pooler, statementMs: maxMs })
+    const pools = openReadPools(config, { server, pooler, statementMs: maxMs })
     return new Standby(`${host}:${port}`, pools, log)
   })
   const probe = openProbe(database.reads, all)
@@ -49,9 +47,7 @@ export function openStandbys(config: Config, database: Database, log: Log) {
     },
     async close(): Promise<void> {
       await endProbes()
-      const pools = all.flatMap((one): Sql[] => Object.values(one.pools))
-      await Promise.all(pools.map((sql) => sql.end({ timeout: 1 })))
-      idleTimeouts.close()
+      await Promise.all(all.map(({ pools }) => endPools(pools)))
     },
   }
 }

@@ -88,7 +88,7 @@ async function connectionTo(databaseUrl: string): Promise<string> {
   const state = (sql: Sql) =>
     sql<{ ssl: boolean }[]>`select ssl from pg_stat_ssl where pid = pg_backend_pid()`
   const database = openDatabase(readConfig({ DATABASE_URL: databaseUrl }))
-  const works = [withConnections(await primaryServer(databaseUrl), state), state(database.reads)]
+  const works = [withConnections(primaryServer(databaseUrl), state), state(database.reads)]
   const [first, second] = await Promise.all(
     works.map((work) =>
       work.then(

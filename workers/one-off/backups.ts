@@ -10,10 +10,8 @@ import { applyToEmpty } from '../../drizzle/apply.ts'
 import { outdatedBackup } from '../../drizzle/baseline.ts'
 import { knownMigrations, migrate, tryMigrationLock, withConnections } from '../../drizzle/migrate.ts'
 import { resolveForCaller } from '../../src/local/environment.ts'
-import { copyRows } from '../../src/postgres/copy.ts'
 import { errorCode } from '../../src/postgres/errors.ts'
 import { primaryServer } from '../../src/postgres/primary.ts'
-import { withoutLateEnd } from '../../src/postgres/workarounds.ts'
 import { explain } from '../../src/process/database-errors.ts'
 import { type AdminContext, AdminError, type Commands, notMigrated } from './command-line.ts'
 
@@ -159,7 +157,7 @@ async function inTransaction(
   problem: string,
   work: (tx: TransactionSql) => Promise<unknown>,
 ): Promise<void> {
-  await withConnections(await primaryServer(databaseUrl), (sql) => {
+  await withConnections(primaryServer(databaseUrl), (sql) => {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     let fail = reject
     const run = (tx: TransactionSql) => {
@@ -171,12 +169,10 @@ async function inTransaction(
         return sql.end({ timeout: 0 })
       })
     }
-    withoutLateEnd(sql)
-      .begin(mode, run)
-      .then(
-        () => resolve(),
-        (error) => fail(error),
-      )
+    sql.begin(mode, run).then(
+      () => resolve(),
+      (error) => fail(error),
+    )
     return promise
   })
 }
@@ -212,7 +208,7 @@ async function restoreBackup(
       throw isLocked ? new AdminError('The database is in use: stop every process of Docket first') : error
     }),
   ).finally(() => unzipped.destroy())
-  await migrate(await primaryServer(databaseUrl))
+  await migrate(primaryServer(databaseUrl))
   return 'The backup is restored'
 }
 
@@ -282,7 +278,7 @@ async function loadTables(tx: TransactionSql, backup: BackupReader, tables: stri
   for (let line = await backup.line(); line !== lastLine; line = await backup.line()) {
     const [statement, table] = blockLine.exec(line ?? '') ?? []
     if (!statement || !tables.includes(table!)) throw damaged()
-    await copyRows(tx.unsafe(statement), backup.rows())
+    await pipeline(backup.rows(), await tx.unsafe(statement).writable())
   }
   // Reads the checksum of the archive.
   if ((await backup.line()) !== undefined) throw damaged()

@@ -1,5 +1,5 @@
+import { pipeline } from 'node:stream/promises'
 import { tooLarge } from '../../../src/http/json-body.ts'
-import { copyRows } from '../../../src/postgres/copy.ts'
 import type { Sql } from '../../../src/postgres/database.ts'
 import { errorCode, retryOnce } from '../../../src/postgres/errors.ts'
 import { badRequest, HttpError } from '../../../src/responses/errors.ts'
@@ -100,9 +100,9 @@ export const insertChunk = (sql: Sql, importId: string, n: number, bytes: Buffer
   })
 
 const insert = (sql: Sql, importId: string, n: number, bytes: Buffer) =>
-  sql.begin((tx) => {
+  sql.begin(async (tx) => {
     const query = tx`copy import_chunks (import_id, n, bytes) from stdin (format binary)`
-    return copyRows(query, [rowStart(importId, n, bytes.length), bytes, noMoreRows])
+    await pipeline([rowStart(importId, n, bytes.length), bytes, noMoreRows], await query.writable())
   })
 
 const uniqueViolation = '23505'
