@@ -1,5 +1,5 @@
-import { WebhookIndex } from '../../workers/webhooks/start.ts'
-import { afterFailure, DeliveryQueues } from '../../workers/webhooks/dispatcher.ts'
+import { DeliveryPlaces, WebhookIndex } from '../../workers/webhooks/start.ts'
+import { afterFailure } from '../../workers/webhooks/deliver.ts'
 import { make, openScene, readYaml, unreachableUrl as url, untilBlocked, upTo } from '../kit.ts'
 
 // Commits wait for locks that a test holds.
@@ -31,33 +31,45 @@ test('creating a webhook during the deletion of its project fails with 404', asy
   expect(await sql`select from webhooks where project_id = ${projectId}`).toHaveLength(0)
 })
 
-const waitAll = (queues: DeliveryQueues, all: string[]) => all.forEach((id) => queues.add(id))
+/** Returns the webhooks that have a place, and takes the places. */
+async function entered(places: DeliveryPlaces, ids: string[]) {
+  const found = new Map<string, Awaited<ReturnType<DeliveryPlaces['enter']>>>()
+  for (const id of ids) void places.enter(id).then((place) => found.set(id, place))
+  await Bun.sleep(1)
+  return found
+}
 
-test('after a slow or failed delivery, a webhook uses the slow queue until one of its deliveries is fast', () => {
-  const queues = new DeliveryQueues(1)
+test('after a slow or failed delivery, a webhook has a slow place until one of its deliveries is fast', async () => {
+  const places = new DeliveryPlaces(1)
   const both = ['bad', 'good']
-  queues.recordSpeed('bad', false)
-  waitAll(queues, both)
-  expect(queues.startNext().sort()).toEqual(both)
-  for (const id of both) queues.finish(id)
-  queues.recordSpeed('bad', true)
-  waitAll(queues, both)
-  expect(queues.startNext()).toEqual(['bad'])
-  queues.finish('bad')
-  expect(queues.startNext()).toEqual(['good'])
+  const bad = await places.enter('bad')
+  bad.recordSpeed(false)
+  bad.leave()
+  const first = await entered(places, both)
+  expect([...first.keys()]).toEqual(both)
+  first.get('bad')!.recordSpeed(true)
+  for (const place of first.values()) place.leave()
+  const second = await entered(places, both)
+  expect([...second.keys()]).toEqual(['bad'])
+  second.get('bad')!.leave()
+  await Bun.sleep(1)
+  expect([...second.keys()]).toEqual(both)
 })
 
-test('a long delivery moves to the slow queue if the slow queue has room', () => {
-  const queues = new DeliveryQueues(2)
+test('a long delivery moves to a slow place if there is one', async () => {
+  const places = new DeliveryPlaces(2)
   const all = upTo(13).map((n) => `hook-${n}`)
-  waitAll(queues, all)
-  for (const _ of upTo(5)) for (const id of queues.startNext()) expect(queues.moveToSlow(id)).toBeTrue()
-  const last = queues.startNext()
-  expect(last).toEqual(all.slice(10, 12))
-  for (const id of last) expect(queues.moveToSlow(id)).toBeFalse()
-  expect(queues.moveToSlow(all[0]!)).toBeTrue()
-  queues.finish(last[0]!)
-  expect(queues.startNext()).toEqual(all.slice(12))
+  const found = await entered(places, all)
+  for (const n of upTo(5)) {
+    for (const id of all.slice(2 * n - 2, 2 * n)) expect(found.get(id)!.becomeSlow()).toBeTrue()
+    await Bun.sleep(1)
+  }
+  expect([...found.keys()]).toEqual(all.slice(0, 12))
+  for (const id of all.slice(10, 12)) expect(found.get(id)!.becomeSlow()).toBeFalse()
+  expect(found.get(all[0]!)!.becomeSlow()).toBeTrue()
+  found.get(all[10]!)!.leave()
+  await Bun.sleep(1)
+  expect([...found.keys()]).toEqual(all)
 })
 
 const after = (over: object, chance = 0) =>

@@ -1,17 +1,20 @@
 import type { webhooks } from '../../drizzle/schema/webhooks.ts'
-import type { Receiver } from '../../modules/webhooks/send.ts'
-import type { EventType } from '../../src/model/entities.ts'
-import { inOrder } from '../../src/postgres/row-order.ts'
+import { openEventPages } from '../../modules/events/rows.ts'
 import { type DeliveryRow, deliveryColumns } from '../../modules/webhooks/reads.ts'
-import { grouped } from '../../src/postgres/grouped.ts'
+import { type Receiver, send } from '../../modules/webhooks/send.ts'
+import type { EventType } from '../../src/model/entities.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { retryOnce } from '../../src/postgres/errors.ts'
+import { grouped } from '../../src/postgres/grouped.ts'
+import { inOrder } from '../../src/postgres/row-order.ts'
+import { HttpError } from '../../src/responses/errors.ts'
+import type { Services } from '../../src/services.ts'
 
 type Stored = typeof webhooks.$inferSelect
 type Columns = keyof Receiver | 'revision' | 'maxEvents' | 'cursor' | 'failures'
 
 /** A webhook and its next delivery. No other worker claims the webhook before the lease ends. */
-export interface Claim extends Pick<Stored, Columns> {
+interface Claim extends Pick<Stored, Columns> {
   types: EventType[] | null
   exceptActor: string | null
   deliveryId: string
@@ -26,7 +29,7 @@ export interface DeliveryResult {
   claim: Claim
   upTo?: number
   waitMs?: number
-  disabled?: string
+  disabled?: string | undefined
   attempt?: DeliveryRow
 }
 
@@ -94,11 +97,7 @@ const hasFailed = (sql: Sql) => sql`(w.delivery_id = r."deliveryId" and w.revisi
   and r."waitMs" is not null)`
 
 /** A retried delivery has the same id and events, so that the receiver recognizes it. */
-export async function claimWebhooks(
-  sql: Sql,
-  workerId: string,
-  ids: string[],
-): Promise<(Claim | undefined)[]> {
+async function claimWebhooks(sql: Sql, workerId: string, ids: string[]): Promise<(Claim | undefined)[]> {
   const claims = await sql<Claim[]>`
     with due as (
       select w.id, s.version from webhooks w join streams s on s.project_id = w.project_id
@@ -117,3 +116,67 @@ export async function claimWebhooks(
 export const isDue = (sql: Sql) => sql`
   w.disabled_at is null and s.version > w.cursor
   and (w.next_at is null or w.next_at <= now()) and (w.lease_until is null or w.lease_until < now())`
+
+export function openDeliver(services: Services) {
+  const pageAt = openEventPages(services)
+  const { log } = services
+
+  async function attempt(claim: Claim, signal: AbortSignal): Promise<DeliveryResult> {
+    const { projectId, head: version, cursor: after, maxEvents: limit, types, exceptActor } = claim
+    const { events, upTo } = await pageAt({ projectId, version, after, limit, types, exceptActor })
+    if (events.length === 0) return { claim, upTo }
+    const { deliveryId } = claim
+    const failures = claim.failures + 1
+    const message = { deliveryId, attempt: failures, events, signal }
+    const { row, retryAfterMs } = await send(services, claim, message)
+    const { status } = row
+    if (status !== null && status >= 200 && status < 300) return { claim, upTo, attempt: row }
+    return { claim, attempt: row, ...afterFailure({ ...claim, failures, status, retryAfterMs }) }
+  }
+
+  return (claim: Claim, signal: AbortSignal): Promise<DeliveryResult> =>
+    attempt(claim, signal).catch((error: unknown) => {
+      const disabled = permanentFailure(error)
+      if (disabled === undefined)
+        log.debug({ webhook: claim.id, reason: String(error) }, 'webhook claim released without a result')
+      return { claim, disabled }
+    })
+}
+
+/** The reason why no further attempt can succeed: the secret is unreadable, or the next events have expired. */
+function permanentFailure(error: unknown): string | undefined {
+  if (!(error instanceof HttpError)) return undefined
+  if (error.status === 409) return error.message
+  // If delivery continued with the remaining events, the receiver would not notice the loss.
+  return error.status === 410 ? `${error.message}: replay from a later event` : undefined
+}
+
+const minuteMs = 60_000
+const hourMs = 60 * minuteMs
+
+/** The waits after the first failure, the second failure, and so on. The last wait repeats. */
+const waitsMs = [5_000, 5 * minuteMs, 30 * minuteMs, 2 * hourMs, 5 * hourMs, 10 * hourMs]
+/** A random part up to 10 % separates the retries of webhooks that failed together. */
+const jitter = 0.1
+const giveUpAfterMs = 5 * 24 * hourMs
+
+/** `failures` and `failingMs` count from the first failure after the last success. */
+interface Failure {
+  failures: number
+  failingMs: number
+  status: number | null
+  retryAfterMs: number | null
+}
+
+export function afterFailure(
+  { failures, failingMs, status, retryAfterMs }: Failure,
+  random = Math.random(),
+): { waitMs: number } | { disabled: string } {
+  if (status === 410) return { disabled: 'The receiver answered 410 Gone' }
+  if (failingMs >= giveUpAfterMs) return { disabled: 'All attempts of 5 days failed' }
+  const longest = waitsMs.at(-1)!
+  const waitMs = (waitsMs[failures - 1] ?? longest) * (1 + jitter * random)
+  const requestedMs = Math.min(retryAfterMs ?? 0, longest)
+  // The last attempt is at the latest `giveUpAfterMs` after the first failure.
+  return { waitMs: Math.round(Math.min(Math.max(waitMs, requestedMs), giveUpAfterMs - failingMs)) }
+}
