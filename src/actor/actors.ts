@@ -19,9 +19,9 @@ export class Actors {
   private readonly timer: ReturnType<typeof setInterval>
 
   constructor(
-    private readonly dependencies: TransactDependencies,
-    private readonly leases: Leases,
-    private readonly config: Config,
+    readonly dependencies: TransactDependencies,
+    readonly leases: Leases,
+    readonly config: Config,
   ) {
     this.timer = setInterval(() => {
       this.rejectExpired()
@@ -52,7 +52,7 @@ export class Actors {
   load() {
     let [deepest, stateBytes] = [0, 0]
     for (const actor of this.actors.values()) {
-      deepest = Math.max(deepest, actor.waiting)
+      deepest = Math.max(deepest, actor.queue.length)
       stateBytes += actor.bytes
     }
     const { actors, pending, leases } = this
@@ -97,15 +97,14 @@ export class Actors {
     const withFirst = async () => {
       // Finds the second actor only now: while the first actor was busy, an idle second actor could be evicted.
       const second = this.actorOf(secondId)
-      let [hasBegun, isLate] = [false, false]
+      let isLate = false
+      let moved: Promise<void> | undefined
       const done = second.runAlone(async () => {
-        hasBegun = !isLate
-        if (isLate) return
-        await transact(this.dependencies, [first, second], [command])
+        if (!isLate) await (moved = transact(this.dependencies, [first, second], [command]))
       })
       await within(command.deadline - performance.now(), done)
-      isLate = !hasBegun
-      if (hasBegun) await done
+      isLate = true
+      if (moved) await moved
       else rejectLate(command)
     }
     const done = first.runAlone(withFirst).catch(command.reject)
@@ -115,7 +114,7 @@ export class Actors {
   private actorOf(projectId: string, createsProject = false): ProjectActor {
     const existing = this.actors.get(projectId)
     if (existing) return existing
-    const actor = new ProjectActor(projectId, this.dependencies, this.leases, this, this.config)
+    const actor = new ProjectActor(projectId, this)
     if (createsProject) actor.state = new State(projectId)
     this.actors.set(projectId, actor)
     return actor
@@ -134,11 +133,11 @@ export class Actors {
     let bytes = 0
     const stale = performance.now() - this.config.actorIdleMs
     for (const [id, actor] of this.actors)
-      if (actor.idle && actor.usedAt <= stale) this.actors.delete(id)
+      if (!actor.isBusy && actor.usedAt <= stale) this.actors.delete(id)
       else bytes += actor.bytes
     const isTooMuch = () => this.actors.size > this.config.actors || bytes > this.config.actorCacheBytes
     if (!isTooMuch()) return
-    const idle = [...this.actors.values()].filter((actor) => actor.idle)
+    const idle = [...this.actors.values()].filter((actor) => !actor.isBusy)
     for (const actor of idle.sort((a, b) => a.usedAt - b.usedAt)) {
       if (!isTooMuch()) return
       this.actors.delete(actor.projectId)
@@ -160,47 +159,31 @@ const maxLogReaders = 4
 
 export const mailboxFull = () => unavailable('Too many writes wait for this project')
 
-interface ActorHost {
-  schedule(actor: ProjectActor): void
-  commandsEnded(commands: QueuedCommand[]): void
-}
-
 /** The actor of one project: runs its commands in order, one group at a time. */
 class ProjectActor implements StatefulActor {
   state: State | null = null
   usedAt = performance.now()
-  private readonly queue: Queue = []
-  private busy = false
+  isBusy = false
+  readonly queue: Queue = []
   private group: QueuedCommand[] = []
 
   constructor(
     readonly projectId: string,
-    private readonly dependencies: TransactDependencies,
-    private readonly leases: Leases,
-    private readonly host: ActorHost,
-    private readonly config: Pick<Config, 'mailboxCommands' | 'commitEvents' | 'actorCacheBytes'>,
+    private readonly host: Actors,
   ) {}
-
-  get idle(): boolean {
-    return !this.busy
-  }
-
-  get waiting(): number {
-    return this.queue.length
-  }
 
   get bytes(): number {
     return this.state?.bytes ?? 0
   }
 
   enqueue(item: QueuedCommand | Exclusive): void {
-    const { queue, config } = this
-    if (queue.length >= config.mailboxCommands || isOverloaded(queue)) throw mailboxFull()
+    const { queue, host } = this
+    if (queue.length >= host.config.mailboxCommands || isOverloaded(queue)) throw mailboxFull()
     queue.push(item)
     this.usedAt = item.since
-    if (this.busy) return
-    this.busy = true
-    this.host.schedule(this)
+    if (this.isBusy) return
+    this.isBusy = true
+    host.schedule(this)
   }
 
   /** Queues `work`. It runs when the actor holds the lease and no command is in progress. */
@@ -213,29 +196,29 @@ class ProjectActor implements StatefulActor {
 
   /** Decides the queued commands synchronously if the lease is held and the state is loaded. */
   decide(): void {
-    if (this.leases.holds(this.projectId)) this.startNext()
+    if (this.host.leases.holds(this.projectId)) this.startNext()
     else void this.acquireLease().then(() => this.startNext())
   }
 
   private async acquireLease(): Promise<void> {
     // Another process had the lease, so a commit on the old state would conflict.
-    if (!(await this.leases.acquire(this.projectId)) && this.state?.version) this.state = null
+    if (!(await this.host.leases.acquire(this.projectId)) && this.state?.version) this.state = null
   }
 
   private startNext(): void {
-    const next = takeGroup(this.queue, this.config.commitEvents)
+    const next = takeGroup(this.queue, this.host.config.commitEvents)
     if ('run' in next) return void next.run().then(this.finishGroup)
     this.group = next
-    void transact(this.dependencies, [this], next).then(this.finishGroup)
+    void transact(this.host.dependencies, [this], next).then(this.finishGroup)
   }
 
   private readonly finishGroup = (): void => {
     this.host.commandsEnded(this.group)
     this.group = []
-    if (this.bytes > this.config.actorCacheBytes / 8) this.state?.unloadRows()
+    if (this.bytes > this.host.config.actorCacheBytes / 8) this.state?.unloadRows()
     if (this.queue.length > 0) return this.host.schedule(this)
-    this.busy = false
-    this.leases.markIdle(this.projectId)
+    this.isBusy = false
+    this.host.leases.markIdle(this.projectId)
   }
 }
 

@@ -36,7 +36,11 @@ import { isAhead, tailOf } from '../ids.ts'
 import type { Sql } from '../postgres/database.ts'
 import { eventFields, eventRows } from '../postgres/columns.ts'
 
-export interface TransactDependencies extends PrepareDependencies {
+export interface TransactDependencies {
+  loader: Loader
+  findCommitted: FindCommitted
+  findRecord: FindRecord
+  readUndoInput: ReadUndoInput
   versions: Pick<Versions, 'isCurrent'>
   commit: Commit
   react: Reactions
@@ -117,32 +121,25 @@ const dropStates = (actors: StatefulActor[]) => actors.forEach((actor) => (actor
 /** Exponential, at most half a second, with jitter: without leases, several processes may retry at the same time. */
 const backOff = (attempt: number) => sleep(Math.random() * Math.min(5 * 2 ** attempt, 500))
 
-export interface PrepareDependencies {
-  loader: Loader
-  findCommitted: FindCommitted
-  findRecord: FindRecord
-  readUndoInput: ReadUndoInput
-}
-
-export async function prepare(
-  dependencies: PrepareDependencies,
+async function prepare(
+  by: TransactDependencies,
   actors: StatefulActor[],
-  group: QueuedCommand[],
+  all: QueuedCommand[],
 ): Promise<Prepared> {
   const states: State[] = []
-  for (const actor of actors) states.push((actor.state ??= await dependencies.loader.state(actor.projectId)))
-  for (const command of group) command.rejection = command.undo = undefined
-  await loadRows(dependencies.loader, states, group)
-  const remaining = await withoutCommitted(dependencies, states, group)
+  for (const actor of actors) states.push((actor.state ??= await by.loader.state(actor.projectId)))
+  for (const command of all) command.rejection = command.undo = undefined
+  await loadRows(by.loader, states, all)
+  const group = await withoutCommitted(by, states, all)
   const [records] = await Promise.all([
-    findRecords(dependencies.findRecord, states, remaining),
-    ...remaining.map((command) => loadUndoInput(dependencies, states, command)),
+    findRecords(by.findRecord, states, group),
+    ...group.map((command) => loadUndoInput(by, states, command)),
   ])
-  return { states, records, group: remaining }
+  return { states, records, group }
 }
 
 async function loadUndoInput(
-  { readUndoInput, loader }: PrepareDependencies,
+  { readUndoInput, loader }: TransactDependencies,
   states: State[],
   command: QueuedCommand,
 ): Promise<void> {
@@ -174,10 +171,9 @@ function preloadOfUndo({ events, unassignments }: UndoInput): Preload {
   const preload: Preload = { task: [...task, ...assigned] }
   for (const { entity, entityId } of events) if (entity !== 'task') (preload[entity] ??= []).push(entityId)
   preload.referencedTasks = tasksIn(events)
-  const facts = events.flatMap(
+  preload.facts = events.flatMap(
     ({ entity, before }) => (before && definitionOf(entity).factsFor?.(before)) ?? [],
   )
-  if (facts.length > 0) preload.facts = facts
   return preload
 }
 
@@ -187,18 +183,13 @@ const tasksIn = (events: (Pick<StoredEvent, 'entity' | 'before' | 'after'> | nul
   )
 
 async function loadRows(loader: Loader, states: State[], group: QueuedCommand[]): Promise<void> {
-  const preload = group.flatMap(({ preload }) => preload ?? [])
-  if (preload.length === 0) return
-  const loaded = loadAll(loader, states, preload)
+  const preloads = group.flatMap(({ preload }) => preload ?? [])
+  if (preloads.length === 0) return
+  const loaded = Promise.all(states.map((state) => loader.rows(state, preloads)))
+  const movingTaskId = preloads.find((one) => one.movingTaskId)?.movingTaskId
+  if (movingTaskId === undefined) return void (await loaded)
   // A task may have many children, so loading them stops at the deadline. A move is the only command of its group.
-  await (preload.some(({ movingTaskId }) => movingTaskId)
-    ? beforeDeadline(group[0]!.deadline, loaded)
-    : loaded)
-}
-
-async function loadAll(loader: Loader, states: State[], preload: Preload[]): Promise<State[]> {
-  await Promise.all(states.map((state) => loader.rows(state, preload)))
-  const movingTaskId = preload.find((one) => one.movingTaskId)?.movingTaskId ?? ''
+  await beforeDeadline(group[0]!.deadline, loaded)
   for (const [n, state] of states.entries()) {
     const task = state.row('task', movingTaskId)
     if (task?.projectId !== state.projectId) continue
@@ -206,7 +197,6 @@ async function loadAll(loader: Loader, states: State[], preload: Preload[]): Pro
     await loader.rows(states[1 - n]!, [{ facts: factsFor?.(task) }])
     await loader.rows(state, [{ facts: factsToLeave?.(task) }])
   }
-  return states
 }
 
 async function findRecords(
@@ -227,7 +217,7 @@ async function findRecords(
 
 /** Replies to commands that are already committed, and returns the other commands. */
 async function withoutCommitted(
-  { findCommitted, loader }: PrepareDependencies,
+  { findCommitted, loader }: TransactDependencies,
   states: State[],
   group: QueuedCommand[],
 ): Promise<QueuedCommand[]> {

@@ -6,7 +6,7 @@ import type { Config } from '../config.ts'
 import { isId } from '../id-format.ts'
 import { newId } from '../ids.ts'
 import type { Log } from '../logger.ts'
-import { type Counts, newForwardCounts } from '../metrics/counts.ts'
+import { newForwardCounts } from '../metrics/counts.ts'
 import { toHttpError } from '../postgres/errors.ts'
 import type { RedisClient } from '../redis/connections.ts'
 import { notFound, outcomeUnknown, HttpError } from '../responses/errors.ts'
@@ -56,7 +56,8 @@ interface RunDependencies {
 }
 
 export function openRun({ registry, rowLocations, route, timeoutMs }: RunDependencies): Run {
-  return ({ name, input, caller, ifMatch, ifClaim, guard, traceparent }) => {
+  return (request) => {
+    const { name, input } = request
     const registered = registry.get(name)
     if (!registered) return Promise.reject(new Error(`There is no command ${name}`))
     const { command, form } = registered
@@ -64,14 +65,13 @@ export function openRun({ registry, rowLocations, route, timeoutMs }: RunDepende
     const destinationId = command.destination?.(input)
     if (destinationId !== undefined && !isId(destinationId)) return Promise.reject(notFound('Project'))
     const deadline = performance.now() + timeoutMs
-    const request = { name, input, caller, ifMatch, ifClaim, guard, traceparent, form }
     const send = (projectId: string, taskId?: string) =>
-      route(command, { ...request, id: newId(), projectId, taskId }, deadline)
+      route(command, { ...request, form, id: newId(), projectId, taskId }, deadline)
     if (target.kind === 'new') return send(clientIdIn(command, input) ?? newId())
     const id = idIn(input, target.key)
     if (target.kind === 'project') return isId(id) ? send(id) : Promise.reject(notFound('Project'))
-    return rowLocations.at(target.kind, id, targetNoun(target), ({ projectId, taskId }) =>
-      send(projectId, taskId ?? undefined),
+    return rowLocations.at(target.kind, id, targetNoun(target), (row) =>
+      send(row.projectId, row.taskId ?? undefined),
     )
   }
 }
@@ -135,30 +135,14 @@ function rejectionOf({ status, message, headers, details }: RpcError): HttpError
 const maxBytes = 68_157_440
 const maxUnsentBytes = 16_777_216
 
-/** Routes commands to the homes of their projects. Before `join`, a process executes every command itself. */
-interface Router {
-  route: Execute
-  join(asHome: boolean): Promise<void>
-  isHome(): boolean
-  /** Returns what the operator must do if other processes are alive but cannot reach this process. */
-  problem(): string | undefined
-  leave(timeoutMs: number): Promise<void>
-  close(): Promise<void>
-}
-
-interface RouterDependencies {
+interface RouterDependencies extends Omit<ServeDependencies, 'ttlMs'> {
   config: Config
   redis: RedisClient
   subscriber: Redis
-  registry: Registry
-  execute: Execute
-  scheduler: Scheduler
-  isClosing(): boolean
-  log: Log
-  counts: Counts['forwards']
 }
 
-export function openRouter(dependencies: RouterDependencies): Router {
+/** Routes commands to the homes of their projects. Before `join`, a process executes every command itself. */
+export function openRouter(dependencies: RouterDependencies) {
   const { config, redis, subscriber, execute, log, counts } = dependencies
   const options = {
     secrets: secretsIn(config.jwtSecret),
@@ -174,7 +158,7 @@ export function openRouter(dependencies: RouterDependencies): Router {
       execute,
       counts,
     ),
-    async join(asHome) {
+    async join(asHome: boolean) {
       if (config.writeShards === 0) return
       const client = new RpcClient(options, log)
       const serve = openServe({ ...dependencies, ttlMs: config.writeTimeoutMs })
@@ -182,9 +166,10 @@ export function openRouter(dependencies: RouterDependencies): Router {
       const me = await server?.listen(config.homeHost, config.homePort)
       joined = { client, placement: new Placement(redis, subscriber, config, me, log), server }
     },
-    isHome: () => joined?.placement.isHome() ?? false,
+    isHome: (): boolean => joined?.placement.isHome() ?? false,
+    /** Returns what the operator must do if other processes are alive but cannot reach this process. */
     problem: () => joined?.placement.problem(),
-    async leave(timeoutMs) {
+    async leave(timeoutMs: number) {
       await joined?.placement.leave()
       await joined?.server?.leave(timeoutMs)
     },

@@ -21,11 +21,6 @@ export type Outcome = 'committed' | 'conflict' | 'unknown' | Error
 
 export type Commit = (unit: CommitUnit) => Promise<Outcome>
 
-type CommitLimits = Pick<
-  Config,
-  'commitSlots' | 'commitEvents' | 'commitProjects' | 'commitShapes' | 'writeTimeoutMs' | 'databasePooler'
->
-
 // Two concurrent commits cost 10 % more than one larger commit. So a commit waits at most this long for the previous
 // commit.
 const lingerMs = 25
@@ -39,43 +34,41 @@ const maxLockedProjects = 10_000
  */
 export function openCommit(
   { commits, commitsApart }: Pick<Database, 'commits' | 'commitsApart'>,
-  limits: CommitLimits,
+  limits: Config,
   counts = newCommitCounts(),
 ): Commit {
   const locked = new LRUCache<string, true>({ max: maxLockedProjects })
   const chooseStatement = openChooseStatement(limits.commitShapes)
-  const { commitEvents, commitProjects, commitSlots } = limits
+  const { commitEvents, commitProjects } = limits
   // The units that wait have different projects, because an actor commits one unit at a time.
   const keys = Math.min(commitEvents, commitProjects)
   const weigh = { limit: commitEvents, heavy: heavyEvents, of: (unit: CommitUnit) => unit.events.length }
   // With a microtask, all units that the actors decide in one event-loop iteration go into one commit.
-  const schedule = queueMicrotask
-  const { waitSeconds: waits } = counts
+  const grouping = { keys, weigh, schedule: queueMicrotask, lingerMs, waits: counts.waitSeconds }
   const openGroups = (sql: Sql, slots: number, skipsLocked: boolean) => {
-    const writeAll = openWriteAll(openWrite(sql, chooseStatement), locked)
-    return grouped({ keys, slots, weigh, schedule, lingerMs, waits }, async (units: CommitUnit[]) => {
+    const writeAll = openWriteAll(sql, chooseStatement, locked)
+    return grouped({ ...grouping, slots }, async (units: CommitUnit[]) => {
       const began = performance.now()
       const sent = units.filter(({ deadline }) => deadline > began)
       for (const unit of sent) unit.isSent = true
-      const written = sent.length > 0 ? writeAll(sent, skipsLocked) : Promise.resolve([])
-      const outcomes = await inTime(limits.writeTimeoutMs, sent, written)
+      const outcomes =
+        sent.length > 0 ? await inTime(limits.writeTimeoutMs, sent, writeAll(sent, skipsLocked)) : []
       sent.forEach((unit, n) => (unit.isSent = outcomes[n] === 'committed' || outcomes[n] === 'unknown'))
       counts.seconds.addSince(began)
       counts.events.add(units.reduce((sum, { events }) => sum + events.length, 0))
       for (const outcome of outcomes) counts.units[outcome instanceof Error ? 'refused' : labels[outcome]]++
-      return sent.length === units.length ? outcomes : units.map(expiredOr(sent, outcomes))
+      // A unit that was not sent because its deadline has passed is decided again, without its expired commands.
+      return sent.length === units.length
+        ? outcomes
+        : units.map((unit) => outcomes[sent.indexOf(unit)] ?? 'conflict')
     })
   }
   // A pooler ignores the lock timeout, so no statement may wait for a lock.
-  const commit = openGroups(commits, commitSlots, limits.databasePooler !== 'off')
+  const commit = openGroups(commits, limits.commitSlots, limits.databasePooler !== 'off')
   const commitApart = openGroups(commitsApart, 1, true)
   const isLocked = ({ heads }: CommitUnit) => heads.some(({ projectId }) => locked.has(projectId))
   return (unit) => (locked.size > 0 && isLocked(unit) ? commitApart(unit) : commit(unit))
 }
-
-/** A unit that was not sent because its deadline has passed is decided again, without its expired commands. */
-const expiredOr = (sent: CommitUnit[], outcomes: Outcome[]) => (unit: CommitUnit) =>
-  outcomes[sent.indexOf(unit)] ?? 'conflict'
 
 /** The labels in metrics keep the names of earlier releases. */
 const labels = { committed: 'won', conflict: 'lost', unknown: 'unknown' } as const
@@ -92,7 +85,15 @@ function inTime(ms: number, units: CommitUnit[], written: Promise<Outcome[]>): P
  * Writes all units together. If the database rejects them, writes each separately: only the faulty unit then fails.
  * After a lock timeout, `skipsLocked` writes the units that meet no locked row, and remembers the projects of the others.
  */
-function openWriteAll(write: Write, locked: LRUCache<string, true>) {
+function openWriteAll(sql: Sql, choose: ChooseStatement, locked: LRUCache<string, true>) {
+  async function write(units: CommitUnit[], skipsLocked: boolean): Promise<Outcome[]> {
+    const group = groupOf(units)
+    const { shape, text } = choose(shapeOf(units, group, skipsLocked))
+    const parameters = parametersOf(shape, group)
+    const [row] = await sql.unsafe<{ committed: string | null }[]>(text, parameters, { prepare: true })
+    const committed = new Set(row?.committed?.split(' '))
+    return units.map((_, unit) => (committed.has(String(unit)) ? 'committed' : 'conflict'))
+  }
   const remember = (units: CommitUnit[], outcomes: Outcome[]) => {
     for (const [n, { heads }] of units.entries())
       for (const { projectId } of heads)
@@ -155,33 +156,19 @@ const isIdTaken = (error: unknown): boolean =>
   (errorCode(error) === '23502' && (error as PostgresError).column_name === 'task_id')
 const isPrimaryKey = (name = '') => model().all.some(({ table }) => name === `${getTableName(table)}_pkey`)
 
-type Write = (units: CommitUnit[], skipsLocked: boolean) => Promise<Outcome[]>
-
-const openWrite =
-  (sql: Sql, choose: ChooseStatement): Write =>
-  async (units, skipsLocked) => {
-    const group = groupOf(units)
-    const { shape, text } = choose(shapeOf(units, group, skipsLocked))
-    const [row] = await sql.unsafe<{ committed: string | null }[]>(text, parametersOf(shape, group), {
-      prepare: true,
-    })
-    const committed = new Set(row?.committed?.split(' '))
-    return units.map((_, unit) => (committed.has(String(unit)) ? 'committed' : 'conflict'))
-  }
-
-type ChooseStatement = (shape: Shape) => { shape: Shape; text: string }
+type ChooseStatement = ReturnType<typeof openChooseStatement>
 
 /**
  * A prepared statement takes about 0.4 MiB on each connection, and 100,000 shapes are possible. So the `maxStatements`
  * most recently used shapes have their own statement. All other groups use the statement of `widestShape`. A new shape
  * replaces the least recently used one only when it recurs: preparing a statement costs more than the unused parts.
  */
-export function openChooseStatement(maxStatements: number): ChooseStatement {
+export function openChooseStatement(maxStatements: number) {
   const max = Math.max(maxStatements, 1)
   const own = new LRUCache<string, string>({ max })
   const seen = new LRUCache<string, true>({ max })
   const widest = new Map<string, string>()
-  return (wanted) => {
+  return (wanted: Shape): { shape: Shape; text: string } => {
     const key = JSON.stringify(wanted)
     const known = own.get(key)
     if (known) return { shape: wanted, text: known }

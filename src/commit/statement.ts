@@ -1,5 +1,4 @@
 import { getTableName } from 'drizzle-orm'
-import type { PgTable } from 'drizzle-orm/pg-core'
 import { idempotencyKeys } from '../../drizzle/schema/idempotency.ts'
 import { outbox } from '../../drizzle/schema/jobs.ts'
 import { events } from '../../drizzle/schema/log.ts'
@@ -10,9 +9,8 @@ import { type CommitGroup, hasUnlogged, type CommitUnit, type RowWrite, rowWrite
 
 /** The writes of a group besides versions and events. Each shape has its own statement, without unused parts. */
 export interface Shape {
-  /** True if a unit writes two projects, both or neither. */
-  spansProjects: boolean
-  hasNewProjects: boolean
+  /** True if a unit writes two projects, both or neither, or a new project. */
+  locksFirst: boolean
   /** True if units that would change a locked row write nothing. */
   skipsLocked: boolean
   writes: string[]
@@ -49,8 +47,7 @@ export function shapeOf(
     unlogged ||= hasUnlogged(entity)
   }
   return {
-    spansProjects: heads.length > units.length,
-    hasNewProjects: heads.some(({ expected }) => expected === 0),
+    locksFirst: heads.length > units.length || heads.some(({ expected }) => expected === 0),
     skipsLocked,
     writes: allWrites().filter((one) => writes.has(one)),
     unlogged,
@@ -60,13 +57,13 @@ export function shapeOf(
 }
 
 /** Returns the shape that fits all groups of its kind. It has unused parts, which cost time in Postgres. */
-export function widestShape({ spansProjects, skipsLocked, unlogged }: Shape): Shape {
+export function widestShape({ locksFirst, skipsLocked, unlogged }: Shape): Shape {
   const writes = allWrites().filter((one) => unlogged || !hasUnlogged(one.split(' ')[1] as Entity))
-  return { spansProjects, hasNewProjects: true, skipsLocked, writes, unlogged, jobs: true, records: true }
+  return { locksFirst, skipsLocked, writes, unlogged, jobs: true, records: true }
 }
 
 /** Leaves columns with a default to the database, so that the times of rows come from the database's clock. */
-const parameterColumns = (table: PgTable) => columnsOf(table).filter(({ hasDefault }) => !hasDefault)
+const outboxColumns = columnsOf(outbox).filter(({ hasDefault }) => !hasDefault)
 
 /** The columns of an event that are parameters. `task_id` is derived from the row. */
 const logged = columnsOf(events).filter(({ name }) => name !== 'task_id' && name !== 'told')
@@ -81,7 +78,7 @@ const columns: Record<keyof CommitGroup, Column[]> = {
   }),
   events: [...parameters({ write: 'text' }), ...logged],
   unlogged: parameters({ entityId: 'uuid', fields: 'jsonb' }),
-  jobs: [...parameters({}), ...parameterColumns(outbox)],
+  jobs: [...parameters({}), ...outboxColumns],
   records: parameters({ key: 'text' }),
 }
 
@@ -171,16 +168,15 @@ function insertEvents(unlogged: boolean): string {
  * tables are a projection of the events.
  */
 export function commitStatement(shape: Shape): string {
-  const { spansProjects, hasNewProjects, skipsLocked, writes, unlogged, jobs, records } = shape
-  const isSimple = !spansProjects && !skipsLocked
+  const { locksFirst, skipsLocked, writes, unlogged, jobs, records } = shape
   const parts = [
     ...(records ? repeatedUnits(shape) : []),
-    ...(isSimple ? (hasNewProjects ? swapOrInsert : swapOnly)(headsOf(shape)) : lockAndSwap(shape)),
+    ...(locksFirst || skipsLocked ? lockAndSwap(shape) : [swap(headsOf(shape))]),
     `event as materialized (${rowsOfCommitted(shape, 'events')})`,
     insertEvents(unlogged),
     ...(unlogged ? [`unlogged as materialized (${rowsOfCommitted(shape, 'unlogged')})`] : []),
     ...writes.map((one) => rowWrite(...(one.split(' ') as [RowWrite, Entity]))),
-    ...(jobs ? [insert('queued', outbox, rowsOfCommitted(shape, 'jobs'))] : []),
+    ...(jobs ? [insertJobs(shape)] : []),
     ...(records ? [insertRecords] : []),
   ]
   return `with ${parts.join(',\n')}\nselect string_agg(unit::text, ' ') as committed from committed`
@@ -217,28 +213,17 @@ const headsOf = ({ records }: Shape): string =>
 const newVersion = (head: string) =>
   `version = ${head}.version, last_number = ${head}."lastNumber", last_event_id = ${head}."lastEventId"`
 
-/** Compare-and-swap in one step: the update waits for the row lock and then checks the version again. */
-const swap = (from: string) => `(update streams s set ${newVersion('h')}
-     from (${from} order by "projectId") h where s.project_id = h."projectId"
+/**
+ * Compare-and-swap in one step, for groups without new projects: the update waits for the row lock and then checks the
+ * version again. Saves a fifth of the time that a single commit takes in Postgres.
+ */
+const swap = (heads: string) => `committed as (update streams s set ${newVersion('h')}
+     from (${heads} order by "projectId") h where s.project_id = h."projectId"
      and s.version = h.expected and s.last_event_id = h."expectedEventId" returning h.unit)`
 
-const insertStreams = (from: string) => `insert into streams (project_id, version, last_number, last_event_id)
-     select "projectId", version, "lastNumber", "lastEventId" from ${from} where expected = 0`
-
-/** For groups without new projects. Saves a fifth of the time that a single commit takes in Postgres. */
-const swapOnly = (heads: string) => [`committed as ${swap(heads)}`]
-
-const swapOrInsert = (heads: string) => [
-  `head as materialized (${heads})`,
-  `swapped as ${swap('select * from head where expected > 0')}`,
-  `inserted as (${insertStreams('head')} on conflict do nothing returning project_id)`,
-  `committed as materialized (select unit from swapped
-     union all select unit from head join inserted on project_id = "projectId")`,
-]
-
 /**
- * For units of two projects: locks all projects, compares all versions, and only then updates. With `skipsLocked`, a
- * unit with a row that another transaction has locked counts as a conflict.
+ * For units of two projects and for new projects: locks all projects, compares all versions, and only then writes. With
+ * `skipsLocked`, a unit with a row that another transaction has locked counts as a conflict.
  */
 const lockAndSwap = (shape: Shape) => [
   `head as materialized (${headsOf(shape)})`,
@@ -249,21 +234,18 @@ const lockAndSwap = (shape: Shape) => [
     : []),
   `conflict as materialized (select h.unit from head h left join locked s on s.project_id = h."projectId"
      where coalesce(s.version, 0) <> h.expected or s.last_event_id <> h."expectedEventId"
-     ${shape.skipsLocked ? changedTables(shape.writes).map(lockedRows).join('') : ''})`,
+     ${shape.skipsLocked ? changedEntities(shape).map(lockedRows).join('') : ''})`,
   `committed as materialized (select * from head where unit not in (select unit from conflict))`,
   `swapped as (update streams s set ${newVersion('w')}
      from committed w where s.project_id = w."projectId" and w.expected > 0)`,
-  `inserted as (${insertStreams('committed')})`,
+  `inserted as (insert into streams (project_id, version, last_number, last_event_id)
+     select "projectId", version, "lastNumber", "lastEventId" from committed where expected = 0)`,
 ]
 
-const changedTables = (writes: string[]): Entity[] => [
-  ...new Set(
-    writes.flatMap((one) => {
-      const [write, entity] = one.split(' ') as [RowWrite, Entity]
-      return write.startsWith('insert') ? [] : [entity]
-    }),
-  ),
-]
+function changedEntities({ writes }: Shape): Entity[] {
+  const changes = writes.filter((one) => !one.startsWith('insert'))
+  return [...new Set(changes.map((one) => one.split(' ')[1] as Entity))]
+}
 
 const lockedRows = (entity: Entity): string => {
   const table = getTableName(definitionOf(entity).table)
@@ -274,9 +256,9 @@ const lockedRows = (entity: Entity): string => {
          order by id for update skip locked))`
 }
 
-const insert = (name: string, table: PgTable, rows: string) =>
-  `${name} as (insert into ${getTableName(table)} (${namesOf(parameterColumns(table))})
-    select ${keysOf(parameterColumns(table))} from (${rows}) r)`
+const insertJobs = (shape: Shape) =>
+  `queued as (insert into ${getTableName(outbox)} (${namesOf(outboxColumns)})
+    select ${keysOf(outboxColumns)} from (${rowsOfCommitted(shape, 'jobs')}) r)`
 
 /** In the order of the keys, so that two commits with the same keys cannot deadlock. */
 const insertRecords = `recorded as (
