@@ -1,6 +1,5 @@
 import { LRUCache } from 'lru-cache'
 import type { ReadRequest } from '../../src/commands/query.ts'
-import { type Caller, tokenOrUserId } from '../../src/identity/rights.ts'
 import { taskIdOf } from '../../src/log/rows.ts'
 import { grouped } from '../../src/postgres/grouped.ts'
 import { requireVisible, type VisibleProject } from '../../src/reads/lookups.ts'
@@ -20,7 +19,6 @@ import {
 } from '../../src/responses/server-sent-events.ts'
 import { streamedBody } from '../../src/responses/streamed-body.ts'
 import type { Services } from '../../src/services.ts'
-import type { Subscription } from '../../src/subscriptions/subscription.ts'
 import { aheadOfProject, type FeedQuery, lastEventIdHeader } from './parameters.ts'
 import { groupByRange, hasFilter, openPeople, readRanges } from './rows.ts'
 import type { EventFilter, EventRange, RangeRow } from './rows.ts'
@@ -62,18 +60,10 @@ export function openStreamResponse({ subscriptions }: Pick<Services, 'subscripti
 /** After this many omitted events, a stream sends an `id`, so that a reconnecting client skips these events. */
 const maxEventsWithoutId = 100
 
-/** `checked`: the version at which the client's rights were last checked. */
-interface Reader {
-  project: VisibleProject
-  checked: VersionRef
-  position: Position
-}
-
 /** Checks the client's rights after it reads events and before it sends the events. */
 export function openEventStream(services: Services) {
   const { subscriptions } = services
   const eventsAfter = openEncodedEvents(services)
-  const checkReader = openReauthorize(services)
 
   /** With a snapshot, the stream begins with its rows, and continues with the first event after its version. */
   return async function* (
@@ -83,12 +73,15 @@ export function openEventStream(services: Services) {
     signal: AbortSignal,
     snapshot?: StreamedSnapshot,
   ) {
-    let [project, checked]: [VisibleProject, VersionRef] = [first, first]
+    const { projectId } = first
+    let project = first
+    /** The version at which the client's rights were last checked. */
+    let checked: VersionRef = first
     let position: Position = { seq: query.after, id: eventIdAt(project, query.after) }
     if (snapshot) {
       yield streamStart()
-      const { version, lastEventId } = yield* checkedChunks(services, read, first.projectId, snapshot)
-      project = checked = await reauthorize(services, read, first.projectId, { seq: version })
+      const { version, lastEventId } = yield* checkedChunks(services, read, projectId, snapshot)
+      project = checked = await reauthorize(services, read, projectId, { seq: version })
       position = { seq: version, id: lastEventId }
     }
     const subscription = subscriptions.subscribe([project], signal)
@@ -100,9 +93,16 @@ export function openEventStream(services: Services) {
       if (subscriptions.hasEnded()) throw unavailable('The server is shutting down; connect again')
       if (position.seq < project.version) {
         const encoded = await eventsAfter(project, position)
-        const reader = { project, checked, position }
-        ;({ project, checked } = await checkReader(read, reader, encoded, subscription))
-        position = encoded.end
+        const { end } = encoded
+        if (end.seq === position.seq) {
+          // The stream was notified of events, but read none: a failover may have lost these events.
+          subscription.resetTo(position.seq)
+          project = checked = await reauthorize(services, read, projectId, position)
+          continue
+        }
+        const upTo = Math.max(end.seq, project.version, subscription.notified)
+        ;({ project, checked } = await checkRights(services, read, { project, checked }, upTo))
+        position = end
         const [bytes, lastId] = framesOf(encoded, query, lastIdSent)
         if (bytes.length === 0) continue
         yield bytes
@@ -113,7 +113,7 @@ export function openEventStream(services: Services) {
           const version = await subscription.waitForNewer(project.version, leftMs)
           if (version) project = { ...project, version }
           // A failover may have lost events; then the version is lower than before.
-          else checked = project = await reauthorize(services, read, project.projectId, position)
+          else checked = project = await reauthorize(services, read, projectId, position)
           continue
         }
         yield heartbeat(idLine(position.seq))
@@ -121,6 +121,20 @@ export function openEventStream(services: Services) {
       }
     }
   }
+}
+
+/** Does not query the role if this process committed all changes since the last check and none affects a role. */
+async function checkRights(
+  { authenticate, findRole, recent }: Services,
+  { request }: ReadRequest,
+  { project, checked }: { project: VisibleProject; checked: VersionRef },
+  upTo: number,
+) {
+  const caller = await authenticate.caller(request)
+  const unchanged = recent.sameRightsSince(project.projectId, checked)
+  if (unchanged && unchanged.version >= upTo) return { project, checked: unchanged }
+  const now = await requireVisible(findRole, caller, project.projectId)
+  return { project: now, checked: now }
 }
 
 /** Checks the client's rights before each chunk. */
@@ -136,30 +150,6 @@ async function* checkedChunks(
     if (subscriptions.hasEnded()) throw unavailable('The server is shutting down; connect again')
     await requireVisible(findRole, await authenticate.caller(request), projectId)
     yield value
-  }
-}
-
-/** Does not query the role if this process committed all changes since the last check and no change affects a role. */
-export function openReauthorize(services: Pick<Services, 'authenticate' | 'findRole' | 'recent'>) {
-  return async (
-    read: ReadRequest,
-    { project, checked, position }: Reader,
-    encoded: EncodedEvents,
-    subscription: Subscription,
-  ): Promise<Omit<Reader, 'position'>> => {
-    if (encoded.end.seq === position.seq) {
-      // The stream was notified of events, but read none: a failover may have lost these events.
-      subscription.resetTo(position.seq)
-      const now = await reauthorize(services, read, project.projectId, position)
-      return { project: now, checked: now }
-    }
-    const caller = await services.authenticate.caller(read.request)
-    const unchanged = services.recent.sameRightsSince(project.projectId, checked)
-    if (unchanged && unchanged.version >= Math.max(encoded.end.seq, project.version, subscription.notified))
-      return { project, checked: unchanged }
-    const now = await encoded.visibleTo(caller)
-    // The check may have run earlier, for another stream of the caller, so `now.version` may be older.
-    return { project: project.version > now.version ? project : now, checked: now }
   }
 }
 
@@ -219,8 +209,6 @@ interface EncodedEvents {
   events: { seq: number; type: string; actorId: string; text: string }[]
   bytes: Uint8Array<ArrayBuffer>
   end: Position
-  /** All streams of one caller share this check. */
-  visibleTo(caller: Caller): Promise<VisibleProject>
 }
 
 /** Returns a function that reads and encodes the events after a position. Streams at one position share the result. */
@@ -239,7 +227,7 @@ function openEncodedEvents(services: Services) {
     const bytes = encode(events.map(({ text }) => text).join(''))
     const last = found.at(-1)
     const end = last ? { seq: last.seq, id: last.id } : position
-    return { events, bytes, end, visibleTo: openVisibleTo(services, projectId) }
+    return { events, bytes, end }
   }
 
   const cached = new LRUCache<string, EncodedEvents, { project: VisibleProject; position: Position }>({
@@ -274,15 +262,5 @@ function openNext({ authenticate, database: { reads: sql }, oldestSeq, recent }:
     if (first?.previousId && first.previousId !== range.afterId) throw aheadOfProject(lastEventIdHeader)
     if (first?.seq !== range.after + 1) await requireRetained(oldestSeq, range.projectId, range.after)
     return events
-  }
-}
-
-function openVisibleTo({ findRole }: Services, projectId: string) {
-  const checks = new Map<string, Promise<VisibleProject>>()
-  return (caller: Caller): Promise<VisibleProject> => {
-    const holder = tokenOrUserId(caller)
-    const project = checks.get(holder) ?? requireVisible(findRole, caller, projectId)
-    checks.set(holder, project)
-    return project
   }
 }
