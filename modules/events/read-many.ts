@@ -92,8 +92,8 @@ const openReadEvents =
     await Promise.all(
       others.map(({ projectId, after }) => requireRetained(oldestSeq, projectId, after, projectId)),
     )
-    const isFull = isFullPage(rows, limit)
-    return bodyOf(states, await withPeople(sql, rows), exceptActor ? { ranges, isFull } : undefined)
+    const isComplete = exceptActor && !isFullPage(rows, limit)
+    return bodyOf(states, await withPeople(sql, rows), isComplete ? ranges : [])
   }
 
 async function readStates(
@@ -128,25 +128,14 @@ export function sharesOf(waiting: number[], limit: number): number[] {
   return shares
 }
 
-/** @param scanned the ranges of a filter, and whether the page is full */
-function bodyOf(
-  { feeds, gone }: FeedStates,
-  events: ReadEvent[],
-  scanned?: { ranges: EventRange[]; isFull: boolean },
-): string {
+/** @param scanned the ranges of which the filter matches no other events, if the page has all matches */
+function bodyOf({ feeds, gone }: FeedStates, events: ReadEvent[], scanned: EventRange[] = []): string {
   const texts = jsonTexts(events, (event) => ({ projectId: event.projectId, ...shownEvent(event) }))
   const byProject = Map.groupBy(texts.keys(), (n) => events[n]!.projectId)
   const shown = feeds.flatMap(({ projectId }) => byProject.get(projectId) ?? [])
   const lastOf = (projectId: string) => events[byProject.get(projectId)?.at(-1) ?? -1]?.seq
   const after = new Map(feeds.map((one) => [one.projectId, lastOf(one.projectId) ?? one.after]))
-  if (scanned) {
-    // A full page contains the events of all ranges up to a distance from their starts, except some at this distance.
-    const isFull = scanned.isFull || texts.length < events.length
-    const distances = scanned.ranges.map((range) => (lastOf(range.projectId) ?? 0) - range.after)
-    const complete = isFull ? Math.max(...distances) - 1 : Infinity
-    for (const { projectId, after: start, upTo } of scanned.ranges)
-      after.set(projectId, Math.max(after.get(projectId)!, Math.min(upTo, start + complete)))
-  }
+  if (texts.length === events.length) for (const { projectId, upTo } of scanned) after.set(projectId, upTo)
   const next = JSON.stringify(Object.fromEntries(after))
   return `{"events":[${shown.map((n) => texts[n]).join()}],"after":${next},"gone":${JSON.stringify(gone)}}`
 }
