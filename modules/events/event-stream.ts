@@ -74,9 +74,8 @@ export function openEventStream(services: Services) {
     snapshot?: StreamedSnapshot,
   ) {
     const { projectId } = first
-    let project = first
-    /** The version at which the client's rights were last checked. */
-    let checked: VersionRef = first
+    /** `checked` is the version at which the client's rights were last checked. */
+    let [project, checked]: [VisibleProject, VersionRef] = [first, first]
     let position: Position = { seq: query.after, id: eventIdAt(project, query.after) }
     if (snapshot) {
       yield streamStart()
