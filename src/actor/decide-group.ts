@@ -1,12 +1,5 @@
 import type { CommitEvent, CommitHead, CommitUnit } from '../commit/unit.ts'
-import {
-  idClaim,
-  type IdempotencyKey,
-  isCommandKey,
-  type IdempotencyRecord,
-  recordName,
-  replay,
-} from '../commit/idempotency.ts'
+import { idClaim, isCommandKey, type IdempotencyRecord, recordName, replay } from '../commit/idempotency.ts'
 import { Clock, isAhead, isCreatedAfter, newId } from '../ids.ts'
 import type { Reactions, EventDraft } from '../model/events.ts'
 import { FactNeeded } from '../model/definition.ts'
@@ -100,7 +93,8 @@ function decideNew(decision: GroupDecision, command: QueuedCommand): unknown {
   const target = firstEventState(states, command)
   const { changes, answer, isBatch, isProvisional } = command.decide(clock, source, target)
   const batch = isBatch ? source.version + 1 : undefined
-  if (isProvisional && guard && !decision.records) throw new Error(keyNotFound)
+  if (isProvisional && guard && !decision.records)
+    throw new Error('A command with a provisional reply must load facts, so that its key is looked up first')
   decision.isApplying = true
   for (const change of changes) {
     const { version } = applyEvent(stateOf(states, change.projectId), change)
@@ -111,13 +105,12 @@ function decideNew(decision: GroupDecision, command: QueuedCommand): unknown {
   const isNothing = changes.length === 0
   if (isNothing && mayStillCommit(unit, command) && (!guard || isOwnKey)) throw outcomeUnknown()
   if (clientIds && !isNothing) for (const id of clientIds) addRecord(decision, idClaim(id))
-  if (guard && !isProvisional && !(isOwnKey && isNothing))
-    addRecord(decision, recordOf(guard, answer as Reply))
+  if (guard && !isProvisional && !(isOwnKey && isNothing)) {
+    const { status, body, etag } = answer as Reply
+    addRecord(decision, { ...guard, status, body, etag })
+  }
   return answer
 }
-
-const keyNotFound =
-  'A command with a provisional reply must load facts, so that its Idempotency-Key is looked up first'
 
 /**
  * True if an earlier attempt may be committed after this one: another process may not have decided it yet, or its
@@ -125,15 +118,6 @@ const keyNotFound =
  */
 const mayStillCommit = ({ heads }: CommitUnit, { again, unknownAt, projectId }: QueuedCommand): boolean =>
   again === true || heads.some((head) => head.projectId === projectId && head.expected === unknownAt)
-
-const recordOf = ({ scope, key, fingerprint }: IdempotencyKey, { status, body, etag }: Reply) => ({
-  scope,
-  key,
-  fingerprint,
-  status,
-  body,
-  etag,
-})
 
 function addRecord(decision: GroupDecision, record: IdempotencyRecord): void {
   decision.records ??= new Map()

@@ -16,12 +16,6 @@ export interface CreatorLink {
   createdBy: string | null
 }
 
-interface OnDemandRows {
-  /** The creators, including deleted service accounts whose integrations still work. */
-  links: CreatorLink[]
-  isTruncated: boolean
-}
-
 /** A project at one version, as rules read it. Contains only the rows that commands preloaded. */
 export type ProjectState = Readonly<
   Omit<State, 'put' | 'drop' | 'setInProject' | 'unloadRows' | 'unloadOnDemand'>
@@ -33,17 +27,17 @@ const idBytes = 100
 /** The approximate memory of a row: 700 bytes for fields and map entries (measured), and 2 bytes per character. */
 const bytesOf = (entity: Entity, row: object | null): number => 700 + (row ? 2 * textLength(entity, row) : 0)
 
-const bytesOfChildren = (children: Children): number =>
-  childEntries(children).reduce((sum, [entity, row]) => sum + bytesOf(entity, row), 0)
-
 /** A project in memory, kept between commits. Null stands for a row that does not exist. */
 export class State {
   project: ProjectRow | null = null
   /** The id of the project's last event when this state was loaded, and the time of the load. */
   readonly loaded: { eventId: string; at: number }
   movingChildren: Children | null = null
-  /** Not null while rows of entities with `load: 'on demand'` are loaded. */
-  onDemand: OnDemandRows | null = null
+  /**
+   * Not null while rows of entities with `load: 'on demand'` are loaded. `links` are the creators, including deleted
+   * service accounts whose integrations still work.
+   */
+  onDemand: { links: CreatorLink[]; isTruncated: boolean } | null = null
   readonly facts = new Map<FactKind<never, never>, Fact>()
   /** The accounts that hold claims on loaded tasks. Valid for one group, because a name may change without an event. */
   readonly people: Map<string, Person>
@@ -84,8 +78,8 @@ export class State {
   }
 
   get bytes(): number {
-    const children = this.movingChildren ? bytesOfChildren(this.movingChildren) : 0
-    return this.rowBytes + this.projectBytes + children
+    const children = this.movingChildren ? childEntries(this.movingChildren) : []
+    return children.reduce((sum, child) => sum + bytesOf(...child), this.rowBytes + this.projectBytes)
   }
 
   /** @throws Error if no command of the group preloads facts of this kind */

@@ -76,43 +76,31 @@ function childrenRestoredTo(
 }
 
 /**
- * Reads which deleted rows were deleted again later, and which tasks were moved. For a task, one query reads both, so
- * that the two results never contradict each other.
+ * Reads which deleted rows were deleted again later, and which tasks were moved. One query reads both, so that the two
+ * results for a task never contradict each other.
  */
 export async function readLaterChanges(
   sql: Sql,
   deletions: LoggedEvent[],
   undone: LoggedEvent[],
 ): Promise<Pick<UndoInput, 'deletedAgain' | 'movedAway'>> {
-  const ofProject = deletions.filter(({ taskId }) => !taskId)
-  const ofTasks = deletions.filter(({ taskId }) => taskId)
-  const named = sql`e.entity_id = q.entity_id and not e.id = any(${undone.map(({ id }) => id)}::uuid[])`
-  const unnested = (some: LoggedEvent[]) => sql`
-    unnest(${some.map(({ taskId, projectId }) => taskId ?? projectId)}::uuid[],
-      ${some.map(({ entityId }) => entityId)}::uuid[], ${some.map(({ id }) => id)}::uuid[],
-      ${some.map(({ seq }) => seq)}::bigint[]) q(parent_id, entity_id, id, seq)`
-  type LaterChange = { seq: number; isDeletedAgain: boolean; isMovedAway: boolean }[]
-  const all: LaterChange[] = await Promise.all([
-    ofProject.length === 0
-      ? []
-      : sql<LaterChange>`
-      select q.seq::float8 as seq, true as is_deleted_again, false as is_moved_away from ${unnested(ofProject)} where exists (
-        select from events e where e.project_id = q.parent_id and e.type = 'member.removed' and e.seq > q.seq and ${named})
-      or exists (select from events e where e.project_id = q.parent_id and ${sql.unsafe(isOfLaterEntity('e'))}
-        and e.after is null and e.seq > q.seq and ${named})`,
-    ofTasks.length === 0
-      ? []
-      : sql<LaterChange>`
-      select q.seq::float8 as seq, exists (
-          select from events e where e.task_id = q.parent_id and e.id > q.id and e.after is null
-            and e.type <> 'task.moved_out' and ${named}) as is_deleted_again,
-        exists (select from tasks t
-          where t.id = q.entity_id and t.project_id <> ${ofTasks[0]!.projectId}) as is_moved_away
-      from ${unnested(ofTasks)}`,
-  ])
+  if (deletions.length === 0) return { deletedAgain: new Set(), movedAway: new Set() }
+  const later = sql`e.entity_id = q.entity_id and not e.id = any(${undone.map(({ id }) => id)}::uuid[])`
+  const rows = await sql<{ seq: number; isDeletedAgain: boolean; isMovedAway: boolean }[]>`
+    select q.seq::float8 as seq, case when q.task_id is null then exists (
+        select from events e where e.project_id = q.project_id and e.type = 'member.removed' and e.seq > q.seq and ${later})
+      or exists (select from events e where e.project_id = q.project_id and ${sql.unsafe(isOfLaterEntity('e'))}
+        and e.after is null and e.seq > q.seq and ${later})
+      else exists (select from events e where e.task_id = q.task_id and e.id > q.id and e.after is null
+        and e.type <> 'task.moved_out' and ${later}) end as is_deleted_again,
+      exists (select from tasks t
+        where q.task_id is not null and t.id = q.entity_id and t.project_id <> q.project_id) as is_moved_away
+    from unnest(${deletions.map(({ projectId }) => projectId)}::uuid[], ${deletions.map(({ taskId }) => taskId)}::uuid[],
+      ${deletions.map(({ entityId }) => entityId)}::uuid[], ${deletions.map(({ id }) => id)}::uuid[],
+      ${deletions.map(({ seq }) => seq)}::bigint[]) q(project_id, task_id, entity_id, id, seq)`
   const seqsOf = (is: 'isDeletedAgain' | 'isMovedAway') =>
-    all.flat().flatMap((one) => (one[is] ? one.seq : []))
-  return { deletedAgain: new Set(seqsOf('isDeletedAgain')), movedAway: new Set(seqsOf('isMovedAway')) }
+    new Set(rows.flatMap((row) => (row[is] ? row.seq : [])))
+  return { deletedAgain: seqsOf('isDeletedAgain'), movedAway: seqsOf('isMovedAway') }
 }
 
 /** @throws HttpError 409 if there are too many unassigned tasks for one undo */
