@@ -7,7 +7,7 @@ import { admitFirst, guarded } from '../../src/http/guards.ts'
 import { tooLarge } from '../../src/http/json-body.ts'
 import type { RouteBuilders } from '../../src/routes/route-builders.ts'
 import { roleNeeded } from '../../src/identity/rights.ts'
-import { headerRefs, headersOf, locationAt } from '../../src/openapi/headers.ts'
+import { headerRefs, headersOf, locationAt } from '../../src/openapi/components.ts'
 import { operation, responseExample } from '../../src/openapi/operation.ts'
 import { requireVisible } from '../../src/reads/lookups.ts'
 import {

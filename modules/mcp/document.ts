@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { headerRefs, headersOf, noStoreHeader } from '../../src/openapi/headers.ts'
+import { headerRefs, headersOf, noStoreHeader } from '../../src/openapi/components.ts'
 import { operation } from '../../src/openapi/operation.ts'
 import { forbidden } from '../../src/responses/errors.ts'
 import { named } from '../../src/schema/response.ts'

@@ -15,7 +15,7 @@ export interface EventStream {
 export interface Download {
   description: string
   content: Record<string, { schema: TSchema; example?: string }>
-  /** The names of the response headers: see src/openapi/headers.ts. */
+  /** The names of the response headers: see src/openapi/components.ts. */
   headers: readonly string[]
 }
 

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { Elysia } from 'elysia'
-import { fillTemplate } from '../openapi/description.ts'
+import { fillTemplate } from '../openapi/document.ts'
 import type { BasePaths } from '../proxies.ts'
 import { baseHeaders } from '../responses/reply.ts'
 import { openAddStatic } from './static-response.ts'

@@ -1,7 +1,7 @@
 import type { AnyElysia } from 'elysia'
 import { LRUCache } from 'lru-cache'
 import { createHash } from 'node:crypto'
-import { fillTemplate } from '../openapi/description.ts'
+import { fillTemplate } from '../openapi/document.ts'
 import type { AddressBook, BasePaths } from '../proxies.ts'
 import { findTag, gzipTag } from '../responses/if-match.ts'
 import { compressed, acceptsGzip } from '../responses/reply.ts'

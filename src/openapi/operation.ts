@@ -1,11 +1,197 @@
-import type { TSchema } from '@sinclair/typebox'
+import { type TSchema, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
-import { type Scope, scopeNeeded, signInNeeded } from '../identity/rights.ts'
-import type { ErrorStatus, HttpError } from '../responses/errors.ts'
-import { unique } from '../schema/response.ts'
+import { bodyFields, pathFields, type WriteDefinition } from '../commands/command.ts'
+import { targetNoun } from '../commands/decide.ts'
+import type { Download, Query } from '../commands/query.ts'
+import {
+  isAtLeast,
+  roleNeeded,
+  type Scope,
+  scopeNeeded,
+  signInNeeded,
+  unboundTokenNeeded,
+} from '../identity/rights.ts'
+import { claimEnded } from '../model/claims.ts'
+import type { Entity } from '../model/entities.ts'
+import { titleOf } from '../model/model.ts'
+import { invalidReference, listEditedTwice, referencesOf, tooManyReferences } from '../model/references.ts'
+import { badCursor, badLimit } from '../reads/pages.ts'
+import {
+  duplicateParameter,
+  type ErrorStatus,
+  type HttpError,
+  invalidIdempotencyKey,
+  notFound,
+} from '../responses/errors.ts'
+import { Body, Input } from '../schema/input.ts'
+import { capital, Message, named, nameOf, sampleId, unique } from '../schema/response.ts'
 import { validationError } from '../schema/validation.ts'
-import { commonResponse, errorResponses } from './document.ts'
-import { queryParameters, type RequestHeader, requestHeaders } from './parameters.ts'
+import {
+  commonResponse,
+  errorResponses,
+  type HeaderName,
+  headerRefs,
+  headersOf,
+  locationAt,
+  noStoreHeader,
+  notModified,
+  queryParameters,
+  type RequestHeader,
+  requestHeaders,
+  streamVaryHeader,
+} from './components.ts'
+
+export function commandHooks<Row>(path: string, command: WriteDefinition<never, Row>, summary: string) {
+  const { about, callers, role, name, status, emptyReply } = command
+  const { id, tag } = command.operation ?? { id: operationId(name), tag: `${nounOf(name)}s` }
+  const pathParameters = pathFields(path, command)
+  const body = bodyOf(command, pathParameters, capital(id))
+  const requires = role === 'EDITOR' || role === 'ADMIN' ? `Requires the role ${role}.` : ''
+  const query = queryOf(command)
+  const changes = command.does !== 'add' && status !== 201
+  // Account commands do not run in the actor of a project.
+  const isInProject = 'decide' in command && command.target.kind !== 'new'
+  return operation({
+    ...{ id, tag, summary, body, query },
+    open: callers === 'anyone',
+    scope: callers ? undefined : command.scope,
+    description: [about, requires].filter(Boolean).join(' '),
+    responses: {
+      [status]: responseOf(command, pathParameters),
+      ...(emptyReply && { 204: { description: emptyReply, headers: headerRefs(headersOf.write) } }),
+      ...(command.creates && { 201: responseOf({ ...command, status: 201 }, pathParameters) }),
+    },
+    requestHeaders: [
+      ...(changes ? (['ifMatch'] as const) : []),
+      ...(isInProject ? (['ifClaim'] as const) : []),
+    ],
+    general: changes ? [422, 412] : [422],
+    errors: [
+      sampleValidationError(body, query) ?? invalidIdempotencyKey(),
+      ...errorsOf(command),
+      ...(isInProject && !changes ? [claimEnded()] : []),
+    ],
+  })
+}
+
+const done = { 200: 'The resource after the change', 201: 'Created', 202: 'Accepted', 204: 'Done' }
+
+function responseOf<Row>(command: WriteDefinition<never, Row>, pathParameters: [string, string][]) {
+  const { isSecret, location, status } = command
+  const view = status === 204 ? undefined : command.view
+  const schema = view?.schema ?? Message
+  const example = view ? responseExample(schema) : { message: command.message ?? '' }
+  const input = Object.fromEntries(pathParameters.map(([, key]) => [key, sampleId]))
+  return {
+    description: command.replyDescription ?? done[status],
+    headers: {
+      ...headerRefs(headersOf.write),
+      ...(view && !view.hasNoEtag && headerRefs(['ETag'])),
+      ...(view?.hasNoEtag && !isSecret && headerRefs(['Docket-Version'])),
+      ...(isSecret && { 'Cache-Control': noStoreHeader }),
+      ...(location &&
+        (!command.creates || status === 201) && { Location: locationAt(location(sampleId, input as never)) }),
+    },
+    ...(status !== 204 && { content: { 'application/json': { schema, example } } }),
+  }
+}
+
+function bodyOf<Row>(command: WriteDefinition<never, Row>, pathParameters: [string, string][], name: string) {
+  const { body, input, view } = command
+  if (body || nameOf(input)) return body ?? input
+  const keys = bodyFields(command, pathParameters)
+  const fields = Object.fromEntries(keys.map((key) => [key, input.properties[key]!]))
+  if (keys.length === 0) return undefined
+  // An input has its own examples if some fields of its body cannot be sent together.
+  const { examples } = input
+  const own = view?.hasNoEtag ? Input(fields) : Body(fields, view?.schema ?? Input({}))
+  return named(name, { ...own, ...(examples && { examples }) })
+}
+
+const queryOf = <Row>({ input, queryFields }: WriteDefinition<never, Row>) =>
+  queryFields && Input(Object.fromEntries(queryFields.map((key) => [key, input.properties[key]!])))
+
+function errorsOf<Row>(command: WriteDefinition<never, Row>): HttpError[] {
+  const { name, input, target, destination, role, errors: own = [] } = command
+  const entity = name.slice(0, name.indexOf('.')) as Entity
+  const references = referencesOf(entity).flatMap((field) => [
+    ...(field.name in input.properties && !field.values ? [invalidReference(field)] : []),
+    ...(field.edits[0] in input.properties ? [listEditedTwice(field), tooManyReferences(entity, field)] : []),
+  ])
+  const errors = [...own, ...references]
+  if (target.kind === 'new') return [...errors, unboundTokenNeeded()]
+  if (target.kind === 'account' || role === null) return errors
+  const ofRole = isAtLeast('VIEWER', role) ? [] : [roleNeeded(role)]
+  return [...ofRole, ...errors, notFound(targetNoun(target)), ...(destination ? [notFound('Project')] : [])]
+}
+
+function operationId(name: string): string {
+  const [verb = '', ...rest] = name.slice(name.indexOf('.') + 1).split('_')
+  return [verb, nounOf(name), ...rest.map(capital)].join('')
+}
+
+const nounOf = (name: string): string => titleOf(name.slice(0, name.indexOf('.')) as Entity)
+
+export function queryHooks(query: Query, summary: string) {
+  const { about, body, callers, input, isList, errors = [], scope = 'read', eventStream } = query
+  const { name } = query.view
+  const isPost = body !== undefined || query.isStreamOnly || query.download !== undefined
+  const { limit, cursor } = input?.properties ?? {}
+  const pageErrors = [badLimit(limit?.maximum), ...(cursor ? [badCursor()] : [])]
+  const own = [...(isList ? pageErrors : input ? [duplicateParameter('x')] : []), ...errors]
+  const ownHeaders = {
+    ...(eventStream && { Vary: streamVaryHeader }),
+    ...(input?.properties.q && headerRefs(['Docket-Indexed'])),
+  }
+  const unchanged =
+    Object.keys(ownHeaders).length > 0
+      ? { ...notModified, headers: { ...notModified.headers, ...ownHeaders } }
+      : { $ref: '#/components/responses/NotModified' }
+  return operation({
+    ...(query.operation ?? { id: isList ? `list${name}s` : `get${name}`, tag: `${name}s` }),
+    ...{ summary, body, query: input, description: about, scope: callers ? undefined : scope },
+    responses: {
+      200: responseToRead(query, isPost ? 'post' : isList ? 'page' : 'read'),
+      ...(!isPost && { 304: unchanged }),
+    },
+    requestHeaders: isPost ? [] : eventStream ? ['ifNoneMatch', 'lastEventId'] : ['ifNoneMatch'],
+    errors: body
+      ? [sampleValidationError(body)!, ...own]
+      : [...own, sampleValidationError(body, input) ?? duplicateParameter('x')],
+  })
+}
+
+const downloadOf = ({ description, content, headers }: Download) => ({
+  description,
+  headers: {
+    ...headerRefs([...headersOf.download, ...(headers as HeaderName[])]),
+    'Cache-Control': noStoreHeader,
+  },
+  content,
+})
+
+function responseToRead(query: Query, kind: 'post' | 'page' | 'read') {
+  const { download, eventStream, input, isStreamOnly, isList, reply, examples } = query
+  if (download) return downloadOf(download)
+  const description = kind === 'post' ? 'The current state' : 'The current state, or the state at `asOf`'
+  const one = isList ? Type.Array(query.view.schema) : query.view.schema
+  const schema = reply?.schema ?? one
+  return {
+    description: isList ? 'One page' : (reply?.description ?? description),
+    headers: {
+      ...headerRefs(headersOf[kind]),
+      ...(input?.properties.q && headerRefs(['Docket-Indexed'])),
+      ...(isStreamOnly && headerRefs(['Link'])),
+      ...(eventStream && { ...headerRefs(['X-Accel-Buffering']), Vary: streamVaryHeader }),
+    },
+    content: {
+      ...(!isStreamOnly && {
+        'application/json': { schema, ...(examples ? { examples } : { example: responseExample(schema) }) },
+      }),
+      ...(eventStream && { 'text/event-stream': eventStream }),
+    },
+  }
+}
 
 interface Operation {
   /** Generated clients use the id, such as `createTask`, as the function name. */

@@ -11,7 +11,7 @@ import {
 import type { Query, ReadRequest } from '../commands/query.ts'
 import { canonicalId } from '../id-format.ts'
 import { requireScope } from '../identity/rights.ts'
-import { commandHooks, queryHooks } from '../openapi/hooks.ts'
+import { commandHooks, queryHooks } from '../openapi/operation.ts'
 import { badRequest } from '../responses/errors.ts'
 import { isIdSchema, mapIds } from '../schema/input.ts'
 import { validationError } from '../schema/validation.ts'
