@@ -31,13 +31,8 @@ export type BodyLimits = Pick<Config, 'bodyBytes' | 'bodyTimeoutMs'>
 const isEmpty = ({ body, headers }: Request): boolean =>
   body === null || headers.get('content-length') === '0'
 
-interface BodyContext {
-  request: Request
-  /** The limit of the route, if it is not the general limit. */
-  bodyBytes?: number
-}
-
-export type ReadBody = (context: BodyContext) => Promise<unknown>
+/** @param bodyBytes the limit of the route, if it is not the general limit */
+export type ReadBody = (context: { request: Request; bodyBytes?: number }) => Promise<unknown>
 
 /** Returns a function that reads a body and checks it against the schema; undefined for a route without a body. */
 export function openReadBody(limits: BodyLimits, schema?: TSchema): ReadBody | undefined {
@@ -84,21 +79,16 @@ export function requireSmall({ headers }: Request, limitBytes: number): string |
   return length
 }
 
-/** Reads a body of unknown length into one buffer that doubles, so that many small chunks use little memory. */
+/** Reads a body of unknown length into one buffer that grows, so that many small chunks use little memory. */
 async function readBytes(request: Request, limitBytes: number): Promise<Uint8Array> {
-  let bytes = new Uint8Array(16_384)
-  let size = 0
+  const buffer = new ArrayBuffer(0, { maxByteLength: limitBytes })
   for await (const chunk of request.body ?? []) {
+    const size = buffer.byteLength
     if (size + chunk.length > limitBytes) throw tooLarge(limitBytes)
-    if (size + chunk.length > bytes.length) {
-      const larger = new Uint8Array(Math.max(size + chunk.length, 2 * bytes.length))
-      larger.set(bytes.subarray(0, size))
-      bytes = larger
-    }
-    bytes.set(chunk, size)
-    size += chunk.length
+    buffer.resize(size + chunk.length)
+    new Uint8Array(buffer).set(chunk, size)
   }
-  return bytes.subarray(0, size)
+  return new Uint8Array(buffer).slice()
 }
 
 /**
@@ -157,19 +147,15 @@ function parsed(bytes: Uint8Array, bodyBytes: number): unknown {
   }
 }
 
-interface Waiting {
-  until: number
-  stop(): void
-}
-
 /** One timer for all bodies that have not arrived, because a timer for each would cost more than reading the body. */
 const tickMs = 50
-const waiting = new Set<Waiting>()
+/** The times at which the waits for bodies end, by the functions that end them. */
+const waiting = new Map<() => void, number>()
 let timer: ReturnType<typeof setInterval> | undefined
 
 function stopLate(): void {
   const now = performance.now()
-  for (const one of waiting) if (one.until <= now) one.stop()
+  for (const [stop, until] of waiting) if (until <= now) stop()
   if (waiting.size > 0) return
   clearInterval(timer)
   timer = undefined
@@ -177,22 +163,20 @@ function stopLate(): void {
 
 const endedEarly = () => badRequest('The body ended before its last byte arrived')
 
-function withTimeout<T>(bytes: Promise<T>, timeoutMs: number): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const one = {
-      until: performance.now() + timeoutMs,
-      stop: () => void (waiting.delete(one), reject(tooSlow(timeoutMs))),
+const withTimeout = <T>(bytes: Promise<T>, timeoutMs: number): Promise<T> =>
+  new Promise((resolve, reject) => {
+    const fail = (error: Error) => {
+      waiting.delete(stop)
+      reject(error)
     }
-    waiting.add(one)
+    const stop = () => fail(tooSlow(timeoutMs))
+    waiting.set(stop, performance.now() + timeoutMs)
     timer ??= setInterval(stopLate, tickMs)
-    const onBytes = (received: T) => {
-      waiting.delete(one)
-      resolve(received)
-    }
-    const onError = (error: unknown) => {
-      waiting.delete(one)
-      reject(error instanceof HttpError ? error : endedEarly())
-    }
-    bytes.then(onBytes, onError)
+    bytes.then(
+      (received) => {
+        waiting.delete(stop)
+        resolve(received)
+      },
+      (error) => fail(error instanceof HttpError ? error : endedEarly()),
+    )
   })
-}
