@@ -16,10 +16,11 @@ import {
 import { checked, ExceptActor, Input } from '../../src/schema/input.ts'
 import { sampleId } from '../../src/schema/response.ts'
 import type { Services } from '../../src/services.ts'
+import type { Subscription } from '../../src/subscriptions/subscription.ts'
 import type {
   ListedVersion,
   MoreProjects,
-  ProjectsSubscription,
+  VisibleProjects,
 } from '../../src/subscriptions/visible-projects.ts'
 import { openStreamResponse } from './event-stream.ts'
 import { maxScannedEvents } from './rows.ts'
@@ -77,12 +78,12 @@ function followProjects(services: Services): Query {
         const { userId, token } = reading.caller
         const { afterProject = nilId, exceptActor } = reading.query as Static<typeof ProjectsQuery>
         const scope = { userId, afterProject: canonicalId(afterProject), projects: token?.projects ?? null }
-        const subscription = await subscriptions.subscribeToAll(scope, signal)
-        const { more } = subscription
+        const { page, subscription } = await subscriptions.subscribeToAll(scope, signal)
+        const { more } = page
         const withoutEchoes = exceptActor ? openWithoutEchoes(services, exceptActor, userId) : undefined
         return {
           headers: more && { link: nextLink(reading.request.url, 'afterProject', more.last) },
-          chunks: streamProjects(services, reading, subscription, signal, withoutEchoes),
+          chunks: streamProjects(services, reading, page, subscription, signal, withoutEchoes),
         }
       }),
   }
@@ -91,19 +92,22 @@ function followProjects(services: Services): Query {
 async function* streamProjects(
   { authenticate, subscriptions }: Services,
   { request }: ReadRequest,
-  projects: ProjectsSubscription,
+  page: VisibleProjects,
+  subscription: Subscription,
   signal: AbortSignal,
   withoutEchoes?: ReturnType<typeof openWithoutEchoes>,
 ): Chunks {
   yield streamStart()
   let sentAt = performance.now()
+  let change = 0
   while (!signal.aborted) {
     if (subscriptions.hasEnded()) throw unavailable('The server is shutting down; connect again')
-    if (projects.isOverfull) throw unavailable('The stream has too many projects; connect again')
+    if (page.isOverfull) throw unavailable('The stream has too many projects; connect again')
     const leftMs = sentAt + heartbeatMs - performance.now()
-    if (leftMs > 0) await projects.waitForChanges(leftMs)
+    if (leftMs > 0) await subscription.waitForNewer(change, leftMs)
     await authenticate.caller(request)
-    const { versions, more } = projects.takeChanges()
+    const { versions, more } = page.changesAfter(change)
+    change = page.changes
     const shown = withoutEchoes ? await withoutEchoes(versions) : versions
     const text = shown.map(messageOf).join('') + (more ? moreMessage(more) : '')
     if (!text && performance.now() < sentAt + heartbeatMs) continue

@@ -6,8 +6,7 @@ import type { Sql } from '../postgres/database.ts'
 import { repeatedly } from '../waits.ts'
 import type { Notifications, ProjectVersion } from './notifications.ts'
 import { Subscription, Subscribers } from './subscription.ts'
-import { VisibleProjectsByUser } from './visible-projects-by-user.ts'
-import type { ProjectScope } from './visible-projects.ts'
+import { type ProjectScope, VisibleProjectsByUser } from './visible-projects.ts'
 
 const maxProjects = 1_000
 /** Without Redis, versions are polled this often. With Redis, a quarter as often, because notifications rarely fail. */

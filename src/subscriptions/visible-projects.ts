@@ -1,8 +1,18 @@
-import { Subscription, type MultiMap } from './subscription.ts'
+import { createHash } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { maxId, nilId } from '../id-format.ts'
+import { grouped } from '../postgres/grouped.ts'
+import type { Sql, SqlPart } from '../postgres/database.ts'
+import { type Pair, visibleProject, visibleVersions } from '../reads/visible.ts'
+import type { ProjectVersion } from './notifications.ts'
+import { MultiMap, Subscription } from './subscription.ts'
 
-export const maxListedProjects = 1_000
-/** A page grows if the user becomes a member of projects within the page. A stream ends above this number. */
-export const maxGrownProjects = 2 * maxListedProjects
+const maxListedProjects = 1_000
+/** A page grows if the user becomes a member of projects within the page. Its streams end above this number. */
+const maxGrownProjects = 2 * maxListedProjects
+const maxPairs = 1_000
+const maxPages = 50
+const refreshEveryMs = 100
 
 /** The projects of a stream: those of the user after an id, or those that an API token is bound to. */
 export interface ProjectScope {
@@ -22,72 +32,67 @@ export interface MoreProjects {
   last: string
 }
 
-/** Collects changed projects for one stream. A slow stream receives each project once, with its latest version. */
-export class ProjectsSubscription {
-  private readonly changed: Set<string>
-  private lastSent: string | undefined
-  private wakes = 0
-
-  constructor(
-    private readonly projects: VisibleProjects,
-    readonly subscription: Subscription,
-  ) {
-    this.changed = new Set(projects.versions.keys())
-  }
-
-  get more(): MoreProjects | undefined {
-    const { last, versions } = this.projects
-    return last === undefined ? undefined : { told: versions.size, last }
-  }
-
-  get isOverfull(): boolean {
-    return this.projects.isOverfull
-  }
-
-  wake(changed?: string): void {
-    if (changed !== undefined) this.changed.add(changed)
-    this.subscription.wake(++this.wakes)
-  }
-
-  hasChanges = (): boolean => this.changed.size > 0 || this.projects.last !== this.lastSent
-
-  async waitForChanges(withinMs: number): Promise<void> {
-    if (!this.hasChanges()) await this.subscription.waitForNewer(this.wakes, withinMs)
-  }
-
-  /** Returns each change once. Returns `more` once, after the page has become full. */
-  takeChanges(): { versions: ListedVersion[]; more?: MoreProjects | undefined } {
-    const { versions, last } = this.projects
-    const ids = [...this.changed]
-    this.changed.clear()
-    const more = last === this.lastSent ? undefined : this.more
-    this.lastSent = last
-    return {
-      versions: ids.map((projectId) => ({ projectId, version: versions.get(projectId) ?? null })),
-      more,
-    }
-  }
-}
-
 /**
  * A page of the projects that a user sees. When the page is full, `last` becomes its end and does not change any more:
- * other streams begin after `last`, so every project belongs to the page of exactly one of these streams.
+ * other streams begin after `last`, so every project belongs to the page of exactly one of these streams. Changes have
+ * numbers, so a slow stream receives each project once, with its latest version.
  */
 export class VisibleProjects {
   readonly versions = new Map<string, number>()
   last: string | undefined
-  private readonly subscriptions = new Set<ProjectsSubscription>()
-  private isEnded = false
+  changes = 0
+  private endedAt = 0
+  /** The number of the last change of each project, also of projects that the user no longer sees. */
+  private readonly changedAt = new Map<string, number>()
+  private readonly streams = new Set<Subscription>()
+  private isClosed = false
 
   constructor(
     readonly scope: ProjectScope,
     private readonly viewers: MultiMap<VisibleProjects>,
   ) {}
 
+  /** True if the page has grown too much: its streams must end. */
+  get isOverfull(): boolean {
+    return this.changedAt.size > maxGrownProjects
+  }
+
+  get more(): MoreProjects | undefined {
+    const { last, versions } = this
+    return last === undefined ? undefined : { told: versions.size, last }
+  }
+
+  get asText(): string {
+    const texts = [...this.versions].map((one) => one.join(' '))
+    return texts.sort().join()
+  }
+
+  /** Returns the changes after the change with this number; `more` if the page has become full since. */
+  changesAfter(change: number): { versions: ListedVersion[]; more?: MoreProjects | undefined } {
+    const changed = [...this.changedAt].filter(([, at]) => at > change)
+    const versions = changed.map(([projectId]) => ({
+      projectId,
+      version: this.versions.get(projectId) ?? null,
+    }))
+    return {
+      versions: change > 0 ? versions : versions.filter(({ version }) => version !== null),
+      more: this.endedAt > change ? this.more : undefined,
+    }
+  }
+
+  /** The versions of the subscription are the numbers of the changes. */
+  subscribe(onLast: () => void): Subscription {
+    const subscription = new Subscription(this.changes, () => {
+      if (this.streams.delete(subscription) && this.streams.size === 0) onLast()
+    })
+    this.streams.add(subscription)
+    return subscription
+  }
+
   /** @param version undefined if the user may not see the project */
   update(projectId: string, version: number | undefined): void {
     // A read may end after the last stream. Its result must not add this object to `viewers` again.
-    if (this.isEnded || !this.includes(projectId)) return
+    if (this.isClosed || !this.includes(projectId)) return
     const previous = this.versions.get(projectId)
     if (previous === version) return
     if (version === undefined) {
@@ -99,7 +104,7 @@ export class VisibleProjects {
       this.versions.set(projectId, version)
       if (previous === undefined) this.viewers.add(projectId, this)
     }
-    for (const subscription of this.subscriptions) subscription.wake(projectId)
+    this.changedAt.set(projectId, this.nextChange())
   }
 
   private includes(projectId: string): boolean {
@@ -119,12 +124,19 @@ export class VisibleProjects {
 
   private endAt(last: string): void {
     this.last = last
-    for (const projectId of this.versions.keys()) {
+    for (const projectId of this.changedAt.keys()) {
       if (projectId <= last) continue
+      this.changedAt.delete(projectId)
       this.versions.delete(projectId)
       this.viewers.delete(projectId, this)
     }
-    for (const subscription of this.subscriptions) subscription.wake()
+    this.endedAt = this.nextChange()
+  }
+
+  private nextChange(): number {
+    this.changes++
+    for (const { wake } of this.streams) wake(this.changes)
+    return this.changes
   }
 
   /** @param all the visible projects of the page. @param hasMore true if the page is full, and more projects follow */
@@ -136,31 +148,144 @@ export class VisibleProjects {
     for (const [projectId, version] of all) this.update(projectId, version)
   }
 
-  /** True if the page has grown too much: its streams must end. */
-  get isOverfull(): boolean {
-    return this.versions.size > maxGrownProjects
-  }
-
-  get asText(): string {
-    const texts = [...this.versions].map((one) => one.join(' '))
-    return texts.sort().join()
-  }
-
-  subscribe(onLast = () => {}): ProjectsSubscription {
-    const onEnd = () => {
-      if (this.subscriptions.delete(subscription) && this.subscriptions.size === 0) onLast()
-    }
-    const subscription = new ProjectsSubscription(this, new Subscription(0, onEnd))
-    this.subscriptions.add(subscription)
-    return subscription
-  }
-
-  end(): void {
-    this.isEnded = true
+  close(): void {
+    this.isClosed = true
     for (const projectId of this.versions.keys()) this.viewers.delete(projectId, this)
   }
 
   wakeAll(): void {
-    for (const subscription of this.subscriptions) subscription.wake()
+    for (const { wake } of this.streams) wake()
   }
+}
+
+/**
+ * One statement reads a version together with the right to see the project. Reads run one after another, so that no
+ * result is older than the previous result.
+ */
+export class VisibleProjectsByUser {
+  private readonly byScope = new Map<string, VisibleProjects>()
+  private readonly byUser = new MultiMap<VisibleProjects>()
+  private readonly viewers = new MultiMap<VisibleProjects>()
+  private readonly outdated = new Map<string, Pair>()
+  private readonly refreshSoon: (page: VisibleProjects) => Promise<VisibleProjects>
+  private last: Promise<unknown> = Promise.resolve()
+  private isRefreshing = false
+
+  constructor(private readonly sql: Sql) {
+    this.refreshSoon = grouped({ keys: maxPages, slots: 1 }, async (pages) => {
+      await this.inSequence(() => refreshPages(sql, pages))
+      return pages
+    })
+  }
+
+  /** Streams with the same scope share a page. */
+  async subscribe(scope: ProjectScope, signal: AbortSignal) {
+    const key = `${scope.userId} ${scope.afterProject} ${scope.projects?.join() ?? ''}`
+    let page = this.byScope.get(key)
+    if (!page || page.isOverfull) {
+      page = new VisibleProjects(scope, this.viewers)
+      this.byScope.set(key, page)
+      this.byUser.add(scope.userId, page)
+    }
+    const opened = page
+    const subscription = page.subscribe(() => {
+      if (this.byScope.get(key) === opened) this.byScope.delete(key)
+      this.byUser.delete(scope.userId, opened)
+      opened.close()
+    })
+    const { end } = subscription
+    await this.refreshSoon(page).catch((error: unknown) => {
+      end()
+      throw error
+    })
+    if (signal.aborted) end()
+    else signal.addEventListener('abort', end, { once: true })
+    return { page, subscription }
+  }
+
+  onNotification({ projectId, version, newMembers = [] }: ProjectVersion): void {
+    const markOutdated = (userId: string) =>
+      void this.outdated.set(projectId + userId, { id: projectId, userId })
+    for (const { scope, versions } of this.viewers.of(projectId))
+      if (versions.get(projectId)! < version) markOutdated(scope.userId)
+    for (const userId of newMembers) if (this.byUser.countOf(userId) > 0) markOutdated(userId)
+    if (this.outdated.size > 0 && !this.isRefreshing) void this.refreshOutdated()
+  }
+
+  private async refreshOutdated(): Promise<void> {
+    this.isRefreshing = true
+    while (this.outdated.size > 0) {
+      const rest = sleep(refreshEveryMs)
+      const pairs = [...this.outdated.values()].slice(0, maxPairs)
+      for (const { id, userId } of pairs) this.outdated.delete(id + userId)
+      await this.inSequence(async () => {
+        const versions = await visibleVersions(this.sql, pairs)
+        for (const [n, { id, userId }] of pairs.entries())
+          for (const page of this.byUser.of(userId)) page.update(id, versions[n])
+      }).catch(() => {}) // the next `refreshAll` reads these projects again
+      await rest
+    }
+    this.isRefreshing = false
+  }
+
+  async refreshAll(): Promise<void> {
+    const all = [...this.byScope.values()]
+    for (let i = 0; i < all.length; i += maxPages)
+      await this.inSequence(() => refreshPages(this.sql, all.slice(i, i + maxPages)))
+  }
+
+  wakeAll(): void {
+    for (const page of this.byScope.values()) page.wakeAll()
+  }
+
+  private inSequence<T>(read: () => Promise<T>): Promise<T> {
+    const done = this.last.then(read)
+    this.last = done.catch(() => {})
+    return done
+  }
+}
+
+/** Reads the visible projects of several pages in one query. Postgres sends no row for a page without changes. */
+async function refreshPages(sql: Sql, pages: VisibleProjects[]): Promise<void> {
+  const users = pages.map(({ scope }) => scope.userId)
+  const starts = pages.map(({ scope }) => scope.afterProject)
+  const ends = pages.map(({ last }) => last ?? maxId)
+  const limits = pages.map(({ last }) => (last === undefined ? maxListedProjects : maxGrownProjects + 1))
+  // A bound token has at least one id in this list: the nil id, which no project has.
+  const bound = pages.map(({ scope }) => scope.projects && [nilId, ...scope.projects].join())
+  const digests = pages.map(({ asText }) => createHash('sha256').update(asText).digest('hex'))
+  const rows = await sql<{ n: number; list: string | null; hasMore: boolean }[]>`
+    select q.n::int4 as n, found.list, found.has_more
+    from unnest(${users}::uuid[], ${starts}::uuid[], ${ends}::uuid[], ${limits}::bigint[],
+      ${bound.map((ids) => ids ?? '')}::text[], ${digests}::text[])
+      with ordinality q(user_id, start_id, end_id, max, bound, digest, n)
+    cross join lateral (
+      select string_agg(concat_ws(' ', mine.id, mine.version), ',' order by mine.id) filter (where n <= q.max) as list,
+        count(*) > q.max as has_more
+      from (select one.*, row_number() over (order by id) as n from (${projectsOf(sql)}) one) mine) found
+    where found.has_more or encode(sha256(coalesce(found.list, '')::bytea), 'hex') <> q.digest`
+  for (const { n, list, hasMore } of rows) {
+    const seen = list?.split(',').map((one) => one.split(' ')) ?? []
+    const versions = seen.map(([projectId = '', version]): [string, number] => [projectId, Number(version)])
+    pages[n - 1]!.replaceAll(versions, hasMore && pages[n - 1]!.last === undefined)
+  }
+}
+
+/** SQL for the projects of the page `q`, in the order of ids, at most one more than `max`. */
+function projectsOf(sql: Sql) {
+  const limit = sql`limit q.max + 1`
+  const within = (id: SqlPart) => sql`${id} > q.start_id and ${id} <= q.end_id`
+  return sql`
+    (select p.id, s.version from projects p join streams s on s.project_id = p.id
+      where q.bound = '' and p.owner_id = q.user_id and ${within(sql`p.id`)} order by p.id, p.created_at ${limit})
+    union all
+    (select p.id, s.version from members m join projects p on p.id = m.project_id
+      join streams s on s.project_id = m.project_id
+      where q.bound = '' and m.user_id = q.user_id and ${within(sql`m.project_id`)}
+      order by m.project_id, m.created_at ${limit})
+    union all
+    (select p.id, s.version from unnest(string_to_array(q.bound, ',')::uuid[]) b(id)
+      cross join lateral ${visibleProject(sql, sql`b.id`, sql`q.user_id`)} p join streams s on s.project_id = p.id
+      where ${within(sql`p.id`)})
+    order by id ${limit}`
 }

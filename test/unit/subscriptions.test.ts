@@ -134,8 +134,7 @@ test('a long poll checks again after a notification during its check, and after 
 test('a list of visible projects that has ended is not registered again by a read that was in progress', () => {
   const byProject = new MultiMap<VisibleProjects>()
   const visible = new VisibleProjects({ userId, afterProject: nilId, projects: null }, byProject)
-  visible.subscribe().subscription.end()
-  visible.end()
+  visible.subscribe(() => visible.close()).end()
   visible.replaceAll([[projectId, 1]], false)
   visible.update(elsewhere, 2)
   for (const id of [projectId, elsewhere]) expect([...byProject.of(id)]).toEqual([])
