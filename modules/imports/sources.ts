@@ -3,8 +3,7 @@ import { readCsv, readLinear } from './readers/csv-sources/csv.ts'
 import { readJira } from './readers/csv-sources/jira.ts'
 import { readDocket } from './readers/docket.ts'
 import { readTickTick, readTodoist } from './readers/csv-sources/to-do-lists.ts'
-import { readDeck, readPlanka, readTrello, readWekan } from './readers/boards/products.ts'
-import { readGitHub } from './readers/github.ts'
+import { readDeck, readGitHub, readPlanka, readTrello, readWekan } from './readers/boards/products.ts'
 import type { Reader } from './readers/reader.ts'
 
 export const readers = {

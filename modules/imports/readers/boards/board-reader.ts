@@ -1,13 +1,12 @@
 import { parseInstant } from '../../../../src/schema/text.ts'
-import { type CommentItem, ImportError, type ImportedItem, isSpec, type TaskItem } from '../../items.ts'
-import type { Open } from '../csv/text.ts'
-import type { Entry } from '../json/entry.ts'
-import { maxLinks, readEntries } from '../json/json-file.ts'
+import { type CommentItem, ImportError, type SubtaskItem, type TaskItem } from '../../items.ts'
+import { type Entry, readEntries } from '../json-file.ts'
 import { KeyMap } from '../key-map.ts'
 import type { Reader } from '../reader.ts'
-import { Board, idOf, type ListName, nameOf } from './board.ts'
-import { type Card, cardOf, type Comment, commentOf, creationIn, namesOf } from './cards.ts'
-import type { Colors } from './colors.ts'
+import { Board, idOf, nameOf, type Table } from './board.ts'
+import { type Card, cardOf, commentOf, creationIn, linesOf, namesOf } from './cards.ts'
+
+type Kind<Name> = Name | ((row: Entry) => Name | undefined)
 
 /** How a product writes boards as JSON. */
 interface BoardSource {
@@ -15,211 +14,210 @@ interface BoardSource {
   missing: string
   /** Keys whose values are not read. */
   omit: string[]
-  /** Keys that are not read with the lists that cards refer to. */
-  omitInLists?: string[]
-  /** The lists that cards refer to, by the patterns of their rows. */
-  lists?: Record<string, ListName | ((row: Entry) => ListName | undefined)>
-  description?: string
-  colors?: Colors
+  /** The names of colors, see `colorOf`. */
+  colors?: string
   /** The key of the position of a list, a card, a checklist or an item. */
   position?: string
-  /** The patterns of the other rows. */
-  rows: { cards: string[]; items?: string[]; comments?: string[] }
-  isCard?(row: Entry): boolean
-  /** Returns the parts of a card that differ from the usual ones. Labels and notes are added. */
-  card?(row: Entry, board: Board): Card
+  /** The rows that cards refer to, and the description of the board, by their patterns. */
+  tables?: Record<string, Kind<Table | 'description'>>
+  /** The other rows, by their patterns. */
+  rows: Record<string, Kind<'card' | 'item' | 'comment'>>
+  /** Returns the parts of a card that differ from the usual ones; undefined for a row that is not a card. Labels and notes are added. */
+  card?(row: Entry, board: Board): Card | undefined
   /** Returns the key of the card that a comment belongs to, if not the usual one. */
   commented?(row: Entry): string | undefined
 }
 
+const texts = ['body', 'description']
+
+const kindOf = <Name>(kind: Kind<Name> | undefined, row: Entry): Name | undefined =>
+  typeof kind === 'function' ? (kind as (row: Entry) => Name)(row) : kind
+
 /** Returns the reader of a product's files. It reads a file twice: the lists that cards refer to, then the cards. */
 export const boardReader = (source: BoardSource): Reader =>
   async function* ({ open }) {
-    const board = new Board(source.colors)
-    const description = await readLists(source, board, open)
-    if (description) yield { kind: 'project', row: 0, description }
-    yield* board.takeSpecs()
-    const reading = new BoardReading(source, board)
-    const { cards, items = [], comments = [] } = source.rows
-    for await (const row of readEntries(open, [...new Set([...cards, ...items, ...comments])], source.omit)) {
-      const read = reading.itemsOf(row)
-      yield* board.takeSpecs()
-      yield* read
+    const { tables = {}, rows, omit, missing } = source
+    const reading = new BoardReading(source)
+    const counted = Object.keys(rows).filter((pattern) => !['card', 'item'].includes(rows[pattern] as string))
+    // The objects of the first pass contain no rows of the second one, and no long texts.
+    const others = Object.keys(rows).flatMap((pattern) => pattern.split('.').at(-2) ?? [])
+    const [patterns, lists] = [[...Object.keys(tables), ...counted], new Set<string>()]
+    if (patterns.length > 0)
+      for await (const row of readEntries(open, patterns, [...omit, ...others, ...texts], lists))
+        reading.addToTables(row)
+    const { ready } = reading.board
+    for await (const row of readEntries(open, Object.keys(rows), omit)) {
+      reading.read(row)
+      yield* ready.splice(0)
     }
-    yield* reading.end()
+    reading.takeSorted()
+    const hasLists = [...lists].some((pattern) => tables[pattern] === 'lists')
+    if (!hasLists && !reading.board.has('lists') && !reading.hasCards) throw new ImportError(missing)
+    yield* ready.splice(0)
   }
 
-/** Reads the lists, and counts the comments. Returns the description of the board. */
-async function readLists(source: BoardSource, board: Board, open: Open): Promise<string | undefined> {
-  const { lists = {}, description: key, rows, omit, omitInLists = [] } = source
-  let description: string | undefined
-  const patterns = [...Object.keys(lists), ...(key ? [key] : []), ...(rows.comments ?? [])]
-  if (patterns.length === 0) return undefined
-  const onList = (path: string) => void (board.hasLists ||= lists[`${path}.*`] === 'lists')
-  for await (const row of readEntries(open, patterns, [...omit, ...omitInLists], onList)) {
-    const of = lists[row.part]
-    const list = typeof of === 'function' ? of(row) : of
-    if (row.part === key) description = row.text(key)
-    if (list) board.add(list, row)
-    if (!rows.comments?.includes(row.part)) continue
-    const { task } = commentIn(row, source, board)
-    if (task !== undefined) board.countComment(task)
-    const { card, creator } = creationIn(row)
-    if (card !== undefined && creator !== undefined && board.creators.size < maxLinks)
-      board.creators.set(card, creator)
-  }
-  return description
-}
+const maxSortedCharacters = 16_000_000
 
-function commentIn(row: Entry, { commented }: BoardSource, board: Board): Comment {
-  const comment = commentOf(row, board)
-  return commented ? { ...comment, task: commented(row) } : comment
-}
-
-const linesOf = (notes: Card['notes'] = {}): string[] =>
-  Object.entries(notes).flatMap(([name, values]) =>
-    (Array.isArray(values) ? values : [values]).flatMap((value) => {
-      if (!value) return []
-      if (value === true) return name
-      return `${name}: ${typeof value === 'object' ? JSON.stringify(value) : value}`
-    }),
-  )
+/** A position, the most significant number first. A missing number is the last one. */
+type Place = (number | undefined)[]
 
 class BoardReading {
-  private readonly buffer = new InOrder()
+  readonly board: Board
+  hasCards = false
+  private readonly position: string
+  /** The names or ids of the creators, by the ids of cards. */
+  private readonly creators = new KeyMap<string>()
+  /** The numbers of comments in the file, by the keys of tasks. */
+  private readonly comments = new KeyMap<number>()
   /** The latest creation time of the subtasks so far in ms, by the keys of tasks. */
   private readonly latest = new KeyMap<number>()
   /** Cards that are parts of other cards may be in the file twice. */
   private readonly parts = new KeyMap<true>()
-  private isEmpty: boolean
+  private unsorted: { item: TaskItem | SubtaskItem; place: Place }[] = []
+  private characters = 0
 
-  constructor(
-    private readonly source: BoardSource,
-    private readonly board: Board,
-  ) {
-    this.isEmpty = !board.hasLists
+  constructor(private readonly source: BoardSource) {
+    this.board = new Board(source.colors)
+    this.position = source.position ?? ''
   }
 
-  itemsOf(row: Entry): ImportedItem[] {
-    const { rows, isCard } = this.source
-    if (rows.items?.includes(row.part)) return this.readItem(row)
-    if (rows.cards.includes(row.part) && (!isCard || isCard(row))) return this.readCard(row)
-    return rows.comments?.includes(row.part) ? this.readComment(row) : []
+  addToTables(row: Entry): void {
+    const { tables = {}, rows } = this.source
+    const kind = kindOf<string>(tables[row.part] ?? rows[row.part], row)
+    if (kind === 'description')
+      this.board.ready.push({ kind: 'project', row: 0, description: row.text(row.part) })
+    else if (kind === 'comment') this.countComment(row)
+    else if (kind !== undefined && kind !== 'card') this.board.add(kind as Table, row)
   }
 
-  /** @throws ImportError if the file had neither lists nor cards */
-  end(): ImportedItem[] {
-    if (this.isEmpty) throw new ImportError(this.source.missing)
-    return this.buffer.take().map(this.inTime)
+  private countComment(row: Entry): void {
+    const { task } = this.commentIn(row)
+    if (task !== undefined) this.comments.setIfSpace(task, (this.comments.get(task) ?? 0) + 1)
+    const { card, creator } = creationIn(row)
+    if (card !== undefined && creator !== undefined) this.creators.setIfSpace(card, creator)
   }
 
-  private readCard(row: Entry, parent?: string): ImportedItem[] {
-    const { board, parts } = this
-    const { position } = this.source
-    this.isEmpty = false
-    const { task, listId, comments = [], parts: inside = [] } = this.taskOf(row, parent)
-    if (task.parent !== undefined && parts.get(task.key)) return []
-    if (task.parent !== undefined && parts.size < maxLinks) parts.set(task.key, true)
+  read(row: Entry): void {
+    const kind = kindOf(this.source.rows[row.part], row)
+    if (kind === 'card') this.readCard(row)
+    if (kind === 'item') this.readItem(row)
+    if (kind === 'comment') this.readComment(row)
+  }
+
+  private readCard(row: Entry, parent?: string): void {
+    const card = this.taskOf(row, parent)
+    if (!card) return
+    const { task, listId, comments = [], parts = [] } = card
+    this.hasCards = true
+    if (task.parent !== undefined && this.parts.get(task.key)) return
+    if (task.parent !== undefined) this.parts.setIfSpace(task.key, true)
     // Cards come before the items of checklists.
-    const place = position ? [0, ...board.placeOf(listId, position), row.number(position)] : []
-    const items = position ? this.buffer.add(task, place, row.characters) : [task]
-    return [
-      ...items.map(this.inTime),
-      ...comments.flatMap((comment) => this.readComment(comment, task.key)),
-      ...inside.flatMap((part) => this.readCard(part, task.key)),
-    ]
+    this.add(
+      task,
+      [0, ...this.board.placeOf(listId, this.position), row.number(this.position)],
+      row.characters,
+    )
+    for (const comment of comments) this.readComment(comment, task.key)
+    for (const part of parts) this.readCard(part, task.key)
   }
 
-  private taskOf(row: Entry, inside?: string): Card & { task: TaskItem } {
-    const { source, board } = this
-    const [usual, own] = [cardOf(row, board), source.card?.(row, board) ?? {}]
-    const all = { ...usual, ...own }
-    const { people = [], values = [], comments = [], parts, total = 0, listId, ...card } = all
+  private taskOf(row: Entry, inside?: string): (Card & { task: TaskItem }) | undefined {
+    const { source, board, creators } = this
+    const own = source.card ? source.card(row, board) : {}
+    if (!own) return undefined
+    const usual = cardOf(row, board, creators)
+    const {
+      attachments,
+      people = [],
+      values = [],
+      comments = [],
+      parts,
+      total = 0,
+      listId,
+      ...card
+    } = {
+      ...usual,
+      ...own,
+    }
     const [assignee, ...others] = people
     const { fields, notes, messages } = board.fieldValues(values)
     const { key = idOf(row), parent = inside } = card
     const labels = [...(usual.labels ?? []), ...(own.labels ?? [])].filter((label) => label !== undefined)
-    const { Attachment, ...usualNotes } = usual.notes ?? {}
+    const lines = { ...usual.notes, ...own.notes, Attachment: attachments, 'Also assigned': namesOf(others) }
+    const missing = this.comments.isFull ? 0 : total - comments.length - (this.comments.get(key) ?? 0)
     const task: TaskItem = {
       ...card,
       ...{ kind: 'task', row: row.row, key, parent, assignee, fields, labels: [...new Set(labels)] },
       title: row.required(row.value.name === undefined ? 'title' : 'name'),
-      notes: [
-        ...linesOf({ ...usualNotes, ...own.notes, Attachment, 'Also assigned': namesOf(others) }),
-        ...notes,
-      ],
-      messages: [...board.missingComments(key, total, comments.length), ...messages],
+      notes: [...linesOf(lines), ...notes],
+      messages: missing > 0 ? [`${missing} of ${total} comments are not in the file`, ...messages] : messages,
     }
     return { task, listId, comments, parts }
   }
 
   /**
-   * Returns an item with a due date, a person or notes as a sub-item. The import turns it into a subtask, and adds these
+   * Adds an item with a due date, a person or notes as a sub-item. The import turns it into a subtask, and adds these
    * values to the description of the card. If a card has several checklists, their names begin the titles.
    */
-  private readItem(row: Entry): ImportedItem[] {
-    const { position = '' } = this.source
-    const checklist = this.board.find(
-      'checklists',
-      row.text('taskListId|checklistId') ?? row.path.slice(0, 2).join('.'),
-    )
+  private readItem(row: Entry): void {
+    const { board, position } = this
+    const id = row.text('taskListId|checklistId') ?? row.path.slice(0, 2).join('.')
+    const checklist = board.find('checklists', id)
     const card = (checklist ?? row).text('cardId|idCard')
-    if (card === undefined) return []
-    const { task } = this.taskOf(row, card)
-    if (row.text('state') === 'complete') task.status = 'DONE'
-    const { key, title, createdAt, status = 'TODO' } = task
-    const name = this.board.of('checklists', card).length > 1 ? nameOf(checklist) : undefined
-    const parts = { row: row.row, key, title: name ? `${name}: ${title}` : title, createdAt }
-    const item: ImportedItem =
-      task.dueDate || task.assignee || task.notes?.length
-        ? { ...task, ...parts, status }
+    const { task } = (card !== undefined && this.taskOf(row, card)) || {}
+    if (card === undefined || !task) return
+    const status = row.text('state') === 'complete' ? 'DONE' : (task.status ?? 'TODO')
+    const name = board.of('checklists', card).length > 1 ? nameOf(checklist) : undefined
+    const title = name ? `${name}: ${task.title}` : task.title
+    const { key, createdAt, dueDate, assignee, notes = [] } = task
+    const parts = { row: row.row, key, title, createdAt }
+    const item: TaskItem | SubtaskItem =
+      dueDate || assignee || notes.length > 0
+        ? { ...task, title, status }
         : { kind: 'subtask', ...parts, task: card, completed: status === 'DONE' }
-    const place = [1, checklist?.number(position), checklist?.row, row.number(position)]
-    return this.buffer.add(item, place, row.characters).map(this.inTime)
+    this.add(item, [1, checklist?.number(position), checklist?.row, row.number(position)], row.characters)
+  }
+
+  private readComment(row: Entry, card?: string): void {
+    const { task = card, text = '', ...comment } = this.commentIn(row)
+    if (task === undefined) return
+    const item: CommentItem = { kind: 'comment', row: row.row, key: idOf(row), task, text, ...comment }
+    this.board.ready.push(item)
+  }
+
+  private commentIn(row: Entry) {
+    const { commented } = this.source
+    const comment = commentOf(row, this.board)
+    return commented ? { ...comment, task: commented(row) } : comment
+  }
+
+  private add(item: TaskItem | SubtaskItem, place: Place, characters: number): void {
+    this.unsorted.push({ item, place })
+    this.characters += characters
+    if (this.position === '' || this.characters > maxSortedCharacters) this.takeSorted()
+  }
+
+  /** Makes the items so far ready, in the order of their positions. A large file is sorted in groups. */
+  takeSorted(): void {
+    this.characters = 0
+    const sorted = this.unsorted.splice(0).sort((one, other) => {
+      const at = one.place.findIndex((position, n) => (position ?? Infinity) !== (other.place[n] ?? Infinity))
+      return (one.place[at] ?? Infinity) < (other.place[at] ?? Infinity) ? -1 : at < 0 ? 0 : 1
+    })
+    for (const { item } of sorted) {
+      this.keepOrder(item)
+      this.board.ready.push(item)
+    }
   }
 
   /** Keeps the order of subtasks: lists sort them by the times in their ids, so these times must not decrease. */
-  private inTime = (item: ImportedItem): ImportedItem => {
-    const task = isSpec(item) ? undefined : item.kind === 'task' ? item.parent : item.task
-    if (task === undefined || isSpec(item)) return item
-    const before = this.latest.get(task)
+  private keepOrder(item: TaskItem | SubtaskItem): void {
+    const task = item.kind === 'task' ? item.parent : item.task
+    if (task === undefined) return
     const created = Date.parse(parseInstant(item.createdAt?.trim() ?? '') ?? '')
-    const orderMs = Number.isNaN(created) || created <= before! ? before : created
-    if (orderMs === undefined) return item
-    if (before !== undefined || this.latest.size < maxLinks) this.latest.set(task, orderMs)
-    return { ...item, orderMs }
-  }
-
-  private readComment(row: Entry, card?: string): ImportedItem[] {
-    const { task = card, text = '', ...comment } = commentIn(row, this.source, this.board)
-    if (task === undefined) return []
-    const item: CommentItem = { kind: 'comment', row: row.row, key: idOf(row), task, text, ...comment }
-    return [item]
-  }
-}
-
-const maxCharacters = 16_000_000
-
-type Positions = (number | undefined)[]
-
-/** Sorts items by their positions. Sorts a large file in groups of 16 million characters. */
-class InOrder {
-  private buffer: { item: ImportedItem; order: Positions }[] = []
-  private characters = 0
-
-  /** Returns the sorted items if the buffer is full, else none. @param order positions, the most significant first */
-  add(item: ImportedItem, order: Positions, characters: number): ImportedItem[] {
-    this.buffer.push({ item, order })
-    this.characters += characters
-    return this.characters > maxCharacters ? this.take() : []
-  }
-
-  take(): ImportedItem[] {
-    this.characters = 0
-    const items = this.buffer.splice(0).sort((one, other) => {
-      const at = one.order.findIndex((position, n) => (position ?? Infinity) !== (other.order[n] ?? Infinity))
-      return (one.order[at] ?? Infinity) < (other.order[at] ?? Infinity) ? -1 : at < 0 ? 0 : 1
-    })
-    return items.map(({ item }) => item)
+    const times = [created, this.latest.get(task) ?? NaN].filter((ms) => !Number.isNaN(ms))
+    if (times.length === 0) return
+    item.orderMs = Math.max(...times)
+    this.latest.setIfSpace(task, item.orderMs)
   }
 }

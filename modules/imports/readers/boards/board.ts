@@ -1,20 +1,26 @@
 import { FieldKeys } from '../../convert/fields.ts'
-import { shortKey } from '../../convert/keys.ts'
 import { type FieldItem, ImportError, type ImportedItem, type ImportedPerson } from '../../items.ts'
-import { type Entry, isObject, type Json } from '../json/entry.ts'
-import { maxKeptCharacters, maxLinks, maxNames } from '../json/json-file.ts'
-import { KeyMap } from '../key-map.ts'
-import { type Colors, colorOf } from './colors.ts'
+import { type Entry, isObject, type Json } from '../json-file.ts'
+import { countCharacters, KeyMap, maxLinks, maxNames } from '../key-map.ts'
 
-export type ListName = 'lanes' | 'lists' | 'labels' | 'people' | 'fields' | 'checklists' | 'links'
-
-/** Returns a key that contains no long text of the file. */
-const keyOf = (list: string | number | undefined, id = ''): string => `${list} ${shortKey(id)}`
+/** The lists that cards refer to. Rows of `checklists` and `links` name their card. */
+export type Table = 'lanes' | 'lists' | 'labels' | 'people' | 'fields' | 'checklists' | 'links'
 
 export const idOf = (row: Entry): string => row.text('_id|gid') ?? row.required('id')
 export const nameOf = (row: Entry | undefined): string | undefined => row?.text('name|title')
 /** Products show a label without a name as its color. */
 const labelName = (label: Entry): string => label.text('name|title|color') ?? 'label'
+
+/**
+ * Returns `#rrggbb` for a name in the table, or for a color in hexadecimal digits.
+ * @param table pairs such as `green 61bd4f, yellow f2d600`
+ */
+function colorOf(color: string | undefined, table: string): string | undefined {
+  if (color === undefined) return undefined
+  const pair = table.split(', ').find((one) => one.startsWith(`${color} `))
+  const digits = pair?.split(' ')[1] ?? color.replace(/^#/, '')
+  return /^[0-9a-f]{6}$/i.test(digits) ? `#${digits.toLowerCase()}` : undefined
+}
 
 /** Returns the person in a user of any product. */
 function readPerson(user: Entry): ImportedPerson | undefined {
@@ -24,88 +30,70 @@ function readPerson(user: Entry): ImportedPerson | undefined {
 }
 
 export type FieldValue = [id: string, value: Json | undefined]
-interface FieldParts {
-  name: string
-  /** The type in the product. Default: text. */
-  type?: string | undefined
-  options?: [id: string, name: string][]
-}
 
-interface Field {
-  key: string
-  name: string
-  type: FieldItem['type']
+interface Field extends Pick<FieldItem, 'key' | 'name' | 'type'> {
   /** The names of options by their ids. */
   names: ReadonlyMap<string, string>
 }
 /** The types of custom fields in all products. Other types are texts. */
-const fieldTypes = new Map<string | undefined, FieldItem['type']>([
-  ['number', 'number'],
+const fieldTypes = new Map<string, FieldItem['type']>([
+  ...(['number', 'date'] as const).map((type) => [type, type] as const),
+  ...['list', 'dropdown', 'enum'].map((type) => [type, 'choice'] as const),
   ['currency', 'number'],
   ['checkbox', 'boolean'],
-  ['date', 'date'],
-  ['list', 'choice'],
-  ['dropdown', 'choice'],
-  ['enum', 'choice'],
 ])
 
-/** The rows that cards refer to, and the labels, fields and comments that were read so far. */
+/** The rows that cards refer to, and the items of labels and fields. */
 export class Board {
-  /** True for a file with the lists of a board, which may be empty. */
-  hasLists = false
-  /** The names or ids of the creators, by the ids of cards. */
-  readonly creators = new KeyMap<string>()
-  private readonly counts: Partial<Record<ListName, number>> = {}
-  private characters = 0
+  /** The items that were read and not taken yet. */
+  readonly ready: ImportedItem[] = []
+  private readonly counts: Partial<Record<Table, number>> = {}
+  private readonly keep = countCharacters('The lists, labels and links of the cards')
   private readonly byId = new Map<string, Entry>()
   private readonly byCard = new Map<string, Entry[]>()
   private readonly places = new Map<Entry | undefined, number>()
   private readonly fields = new KeyMap<Field>()
   private readonly fieldKeys = new FieldKeys()
-  private readonly comments = new KeyMap<number>()
-  private readonly specs: ImportedItem[] = []
 
-  constructor(private readonly colors: Colors = {}) {}
+  /** @param colors the names of the product's colors */
+  constructor(private readonly colors = '') {}
 
-  /** Adds a row of a list, unless an earlier row has its id. @throws ImportError above a limit */
-  add(list: ListName, row: Entry): void {
-    const isOfCard = list === 'links' || list === 'checklists'
-    if (list !== 'links') {
-      if (this.find(list, idOf(row))) return
-      this.byId.set(keyOf(list, idOf(row)), row)
-    }
-    const count = (this.counts[list] ?? 0) + 1
-    this.counts[list] = count
-    this.characters += row.characters
+  /** Adds a row, unless an earlier row of the table has its id. @throws ImportError above a limit */
+  add(table: Table, row: Entry): void {
+    const isOfCard = table === 'links' || table === 'checklists'
+    if (table !== 'links' && this.find(table, idOf(row))) return
+    const count = (this.counts[table] ?? 0) + 1
+    this.counts[table] = count
     const max = isOfCard ? maxLinks : maxNames
-    if (count > max) throw new ImportError(`The file has more than ${max.toLocaleString('en')} ${list}`)
-    if (this.characters > maxKeptCharacters)
-      throw new ImportError(
-        `The lists, labels and links of the cards have more than ${maxKeptCharacters.toLocaleString('en')} characters`,
-      )
-    if (list === 'labels') this.addLabel(row, count)
-    if (list === 'fields') this.addField(row, count)
-    if (list === 'lists') this.places.set(row, count)
-    this.hasLists ||= list === 'lists'
-    // A board of Deck contains its labels and lists.
-    for (const label of list === 'lanes' ? row.entries('labels') : []) this.add('labels', label)
-    for (const stack of list === 'lanes' ? row.entries('stacks') : []) this.add('lists', stack)
+    if (count > max) throw new ImportError(`The file has more than ${max.toLocaleString('en')} ${table}`)
+    this.keep(row.characters)
+    if (table !== 'links') this.byId.set(`${table} ${idOf(row)}`, row)
     // Items may be inside their checklist.
-    if (list === 'checklists') this.byId.set(keyOf(list, row.path.join('.')), row)
+    if (table === 'checklists') this.byId.set(`${table} ${row.path.join('.')}`, row)
+    if (table === 'lists') this.places.set(row, count)
+    if (table === 'labels') this.addLabel(row, count)
+    if (table === 'fields') this.addField(row, count)
+    // A board of Deck contains its labels and lists.
+    for (const label of table === 'lanes' ? row.entries('labels') : []) this.add('labels', label)
+    for (const stack of table === 'lanes' ? row.entries('stacks') : []) this.add('lists', stack)
     if (!isOfCard) return
-    const key = keyOf(list === 'links' ? row.path.at(-2) : list, row.text('cardId|idCard'))
+    const key = `${table === 'links' ? row.path.at(-2) : table} ${row.text('cardId|idCard')}`
     const rows = this.byCard.get(key) ?? []
     rows.push(row)
     this.byCard.set(key, rows)
   }
 
-  find(list: ListName, id: string | undefined): Entry | undefined {
-    return id === undefined ? undefined : this.byId.get(keyOf(list, id))
+  has(table: Table): boolean {
+    return this.counts[table] !== undefined
+  }
+
+  find(table: Table, id: string | undefined): Entry | undefined {
+    return id === undefined ? undefined : this.byId.get(`${table} ${id}`)
   }
 
   /** Returns the rows that belong to the card. @param list its key in the file, such as `attachments` */
   of(list: string, card: string): Entry[] {
-    return this.byCard.get(keyOf(list, card)) ?? []
+    return this.byCard.get(`${list} ${card}`) ?? []
   }
 
   /** Returns the position of a list among the lists of all lanes. */
@@ -126,15 +114,13 @@ export class Board {
    */
   people(row: Entry, paths: string[]): ImportedPerson[] {
     const people = new Map<string, ImportedPerson>()
-    for (const path of paths) {
-      const given = row.get(path)
-      for (const value of Array.isArray(given) ? given : given === undefined ? [] : [given]) {
+    for (const path of paths)
+      for (const value of [row.get(path) ?? []].flat()) {
         const user = isObject(value) ? row.inside(path, value) : undefined
         const participant = user?.isSet('participant') ? this.people(user, ['participant'])[0] : undefined
         const person = user ? (participant ?? readPerson(user)) : this.personWith(row.asText(path, value))
         if (person) people.set(`${person.name} ${person.email}`, person)
       }
-    }
     return [...people.values()]
   }
 
@@ -156,27 +142,30 @@ export class Board {
   /** Returns no name for an unknown id. Without a list of labels in the file, the id is the name. */
   labelOf(id: string): string[] {
     const label = this.find('labels', id)
-    return label ? [labelName(label)] : this.counts.labels ? [] : [id]
+    return label ? [labelName(label)] : this.has('labels') ? [] : [id]
   }
 
   private addLabel(label: Entry, row: number): void {
     const color = colorOf(label.text('color'), this.colors)
-    this.specs.push({ kind: 'label', row, name: labelName(label), color })
+    this.ready.push({ kind: 'label', row, name: labelName(label), color })
   }
 
   private addField(field: Entry, row: number): void {
     const all = [...field.entries('options'), ...field.entries('settings.dropdownItems')]
     const options = all.map((one): [string, string] => [idOf(one), one.text('value.text|name') ?? ''])
-    this.defineField(idOf(field), row, { name: field.required('name'), type: field.text('type'), options })
+    this.defineField(idOf(field), row, field.required('name'), field.text('type'), options)
   }
 
-  /** Adds a custom field, if it is new and the file has not too many. @param row its number for the report */
-  defineField(id: string, row: number, { name, options = [], ...given }: FieldParts): void {
+  /**
+   * Adds a custom field, if it is new and the file has not too many.
+   * @param row its number for the report
+   * @param type in the product. Default: text
+   */
+  defineField(id: string, row: number, name: string, type = '', options: [id: string, name: string][] = []) {
     if (this.fields.get(id) || this.fields.size >= maxNames) return
-    const key = this.fieldKeys.keyFor(name, id)
-    const type = fieldTypes.get(given.type) ?? 'text'
-    this.fields.set(id, { key, name, type, names: new Map(options) })
-    this.specs.push({ kind: 'field', row, key, name, type, options: options.map(([, option]) => option) })
+    const field = { key: this.fieldKeys.keyFor(name, id), name, type: fieldTypes.get(type) ?? 'text' }
+    this.fields.set(id, { ...field, names: new Map(options) })
+    this.ready.push({ kind: 'field', row, ...field, options: options.map(([, option]) => option) })
   }
 
   /** Returns the values of a card by field, notes for values without a field, and lines for the report. */
@@ -192,22 +181,5 @@ export class Board {
         messages.push(`The field "${field.name}" has only the date of ${value}`)
     }
     return { fields, notes, messages }
-  }
-
-  /** Returns the items of labels and fields that were added since the last call. */
-  takeSpecs(): ImportedItem[] {
-    return this.specs.splice(0)
-  }
-
-  countComment(task: string): void {
-    const count = this.comments.get(task) ?? 0
-    if (count > 0 || this.comments.size < maxLinks) this.comments.set(task, count + 1)
-  }
-
-  /** Returns a line for the report if the task has more comments than the file. */
-  missingComments(task: string, total: number, nested: number): string[] {
-    const missing = total - nested - (this.comments.get(task) ?? 0)
-    const isKnown = missing > 0 && this.comments.size < maxLinks
-    return isKnown ? [`${missing} of ${total} comments are not in the file`] : []
   }
 }

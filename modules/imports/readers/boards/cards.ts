@@ -1,8 +1,10 @@
 import type { CommentItem, ImportedPerson, TaskItem } from '../../items.ts'
-import { type Entry, isObject, type Json } from '../json/entry.ts'
+import { type Entry, isObject, type Json } from '../json-file.ts'
+import type { KeyMap } from '../key-map.ts'
 import { type Board, type FieldValue, idOf, nameOf } from './board.ts'
 
-type NoteValue = Json | undefined
+/** The lines of each name, such as `Start: 2027-01-31`. A true value is the name alone. */
+type Notes = Record<string, Json | undefined | (Json | undefined)[]>
 
 /** A card as the parts of a task. */
 export interface Card extends Partial<Omit<TaskItem, 'labels' | 'notes'>> {
@@ -11,18 +13,13 @@ export interface Card extends Partial<Omit<TaskItem, 'labels' | 'notes'>> {
   people?: ImportedPerson[]
   labels?: (string | undefined)[]
   values?: FieldValue[]
-  /** The lines of each name, such as `Start: 2027-01-31`. A true value gives the name alone. */
-  notes?: Record<string, NoteValue | NoteValue[]>
+  notes?: Notes
+  attachments?: (string | undefined)[]
   comments?: Entry[]
   /** The number of comments in the source. */
   total?: number
   /** Sub-items, which are read as cards. */
   parts?: Entry[]
-}
-
-export interface Comment extends Partial<Omit<CommentItem, 'kind' | 'row'>> {
-  /** The key of the card that the comment belongs to. Undefined for a row that is not a comment. */
-  task?: string
 }
 
 /** The keys of a value in all products. */
@@ -65,15 +62,18 @@ const peopleInNotes = ['Requested by', 'Assigned by', 'Votes for', 'Votes agains
 const isArchived = (row: Entry | undefined): boolean =>
   Boolean(row?.isSet('closed') || row?.isSet('archived'))
 
-/** Returns the parts of a card, or of an item of a checklist, by their usual keys. */
-export function cardOf(row: Entry, board: Board): Card {
+/**
+ * Returns the parts of a card, or of an item of a checklist, by their usual keys.
+ * @param creators the names or ids of creators, by the ids of cards
+ */
+export function cardOf(row: Entry, board: Board, creators: KeyMap<string>): Card {
   const id = row.text('_id|gid|id') ?? ''
   const listId = row.text('idList|listId|stackId')
   const list = board.find('lists', listId)
   const type = list?.get('type')
   const isDone = type === 'closed' || list?.isSet('isDoneColumn') || done.some((key) => row.isSet(key))
   const comments = typeof row.get('comments') === 'object' ? row.entries('comments') : []
-  const creator = board.creators.get(id)
+  const creator = creators.get(id)
   return {
     listId,
     description: row.text('desc|description|notes|body'),
@@ -102,22 +102,29 @@ export function cardOf(row: Entry, board: Board): Card {
       Deleted: row.isSet('deletedAt'),
       Template: row.isSet('isTemplate') || row.get('type') === 'template-card',
       ...notesIn(row, board),
-      Attachment: [...row.entries('attachments'), ...board.of('attachments', id)].map(attachmentOf),
     },
+    attachments: [...row.entries('attachments'), ...board.of('attachments', id)].map(attachmentOf),
     comments: [...comments, ...row.entries('stories')].filter(isComment),
     total: row.number('badges.comments|commentsTotal|commentsCount') ?? numberIn(row.get('comments')),
   }
 }
 
-function notesIn(row: Entry, board: Board): Record<string, NoteValue> {
-  const found: Record<string, NoteValue> = {}
-  for (const [name, paths] of notes) {
-    const value = row.get(paths)
-    if (value !== undefined)
-      found[name] = peopleInNotes.includes(name) ? namesOf(board.people(row, paths.split('|'))) : value
-  }
-  return found
-}
+const notesIn = (row: Entry, board: Board): Notes =>
+  Object.fromEntries(
+    notes.map(([name, paths]) => {
+      const isPeople = peopleInNotes.includes(name)
+      return [name, isPeople ? namesOf(board.people(row, paths.split('|'))) : row.get(paths)]
+    }),
+  )
+
+export const linesOf = (all: Notes): string[] =>
+  Object.entries(all).flatMap(([name, values]) =>
+    [values].flat().flatMap((value) => {
+      if (!value) return []
+      if (value === true) return name
+      return `${name}: ${typeof value === 'object' ? JSON.stringify(value) : value}`
+    }),
+  )
 
 export const namesOf = (all: ImportedPerson[]): string => all.map(({ name }) => name).join(', ')
 const numberIn = (value: Json | undefined) => (typeof value === 'number' ? value : undefined)
@@ -157,7 +164,7 @@ const commentTypes = ['comment', 'commentCard', 'copyCommentCard']
 const isComment = (row: Entry): boolean => commentTypes.includes(String(row.get('type') ?? 'comment'))
 
 /** Returns a comment on a card, or an action that is a comment, by the usual keys; no parts for another row. */
-export const commentOf = (row: Entry, board: Board): Comment =>
+export const commentOf = (row: Entry, board: Board): Partial<CommentItem> =>
   isComment(row)
     ? {
         task: row.text('data.card.id|cardId'),

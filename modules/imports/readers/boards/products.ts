@@ -1,8 +1,9 @@
-import { type Entry, isObject } from '../json/entry.ts'
-import { nameOf } from './board.ts'
+import { ImportError } from '../../items.ts'
+import { type Entry, isObject } from '../json-file.ts'
+import { type Board, type FieldValue, nameOf } from './board.ts'
 import { boardReader } from './board-reader.ts'
 import { isoTime } from './cards.ts'
-import { plankaColors, trelloColors, wekanColors } from './colors.ts'
+import colors from './colors.json' with { type: 'json' }
 
 /** Reads the JSON export of a Trello board. Trello writes only the newest 1,000 actions, of which some are comments. */
 export const readTrello = boardReader({
@@ -10,12 +11,12 @@ export const readTrello = boardReader({
   omit: 'limits attachmentsByType cover descData pluginData previews prefs display nonPublic old perms'.split(
     ' ',
   ),
-  ...{ omitInLists: ['checkItems'], description: 'desc', colors: trelloColors, position: 'pos' },
-  lists: {
-    ...{ 'lists.*': 'lists', 'labels.*': 'labels', 'members.*': 'people' },
+  ...{ colors: colors.trello, position: 'pos' },
+  tables: {
+    ...{ 'lists.*': 'lists', 'labels.*': 'labels', 'members.*': 'people', desc: 'description' },
     ...{ 'customFields.*': 'fields', 'checklists.*': 'checklists' },
   },
-  rows: { cards: ['cards.*'], items: ['checklists.*.checkItems.*'], comments: ['actions.*'] },
+  rows: { 'cards.*': 'card', 'checklists.*.checkItems.*': 'item', 'actions.*': 'comment' },
   card: (card) => ({ remindAt: remindAt(card) }),
 })
 
@@ -29,12 +30,12 @@ function remindAt(card: Entry): string | undefined {
 export const readWekan = boardReader({
   missing: 'The file is not the JSON export of a WeKan board: it has no lists',
   omit: ['file', 'avatarFile', 'avatarUrl', 'permission', 'boardIds'],
-  ...{ colors: wekanColors, position: 'sort' },
-  lists: {
+  ...{ colors: colors.wekan, position: 'sort' },
+  tables: {
     ...{ 'swimlanes.*': 'lanes', 'lists.*': 'lists', 'labels.*': 'labels', 'users.*': 'people' },
     ...{ 'customFields.*': 'fields', 'checklists.*': 'checklists', 'attachments.*': 'links' },
   },
-  rows: { cards: ['cards.*', 'subtaskItems.*'], items: ['checklistItems.*'], comments: ['comments.*'] },
+  rows: { 'cards.*': 'card', 'subtaskItems.*': 'card', 'checklistItems.*': 'item', 'comments.*': 'comment' },
   card(card) {
     const { blockers, others } = dependenciesOf(card)
     return { blockedBy: blockers, notes: { 'Linked card': others } }
@@ -57,17 +58,18 @@ function dependenciesOf(card: Entry) {
 /** Reads responses of Planka's API one after the other: boards, cards of a list, comments and actions of a card. */
 export const readPlanka = boardReader({
   missing: 'The file is not a response of the API of Planka with a board: it has no included lists and cards',
-  ...{ omit: [], omitInLists: ['thumbnailUrls', 'image', 'description'] },
-  ...{ colors: plankaColors, position: 'position' },
-  lists: {
+  ...{ omit: ['thumbnailUrls', 'image'], colors: colors.planka, position: 'position' },
+  tables: {
     ...{ 'included.lists.*': 'lists', 'included.labels.*': 'labels', 'included.users.*': 'people' },
     ...{ 'included.customFields.*': 'fields', 'included.taskLists.*': 'checklists' },
     ...{ 'included.cardLabels.*': 'links', 'included.cardMemberships.*': 'links' },
     ...{ 'included.customFieldValues.*': 'links', 'included.attachments.*': 'links' },
   },
-  rows: { cards: ['included.cards.*', 'items.*'], items: ['included.tasks.*'], comments: ['items.*'] },
-  // The response with the cards of a list has the cards in `items`.
-  isCard: (row) => row.text('listId') !== undefined,
+  rows: {
+    ...{ 'included.cards.*': 'card', 'included.tasks.*': 'item' },
+    // The response with the cards of a list has the cards in `items`.
+    'items.*': (row) => (row.text('listId') === undefined ? 'comment' : 'card'),
+  },
   card(card, board) {
     // An archived card names its previous list.
     const [list, previous] = ['listId', 'prevListId'].map((key) =>
@@ -81,13 +83,117 @@ export const readPlanka = boardReader({
 export const readDeck = boardReader({
   missing: 'The file is not a Deck export of boards with cards: it has no stacks',
   omit: ['contentBase64', 'board', 'acl', 'mentions', 'replyTo', 'users', 'permissions', 'settings'],
-  ...{ omitInLists: ['cards'], position: 'order' },
-  lists: {
+  position: 'order',
+  tables: {
     ...{ 'boards.*': 'lanes', 'stacks.*': 'lists', 'labels.*': 'labels' },
     // A list of boards or stacks.
     '*': (row) => (row.isSet('stacks') ? 'lanes' : row.isSet('boardId') ? 'lists' : undefined),
   },
   rows: {
-    cards: ['boards.*.stacks.*.cards.*', 'stacks.*.cards.*', '*.stacks.*.cards.*', '*.cards.*'],
+    ...{ 'boards.*.stacks.*.cards.*': 'card', 'stacks.*.cards.*': 'card' },
+    ...{ '*.stacks.*.cards.*': 'card', '*.cards.*': 'card' },
   },
 })
+
+/**
+ * Reads issues and comments of GitHub: lists of the REST API one after the other, a JSON object for each line, or the
+ * output of `gh issue list --json`.
+ */
+export const readGitHub = boardReader({
+  missing: 'The file has no issues: expected a list of issues of GitHub',
+  omit: ['reactions', 'reactionGroups', 'performed_via_github_app', 'issue_field_values'],
+  // An issue, a list of issues, or a list of such lists.
+  rows: { '': issueOrComment, '*': issueOrComment, '*.*': issueOrComment },
+  card(issue, board) {
+    const milestone = issue.text('milestone.title')
+    if (milestone !== undefined) board.defineField('milestone', issue.row, 'milestone')
+    const reason = issue.text('state_reason|stateReason') ?? ''
+    return {
+      key: issueKey(issue, 'html_url|url'),
+      status: issue.text('state')?.toLowerCase() === 'closed' ? 'DONE' : 'TODO',
+      labels: [issue.get('pull_request') === undefined ? undefined : 'pull request'],
+      values: [['milestone', milestone]],
+      notes: {
+        Archived: undefined,
+        Reason: /^(completed|reopened)$/i.test(reason) ? undefined : reason,
+        'Milestone due': issue.get('milestone.due_on|milestone.dueOn'),
+        Type: typeof issue.get('type') === 'object' ? issue.get('type.name') : undefined,
+        'Part of': linkedIssue(issue, 'parent_issue_url'),
+      },
+    }
+  },
+  commented: (comment) => linkedIssue(comment, 'issue_url'),
+})
+
+function issueOrComment(row: Entry) {
+  if (row.get('issue_url') !== undefined) return 'comment'
+  if (row.get('number') !== undefined && row.get('title') !== undefined) return 'card'
+  const message = 'The file is not a list of issues of GitHub: an issue has a number and a title'
+  throw new ImportError(message, `row ${row.row}`)
+}
+
+/** Bounds the time of a regular expression, which grows with the square of the length. */
+const maxAddressCharacters = 500
+
+/** Returns `owner/repository#number` for the address of an issue. */
+function issueKey(row: Entry, paths: string): string {
+  const address = (row.text(paths) ?? '').slice(0, maxAddressCharacters)
+  const match = /([^/]+\/[^/]+)\/(?:issues|pull|pulls)\/(\d+)/.exec(address)
+  return match ? `${match[1]}#${match[2]}` : `#${row.text('number') ?? ''}`
+}
+
+const linkedIssue = (row: Entry, path: string): string | undefined =>
+  row.get(path) === undefined ? undefined : issueKey(row, path)
+
+/** Reads the JSON export of an Asana project, or lists of tasks of the API, one after the other. */
+export const readAsanaJson = boardReader({
+  missing: 'The file has no tasks: expected the JSON export of an Asana project',
+  omit: ['followers', 'hearts', 'likes', 'workspace', 'photo', 'html_notes'],
+  rows: { 'data.*': 'card', '*': 'card' },
+  card(task, board) {
+    const type = task.text('resource_subtype')
+    // A page of the API also contains the address of the next page.
+    const isTask = task.part !== '*' || task.get('gid') !== undefined
+    // Tasks name their section, which is in the list too.
+    if (!isTask || (task.text('resource_type') ?? 'task') !== 'task' || type === 'section') return undefined
+    const [membership, ...others] = task.entries('memberships')
+    const section = membership?.text('section.name') ?? ''
+    return {
+      list: /^(\(no section\)|untitled section|)$/i.test(section) ? undefined : section,
+      labels: [type === 'milestone' ? type : undefined],
+      values: task.entries('custom_fields').flatMap((field) => customValue(field, board)),
+      parent: task.text('parent.gid'),
+      blockedBy: task.entries('dependencies').map((blocker) => blocker.required('gid')),
+      notes: {
+        'Also in': others.map((one) =>
+          [one.text('project.name'), one.text('section.name')].filter(Boolean).join(', '),
+        ),
+      },
+      parts: task.entries('subtasks'),
+    }
+  },
+})
+
+/** The path of the value, by the type of the field. */
+const paths: Record<string, string> = {
+  number: 'number_value',
+  enum: 'enum_value.name',
+  date: 'date_value.date_time|date_value.date',
+}
+
+/** Each task repeats the definitions of its fields. */
+function customValue(field: Entry, board: Board): FieldValue[] {
+  const name = field.text('name')
+  const type = field.text('resource_subtype|type') ?? ''
+  const value = field.get(paths[type] ?? 'text_value|display_value')
+  if (name === undefined || value === undefined) return []
+  const options = field.entries('enum_options').map((one) => one.text('name') ?? '')
+  board.defineField(
+    name,
+    field.row,
+    name,
+    type,
+    options.map((one) => [one, one]),
+  )
+  return [[name, value]]
+}

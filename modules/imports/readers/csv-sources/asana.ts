@@ -1,4 +1,4 @@
-import { readAsanaJson } from '../asana-json.ts'
+import { readAsanaJson } from '../boards/products.ts'
 import { addNote } from '../csv/cells.ts'
 import { csvReader } from '../csv/csv-reader.ts'
 import { type Open, readText } from '../csv/text.ts'

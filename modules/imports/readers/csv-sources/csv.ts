@@ -3,7 +3,7 @@ import { model } from '../../../../src/model/model.ts'
 import { csvColumns } from '../../../exports/cells.ts'
 import { csvReader, type CsvFormat } from '../csv/csv-reader.ts'
 import { childPrefix, declared, notImported, plain } from '../csv/headers.ts'
-import { trelloColors } from '../boards/colors.ts'
+import colors from '../boards/colors.json' with { type: 'json' }
 
 const importedAuthor = plain('importedAuthor')
 
@@ -45,7 +45,7 @@ const trello: CsvFormat = {
   finish({ task }) {
     task.labels &&= task.labels.map((label) => {
       const [, name = '', color] = /^(.*)\((\w+)\)$/s.exec(label) ?? []
-      return color && Object.hasOwn(trelloColors, color) ? name.trim() || color : label
+      return color && `, ${colors.trello}`.includes(`, ${color} `) ? name.trim() || color : label
     })
   },
 }

@@ -9,7 +9,7 @@ import { type CsvFormat, csvReader, type FileContext } from '../csv/csv-reader.t
 import { notImported } from '../csv/headers.ts'
 import type { Row } from '../csv/rows.ts'
 import { unreadDate } from '../csv/values.ts'
-import { maxLinks } from '../json/json-file.ts'
+import { maxLinks } from '../key-map.ts'
 import { KeyMap } from '../key-map.ts'
 
 const maxStatuses = 1_000
