@@ -1,13 +1,13 @@
 import { inProject } from '../../src/commands/command.ts'
 import { creation, deletion, update } from '../../src/commands/row-commands.ts'
-import { badRequest } from '../../src/responses/errors.ts'
+import { invalid } from '../../src/responses/errors.ts'
 import { field, fieldKeyTaken } from './entity.ts'
 import { CreateField, type FieldInput, UpdateField } from './schema.ts'
 
 const optionsNeeded = () =>
-  badRequest('options is required: a field of the type choice needs a list of texts')
+  invalid('options', 'is required: a field of the type choice needs a list of texts')
 const optionsNotAllowed = () =>
-  badRequest('options must be absent or null: only a field of the type choice has options')
+  invalid('options', 'must be absent or null: only a field of the type choice has options')
 
 /** @throws HttpError 400 if the options do not fit the type */
 function optionsOf(type: FieldInput['type'], options: string[] | null): string[] | null {

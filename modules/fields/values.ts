@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import type { FieldRow, TaskRow } from '../../drizzle/rows.ts'
 import { checked } from '../../src/schema/input.ts'
 import { isText, parseInstant, unstorableIn } from '../../src/schema/text.ts'
-import { badRequest } from '../../src/responses/errors.ts'
+import { invalid } from '../../src/responses/errors.ts'
 
 export type FieldValue = string | number | boolean
 type StoredValues = NonNullable<TaskRow['fields']>
@@ -78,10 +78,10 @@ const types: Record<FieldRow['type'], FieldType> = {
 }
 
 const unknownFieldKey = (key: string) =>
-  badRequest(`fields.${key.slice(0, 100)} must be the key of a field of the project`)
+  invalid(`fields.${key.slice(0, 100)}`, 'must be the key of a field of the project')
 const invalidValue = (name: string, type: FieldRow['type'], value?: unknown) =>
-  badRequest(`${name} must be ${types[type].expected}${unstorableIn(value)}`)
-const valuesTooLong = () => badRequest(`fields must have at most ${maxValueCharacters} characters as JSON`)
+  invalid(name, `must be ${types[type].expected}${unstorableIn(value)}`)
+const valuesTooLong = () => invalid('fields', `must have at most ${maxValueCharacters} characters as JSON`)
 
 /** Returns the form in which a task stores a value. @param name of the value in errors @throws HttpError 400 */
 export function storedForm(field: OptionField, value: unknown, name: string): StoredValue {

@@ -3,7 +3,7 @@ import { editNames } from '../../src/model/fields.ts'
 import { nearest } from '../../src/schema/nearest.ts'
 import { caseless, visualForm } from '../../src/schema/text.ts'
 import { namedFields, userFields } from '../tasks/schema.ts'
-import { type Call, ToolError } from './call.ts'
+import { type Call, ToolError } from './tool.ts'
 
 type Kind = 'project' | 'user' | 'member' | 'label' | 'field' | 'view'
 

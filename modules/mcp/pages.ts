@@ -1,6 +1,5 @@
-import { type Static, Type } from '@sinclair/typebox'
-import { Value } from '@sinclair/typebox/value'
-import { type Call, ToolError } from './call.ts'
+import { Type } from '@sinclair/typebox'
+import { type Call, ToolError } from './tool.ts'
 
 /** The maximum number of characters of an answer. */
 const maxAnswerCharacters = 20_000
@@ -133,35 +132,29 @@ async function* rowsFrom(
   }
 }
 
-const Position = Type.Object({
-  part: Type.Integer({ minimum: 0 }),
-  cursor: Type.Optional(Type.String()),
-  after: Type.Optional(Type.String()),
-  skip: Type.Optional(Type.Integer({ minimum: 0 })),
-})
 /**
  * The start of the next answer: in a part, on the page after `cursor` in its list, behind the item `after`, without the first
  * `skip` rows of the next item.
  */
-type Position = Static<typeof Position>
+interface Position {
+  part: number
+  cursor?: string | undefined
+  after?: string | undefined
+  skip?: number
+}
 
 export const Next = Type.Optional(
   Type.String({ maxLength: 1_000, description: 'A text, `next` of the previous answer to the same call' }),
 )
 
-const writePosition = (position: Position): string =>
-  Buffer.from(JSON.stringify(position)).toString('base64url')
+const writePosition = ({ part, skip = 0, after = '', cursor = '' }: Position): string =>
+  [part, skip, after, cursor].join('.')
 
 /** @throws ToolError 400 */
-function readPosition(next: string | undefined, parts: number): Position {
-  if (next === undefined) return { part: 0 }
-  try {
-    const position: unknown = JSON.parse(Buffer.from(next, 'base64url').toString())
-    if (Value.Check(Position, position) && position.part < parts) return position
-  } catch {
-    // The text is no JSON.
-  }
-  throw invalidNext()
+function readPosition(next = '0.0..', parts: number): Position {
+  const [, part, skip, after, cursor] = /^(\d{1,3})\.(\d{1,3})\.([\w-]*)\.(.*)$/.exec(next) ?? []
+  if (!part || Number(part) >= parts) throw invalidNext()
+  return { part: Number(part), skip: Number(skip), after: after || undefined, cursor: cursor || undefined }
 }
 
 /** Returns the number at which an answer begins whose `next` is a number. @throws ToolError 400 */

@@ -5,7 +5,7 @@ import { isId } from '../../src/id-format.ts'
 import { type Decision, type EventDraft, serviceActor, updated } from '../../src/model/events.ts'
 import { type FactQuery, factQuery, FactNeeded } from '../../src/model/definition.ts'
 import { sampleId } from '../../src/schema/response.ts'
-import { badRequest, conflict } from '../../src/responses/errors.ts'
+import { badRequest, invalid, conflict } from '../../src/responses/errors.ts'
 import { end, type Gap, keyIn, keyOf, maxKeyLength, start, keysIn } from './keys.ts'
 import { orderFact } from './order.ts'
 import type { Spot } from './schema.ts'
@@ -13,8 +13,8 @@ import type { Spot } from './schema.ts'
 const severalPlaces = () => badRequest('Send at most one of before, after and place')
 export const placeOfMovedTask = () =>
   badRequest('before, after and place cannot be sent with a projectId that moves the task')
-const ownNeighbour = (name: string) => badRequest(`${name} must be the id of another task`)
-const malformed = (name: string) => badRequest(`${name} must be the id of a task`)
+const ownNeighbour = (name: string) => invalid(name, 'must be the id of another task')
+const malformed = (name: string) => invalid(name, 'must be the id of a task')
 const neighbourMissing = (id: string) => conflict(`Task ${id} is not in the project: it was deleted or moved`)
 
 export const placeErrors = () => [severalPlaces(), ownNeighbour('before'), neighbourMissing(sampleId)]

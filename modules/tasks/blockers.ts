@@ -11,7 +11,7 @@ import {
 } from '../../src/model/definition.ts'
 import { type EventDraft, updated } from '../../src/model/events.ts'
 import { textLength } from '../../src/model/model.ts'
-import { badRequest, conflict } from '../../src/responses/errors.ts'
+import { invalid, conflict } from '../../src/responses/errors.ts'
 
 /** The maximum number of tasks that block a task, directly or through other tasks. */
 const maxBlockers = 5_000
@@ -92,7 +92,7 @@ export const blockers: FactKind<Blockers, string[]> = {
   },
 }
 
-const blockedByItself = () => badRequest('blockedByIds must not contain the task itself')
+const blockedByItself = () => invalid('blockedByIds', 'must not contain the task itself')
 export const tooManyBlockers = () =>
   conflict(`A task can be blocked by at most ${maxBlockers} tasks, directly or through other tasks`)
 

@@ -7,7 +7,7 @@ import { type Decision, created, type EventDraft, updated, diff } from '../../sr
 import { failedClaim, isLive, noClaim } from '../../src/model/claims.ts'
 import { isPlainInput } from '../../src/model/model.ts'
 import { editReferences } from '../../src/model/references.ts'
-import { badRequest, conflict, idTaken } from '../../src/responses/errors.ts'
+import { invalid, conflict, idTaken } from '../../src/responses/errors.ts'
 import {
   preconditionFailed,
   requireMatch,
@@ -107,7 +107,7 @@ export const updateTask = command('task.update', {
   ],
 })
 
-const titleMissing = () => badRequest('title is required, because no task has this externalId')
+const titleMissing = () => invalid('title', 'is required, because no task has this externalId')
 
 export const upsertTask = command('task.upsert', {
   about:
@@ -252,7 +252,7 @@ function requireTextMatch(
 }
 
 const tooLong = () =>
-  badRequest(`text must leave the description at most ${maxDescription} characters: send a shorter text`)
+  invalid('text', `must leave the description at most ${maxDescription} characters: send a shorter text`)
 
 export const appendToTask = command('task.append', {
   about:

@@ -4,7 +4,7 @@ import { changedValues } from '../fields/values.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
 import type { CheckedState } from '../../src/model/definition.ts'
 import { defaultsOf } from '../../src/model/fields.ts'
-import { badRequest } from '../../src/responses/errors.ts'
+import { invalid } from '../../src/responses/errors.ts'
 import { name } from './kinds.ts'
 import { type FieldName, fields, type TaskChange, taskFields, type TaskInput, userFields } from './schema.ts'
 
@@ -46,7 +46,7 @@ export function rowFieldsOf(
 }
 
 export const notAssignable = (name = 'assigneeId') =>
-  badRequest(`${name} must be the owner or a member of the project`)
+  invalid(name, 'must be the owner or a member of the project')
 
 /** @throws HttpError 400 if a user of the task is not in the project */
 export function requireAssignable(state: ProjectState, values: { [Name in FieldName]?: unknown }): void {
@@ -80,7 +80,7 @@ export function newTask(
   return dueDate || remindAt ? { ...row, ...timesOf(fields, now) } : row
 }
 
-export const remindAtPassed = () => badRequest('remindAt must be in the future')
+export const remindAtPassed = () => invalid('remindAt', 'must be in the future')
 
 /**
  * Checks the times in changed fields. If a client sets a due date that has passed, or reopens a task after its due

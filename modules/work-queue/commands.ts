@@ -4,7 +4,7 @@ import { failedClaim, isLive, noClaim } from '../../src/model/claims.ts'
 import { updated, type Decision } from '../../src/model/events.ts'
 import type { AccountKey } from '../../src/reads/people.ts'
 import { factQuery } from '../../src/model/definition.ts'
-import { badRequest, conflict } from '../../src/responses/errors.ts'
+import { invalid, conflict } from '../../src/responses/errors.ts'
 import { requireMatch } from '../../src/responses/if-match.ts'
 import { taskView, priorities } from '../tasks/schema.ts'
 import { hasOnlyIds, readyTasks, type TaskFilter } from './ready-tasks.ts'
@@ -147,8 +147,8 @@ export const releaseTask = command('task.release', {
   errors: [sampleConflict()],
 })
 
-const invalidAssignee = () => badRequest('assigneeId must be the id of a user')
-const invalidLabels = (name: string) => badRequest(`${name} must be the ids of labels in the project`)
+const invalidAssignee = () => invalid('assigneeId', 'must be the id of a user')
+const invalidLabels = (name: string) => invalid(name, 'must be the ids of labels in the project')
 
 export const claimNextTask = command('task.claim_next', {
   operation: { id: 'claimNextTask', tag: 'Tasks' },

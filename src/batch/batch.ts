@@ -18,7 +18,7 @@ import type { Entity } from '../model/entities.ts'
 import { type EventDraft, isEqual } from '../model/events.ts'
 import { definitionOf } from '../model/model.ts'
 import type { Person } from '../reads/people.ts'
-import { HttpError, conflict, badRequest } from '../responses/errors.ts'
+import { HttpError, conflict, badRequest, invalid } from '../responses/errors.ts'
 import { type EtagRow, preconditionFailed, requireMatch, textUnmatched } from '../responses/if-match.ts'
 import { IdOf, Input, mapIds } from '../schema/input.ts'
 import { OneOf, parseInstant } from '../schema/text.ts'
@@ -233,8 +233,9 @@ function requireWas(row: object | undefined, was: Record<string, unknown>): void
 }
 
 const wrongProject = (key = 'projectId') =>
-  badRequest(
-    `${key} must be the project of the batch${key === 'id' ? '' : '; a batch cannot move a task to another project'}`,
+  invalid(
+    key,
+    `must be the project of the batch${key === 'id' ? '' : '; a batch cannot move a task to another project'}`,
   )
 
 /** Validates operations with the schemas of their commands. @throws HttpError 400, also for an undefined `#name` */
@@ -302,8 +303,9 @@ function requireNamesDefined({ idFields }: OperationType, operation: Operation, 
   for (const key of idFields) {
     const lost = [operation[key]].flat().find(isLost)
     if (isReference(lost))
-      throw badRequest(
-        `${key} must be an id, or the #name of an earlier operation${suggestion(lost.slice(1), names, '#')}`,
+      throw invalid(
+        key,
+        `must be an id, or the #name of an earlier operation${suggestion(lost.slice(1), names, '#')}`,
       )
   }
 }

@@ -6,7 +6,7 @@ import { type Decision, created, type EventDraft, diff, deleted, updated } from 
 import { type EntityDefinition, parentKeys } from '../model/definition.ts'
 import type { Entity, EventType, Rows } from '../model/entities.ts'
 import { isIdInAnyCase } from '../id-format.ts'
-import { badRequest, idTaken, type HttpError } from '../responses/errors.ts'
+import { invalid, idTaken, type HttpError } from '../responses/errors.ts'
 import { type Target, atRow, command, type Command, type RuleContext } from './command.ts'
 import { newRowId, tooManyRows } from './decide.ts'
 import { IdOf, Input } from '../schema/input.ts'
@@ -31,7 +31,7 @@ function idCheck<E extends Entity>({ references = {} }: EntityDefinition<E>, { p
   return (input: object) => {
     for (const name of names) {
       const value = (input as Record<string, unknown>)[name]
-      if (value != null && !isIdInAnyCase(value)) throw badRequest(`${name} must be an id`)
+      if (value != null && !isIdInAnyCase(value)) throw invalid(name, 'must be an id')
     }
   }
 }

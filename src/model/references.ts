@@ -1,4 +1,4 @@
-import { badRequest, conflict } from '../responses/errors.ts'
+import { badRequest, invalid, conflict } from '../responses/errors.ts'
 import { caseless } from '../schema/text.ts'
 import type { Entity } from './entities.ts'
 import { isEqual } from './events.ts'
@@ -73,8 +73,9 @@ const storedIds = ({ isMany, column }: ReferenceField, ids: string[]) =>
 
 export const invalidReference = ({ name, to, isMany }: ReferenceField, input = name) => {
   const { noun, plural } = definitionOf(to)
-  return badRequest(
-    `${input} must be ${isMany ? `the ids of ${plural}` : `the id of a ${noun.toLowerCase()}`} in the project`,
+  return invalid(
+    input,
+    `must be ${isMany ? `the ids of ${plural}` : `the id of a ${noun.toLowerCase()}`} in the project`,
   )
 }
 export const listEditedTwice = ({ name, edits: [add, remove] }: ReferenceField) =>

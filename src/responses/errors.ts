@@ -46,6 +46,8 @@ export interface ErrorDetails {
   laterSeqs?: number[]
   /** The version of the project. */
   version?: number
+  /** The invalid field. */
+  field?: string
   /** The kind of row that does not exist, such as Task. */
   missing?: string
   /** The index of the operation in a batch. */
@@ -66,7 +68,11 @@ export class HttpError extends Error {
   }
 }
 
-export const badRequest = (message: string) => new HttpError(400, message)
+export const badRequest = (message: string, details?: ErrorDetails) =>
+  new HttpError(400, message, {}, details)
+/** @param field the message begins with the invalid field */
+export const invalid = (field: string, problem: string) =>
+  badRequest(`${field} ${problem}`, { field: field.split('.', 1)[0]! })
 export const unauthorized = (message: string) =>
   new HttpError(401, message, { 'www-authenticate': 'Bearer realm="docket"' })
 export const missingToken = () => unauthorized('A bearer token is required')

@@ -1,8 +1,18 @@
-import type { Static, TObject, TProperties } from '@sinclair/typebox'
+import {
+  OptionalKind,
+  type Static,
+  type TObject,
+  type TProperties,
+  type TSchema,
+  Type,
+} from '@sinclair/typebox'
 import { errorDetailsOf } from '../../src/http/errors.ts'
 import { fingerprintBy } from '../../src/http/idempotency.ts'
+import { isIdInAnyCase } from '../../src/id-format.ts'
 import { type ErrorStatus, HttpError, notFound } from '../../src/responses/errors.ts'
-import { Input } from '../../src/schema/input.ts'
+import { Input, isOwnIdSchema } from '../../src/schema/input.ts'
+import { batchProject } from '../commands.ts'
+import { EventTypes as AnyEventTypes } from '../events/parameters.ts'
 
 export type Handle = (request: Request) => Promise<Response>
 
@@ -13,11 +23,9 @@ export interface ApiResponse<T = unknown> {
 }
 
 interface Post {
-  /** Sent as JSON. */
-  body?: unknown
+  body?: object
   /** A retry with the same key must repeat this content. By default the body. */
-  content?: unknown
-  /** The Idempotency-Key: a retry with the same key gets the first response. */
+  content?: object
   key?: string
   headers?: Record<string, string>
 }
@@ -35,13 +43,8 @@ export class Call {
     private readonly signal: AbortSignal,
   ) {}
 
-  get<T>(path: string): Promise<ApiResponse<T>> {
-    return this.send<T>('GET', path, {})
-  }
-
-  post<T>(path: string, options: Post): Promise<ApiResponse<T>> {
-    return this.send<T>('POST', path, options)
-  }
+  get = <T>(path: string) => this.send<T>('GET', path, {})
+  post = <T>(path: string, options: Post) => this.send<T>('POST', path, options)
 
   private async send<T>(method: string, path: string, { body, content, key, ...sent }: Post) {
     const { signal } = this
@@ -62,7 +65,13 @@ export class Call {
     if (key !== undefined) headers.set('idempotency-key', `"${key.replace(/["\\]/g, '\\$&')}"`)
     const request = new Request(`http://docket/api/v1${path}`, { method, body: text, signal, headers })
     if (content !== undefined) fingerprintBy(request, content)
-    return readResponse<T>(request, await this.handle(request))
+    const response = await this.handle(request)
+    const answer = await response.text()
+    const result = { headers: response.headers, body: answer === '' ? undefined : JSON.parse(answer) }
+    if (response.status < 400) return result as ApiResponse<T>
+    const { status, headers: given } = response
+    const details = errorDetailsOf(request)
+    throw new HttpError(status as ErrorStatus, result.body.message, Object.fromEntries(given), details)
   }
 
   /** Yields the pages of a list, each with the cursor at which it begins. */
@@ -81,15 +90,6 @@ export class Call {
     this.results.set(name, result)
     return result as Promise<T>
   }
-}
-
-async function readResponse<T>(request: Request, response: Response): Promise<ApiResponse<T>> {
-  const { status, headers } = response
-  const text = await response.text()
-  const body = text === '' ? undefined : JSON.parse(text)
-  if (status < 400) return { headers, body }
-  const details = errorDetailsOf(request)
-  throw new HttpError(status as ErrorStatus, body.message, Object.fromEntries(headers), details)
 }
 
 export const isReplayed = ({ headers }: ApiResponse): { replayed?: true } =>
@@ -141,4 +141,90 @@ export class ToolError extends Error {
   ) {
     super(message)
   }
+}
+
+export const optional = Type.Optional
+
+export const TaskId = (description = 'The id of a task') =>
+  Type.String({ minLength: 1, maxLength: 100, description })
+
+/** In a path or a header, another text than an id could have another meaning. @throws ToolError 404 */
+export function taskPath(id: string): string {
+  if (isIdInAnyCase(id)) return `/tasks/${id}`
+  throw new ToolError(404, 'Task not found', 'Pass the id of a task that find lists')
+}
+
+export const ProjectName = Type.String({ minLength: 1, description: 'The id or name of a project' })
+
+export const UserName = (alternatives = 'id or me') =>
+  optional(Type.String({ maxLength: 300, description: `A name, email, ${alternatives}` }))
+
+export const LabelNames = (which: string) =>
+  optional(
+    Type.Array(Type.String({ maxLength: 100 }), {
+      ...{ minItems: 1, maxItems: 50 },
+      description: `A list of names or ids: tasks with ${which} of these labels`,
+    }),
+  )
+
+/** An optional whole number. */
+export const Count = (minimum: number, maximum: number, description: string) =>
+  optional(Type.Integer({ minimum, maximum, description: `A whole number${description}` }))
+export const Range = (minimum: number, maximum: number, about: string) =>
+  Count(minimum, maximum, ` from ${minimum} to ${maximum}: ${about}`)
+
+/** A text that the header Idempotency-Key may contain. */
+const Key = (about: string) =>
+  Type.String({ pattern: '^[ -~]{1,255}$', description: `A text of 1 to 255 ASCII characters: ${about}` })
+export const ChangeKey = Key(
+  'new for each change. After a lost answer or an error, call again with the same key: the change is done once',
+)
+export const RepeatKey = optional(Key('new for each call. A repeat with the same key gets the same answer'))
+
+export const EventTypes = optional(
+  Type.Unsafe<string>({
+    ...AnyEventTypes(),
+    description: 'A text of event types, such as task.created,task.deleted',
+  }),
+)
+
+export const Flag = (about: string) => optional(Type.Boolean({ description: `true or false: ${about}` }))
+export const DryRun = Flag('check only')
+
+/** Fields of all operations, which the list of an operation's fields omits. */
+const common = ['op', 'as', 'was', 'ifMatch', 'projectId']
+const schemas: TObject[] = batchProject.input.properties.operations!.items.oneOf
+
+/** The fields of each operation of a batch, in the order of the OpenAPI document. */
+export const operationFields: ReadonlyMap<string, TObject['properties']> = new Map(
+  schemas.map(({ properties }) => {
+    const op: string = properties.op!.enum[0]
+    const fields = Object.entries(properties)
+      .filter(([name, schema]) => !common.includes(name) && !schema.readOnly && !isOwnIdSchema(schema))
+      .filter(([name]) => op !== 'project.update' || name !== 'id')
+    return [op, Object.fromEntries(fields)]
+  }),
+)
+
+/** Returns one line for each operation: its name and its fields. A field has its type only in the first line that has it. */
+export function operationsText(): string {
+  const mentioned = new Set<string>()
+  const textOf = ([name, schema]: [string, TSchema]) => {
+    const type = mentioned.has(name) ? '' : typeOf(schema)
+    mentioned.add(name)
+    return `${name}${OptionalKind in schema ? '' : '*'}${type}`
+  }
+  return [...operationFields]
+    .map(([op, fields]) => [op, ...Object.entries(fields).map(textOf)].join(' '))
+    .join('\n')
+}
+
+function typeOf({ type, anyOf = [], minimum, maximum, format, ...schema }: TSchema): string {
+  const [inner] = anyOf.filter((one: TSchema) => one.type !== 'null')
+  if (inner) return typeOf(inner)
+  if (schema.enum) return `=${schema.enum.join('|')}`
+  if (type === 'integer') return `=${minimum}..${maximum}`
+  if (type === 'boolean') return '=true|false'
+  if (format === 'date-time') return '=date'
+  return type === 'array' ? '[]' : type === 'object' ? '{}' : ''
 }

@@ -1,7 +1,6 @@
 import type { ErrorDetails, HttpError } from '../../src/responses/errors.ts'
-import { operationFields } from './arguments.ts'
-import { ToolError } from './call.ts'
 import { shortened } from './pages.ts'
+import { operationFields, ToolError } from './tool.ts'
 
 /** The arguments of a call that the advice after an error depends on. */
 interface Sent {
@@ -12,7 +11,7 @@ interface Sent {
 
 /** Returns an error of the API, with advice for the next step. @param sent the arguments of the tool */
 export function errorOf({ status, message, headers, details }: HttpError, sent: Sent = {}): ToolError {
-  const { code, missing, operation: _, current, ...shown } = details
+  const { code, missing, operation: _, field: __, current, ...shown } = details
   const withKey = sent.key === undefined ? '' : ' with the same key'
   const again = `Send the same call again${withKey}`
   if (status === 429 || status === 503) {
@@ -22,7 +21,7 @@ export function errorOf({ status, message, headers, details }: HttpError, sent: 
     return new ToolError(status, message, advice, { retryAfterSeconds })
   }
   if (status >= 500) return new ToolError(status, message, again)
-  const place = placeOf(message, details, sent)
+  const place = placeOf(details, sent)
   const advice =
     (code && adviceByCode[code]?.(details, sent)) ??
     (missing && adviceByRow[missing.split(' ', 1)[0]!]) ??
@@ -92,25 +91,17 @@ const maxValueCharacters = 2_000
  * Returns the operation and the field at which a batch fails. If the sent name is unknown, `operations` or `fields` are the
  * names that exist.
  */
-function placeOf(message: string, { operation, missing }: ErrorDetails, { operations = [] }: Sent) {
+function placeOf({ operation, field = '', missing }: ErrorDetails, { operations = [] }: Sent) {
   const given = operation === undefined ? undefined : operations[operation]
   if (!given) return {}
   const op = given.op.slice(0, maxOpCharacters)
   const schemas = operationFields.get(op)
   if (!schemas) return { operation, op, operations: [...operationFields.keys()] }
   const fields = Object.keys(schemas)
-  // Messages about a field begin with its path: `operations[0]: labelIds.2 must be`.
-  const field = missing
-    ? idField(missing.toLowerCase(), given)
-    : /^operations\[\d+\]: (\w+)/.exec(message)?.[1]
-  if (!field || !(field in given) || !fields.includes(field)) return { operation, op, fields }
-  const value = given[field]
+  const fieldsOfId = missing ? [`${missing.toLowerCase()}Id`, 'email', 'id'] : [field]
+  const name = fieldsOfId.find((one) => one in given && fields.includes(one))
+  if (!name) return { operation, op, fields }
+  const value = given[name]
   const isShort = JSON.stringify(value ?? null).length <= maxValueCharacters
-  return { operation, op, field, value: isShort ? value : undefined }
-}
-
-/** Returns the field that contains the id of the missing row. */
-function idField(noun: string, given: { op: string }): string | undefined {
-  if (noun === 'user') return 'email'
-  return `${noun}Id` in given ? `${noun}Id` : given.op.startsWith(`${noun}.`) ? 'id' : undefined
+  return { operation, op, field: name, value: isShort ? value : undefined }
 }
