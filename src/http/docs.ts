@@ -12,8 +12,7 @@ import { preconditionFailed } from '../responses/if-match.ts'
 import { jsonHeaders } from '../responses/reply.ts'
 import { contentEncoded, notJson, notUtf8, tooLarge, tooSlow } from './json-body.ts'
 import { rateLimited } from './budget.ts'
-import { docsPath as path, pages } from './pages.ts'
-import { staticResponse } from './static-response.ts'
+import { docsPath as path, pages, staticResponse } from './pages.ts'
 
 /** Adds the path that proxies remove to the paths in `Location` and `Link`, which name resources of this service. */
 export function prefixLinks(basePaths: BasePaths, { basePath, trustProxy }: Config) {

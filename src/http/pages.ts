@@ -1,60 +1,158 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { Elysia } from 'elysia'
+import { type AnyElysia, Elysia } from 'elysia'
+import { LRUCache } from 'lru-cache'
 import { marked } from 'marked'
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
 import type { Config } from '../config.ts'
 import { fillTemplate, guidesUrl } from '../openapi/document.ts'
-import type { BasePaths } from '../proxies.ts'
-import { board } from './board.ts'
-import { openAddStatic } from './static-response.ts'
+import type { AddressBook, BasePaths } from '../proxies.ts'
+import { findTag, gzipTag } from '../responses/if-match.ts'
+import { acceptsGzip, baseHeaders, compressed } from '../responses/reply.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 
+const types: Record<string, string> = {
+  css: 'text/css; charset=utf-8',
+  html: 'text/html; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  png: 'image/png',
+}
+
+type Content = string | Uint8Array<ArrayBuffer>
+
+/** The maximum number of base paths whose copies of a page stay in memory. */
+const maxBasePaths = 16
+
+/**
+ * Returns a handler that responds from memory, or with 304. The first request calls `read`; each body is compressed once.
+ * @param basePaths for a page with links: {basePath} and {serverUrl} in the page become the path of the request
+ */
+export function staticResponse(
+  read: () => Content,
+  ownHeaders: Record<string, string>,
+  basePaths?: BasePaths,
+) {
+  const vary = ['Accept-Encoding', ...(basePaths?.vary ?? [])].join(', ')
+  const headers = { ...ownHeaders, ...baseHeaders, vary }
+  let content: Content | undefined
+  const copies = new LRUCache<string, ReturnType<typeof copyOf>>({
+    max: maxBasePaths,
+    memoMethod(basePath) {
+      content ??= read()
+      if (!basePaths || typeof content !== 'string') return copyOf(content)
+      return copyOf(fillTemplate(content, { basePath, serverUrl: basePath || '/' }))
+    },
+  })
+  return async ({ request, server }: { request: Request; server: AddressBook | null }) => {
+    const { plain, etag, gzipped } = copies.memo(basePaths?.of(request, server) ?? '')
+    const known = findTag(request.headers.get('if-none-match') ?? '', (tag) => tag === etag)
+    if (known) return new Response(null, { status: 304, headers: { ...headers, etag: known } })
+    const body = acceptsGzip(request) ? await gzipped() : plain
+    if (body.length >= plain.length) return new Response(plain, { headers: { ...headers, etag } })
+    return new Response(body, {
+      headers: { ...headers, etag: gzipTag(etag), 'content-encoding': 'gzip' },
+    })
+  }
+}
+
+function copyOf(plain: Content) {
+  const digest = createHash('sha256').update(plain).digest('base64url')
+  let body: ReturnType<typeof compressed> | undefined
+  return { plain, etag: `"${digest.slice(0, 27)}"`, gzipped: () => (body ??= compressed(plain, 9)) }
+}
+
+/** Returns a function that adds a page or file to an app. The end of the file's name determines its type. */
+const openAdd =
+  (app: AnyElysia, basePaths: BasePaths, policy: string, caching: string) =>
+  (path: string, name: string, read: () => Content): void => {
+    const own = {
+      'content-type': types[name.split('.').at(-1)!]!,
+      'content-security-policy': policy,
+      'cache-control': caching,
+      'referrer-policy': 'no-referrer',
+    }
+    const send = staticResponse(read, own, name.endsWith('.html') ? basePaths : undefined)
+    app.get(path, ({ request, server }) => send({ request, server }))
+  }
+
+const textIn = (folder: string) => {
+  const base = new URL(folder, import.meta.url)
+  return (name: string): string => readFileSync(new URL(name, base), 'utf8')
+}
+const [ownText, guideText, boardText] = [
+  textIn('./pages/'),
+  textIn('../../docs/'),
+  textIn('../../clients/board/'),
+]
+const namesIn = (folder: string) => readdirSync(new URL(folder, import.meta.url))
+const fileOfPackage = (name: string): URL => new URL(import.meta.resolve(name))
+
 export const docsPath = '/api/docs'
-const guidesFolder = new URL('../../docs/', import.meta.url)
 
 /** Allows scripts and styles of this host only. Swagger UI needs inline styles, and icons as data URLs. */
-const policy =
+const docsPolicy =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'"
 
-const ownAssets = ['page.css', 'page.js', 'home.js']
+const ownAssets = ['page.css', 'page.js']
 const swaggerAssets = ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png']
 
-export function pages({ metricsPort, board: hasBoard }: Config, basePaths: BasePaths) {
+/** Serves the Swagger UI, the guides, and the board or else a page with links at the root. */
+export function pages({ board: hasBoard }: Config, basePaths: BasePaths) {
   const app = new Elysia({ detail: { hide: true } })
-  const add = openAddStatic(app, basePaths, {
-    'content-security-policy': policy,
-    'cache-control': 'public, max-age=3600',
-  })
-  const guides = readdirSync(guidesFolder).flatMap((name) => (name.endsWith('.md') ? name.slice(0, -3) : []))
+  const add = openAdd(app, basePaths, docsPolicy, 'public, max-age=3600')
+  const guides = namesIn('../../docs/').flatMap((name) => (name.endsWith('.md') ? name.slice(0, -3) : []))
   if (hasBoard) app.use(board(basePaths))
-  else add('/', 'home.html', () => homePage(metricsPort, guides))
-  add(docsPath, 'page.html', () => ownPage('swagger.html'))
-  for (const name of ownAssets) add(`${docsPath}/assets/${name}`, name, () => ownPage(name))
-  for (const name of swaggerAssets) add(`${docsPath}/assets/${name}`, name, () => swaggerAsset(name))
+  else add('/', 'home.html', () => pageOf('Docket', homeText(guides)))
+  add(docsPath, 'page.html', () => ownText('swagger.html'))
+  for (const name of ownAssets) add(`${docsPath}/assets/${name}`, name, () => ownText(name))
+  for (const name of swaggerAssets)
+    add(`${docsPath}/assets/${name}`, name, () => readFileSync(fileOfPackage(`swagger-ui-dist/${name}`)))
   for (const name of guides) add(`${docsPath}/guides/${name}`, 'page.html', () => guidePage(name))
   return app
 }
 
-const ownPage = (name: string): string => readFileSync(new URL(`./pages/${name}`, import.meta.url), 'utf8')
+const linkTo = (path: string, text: string) => `<a href="${path}">${text.replaceAll('-', ' ')}</a>`
+const docsLink = linkTo(`{basePath}${docsPath}`, 'API documentation')
 
-const swaggerAsset = (name: string) =>
-  readFileSync(createRequire(import.meta.url).resolve(`swagger-ui-dist/${name}`))
-
-function homePage(metricsPort: number, guides: string[]): string {
-  const { description: summary, version } = packageJson
-  const metrics = metricsPort ? `<code>GET /metrics</code> on port ${metricsPort}` : 'off (METRICS_PORT)'
-  const links = guides.map((name) => `<a href="${guidesUrl}/${name}">${name.replaceAll('-', ' ')}</a>`)
-  const content = fillTemplate(ownPage('home.html'), { summary, version, metrics, guides: links.join(', ') })
-  return fillTemplate(ownPage('layout.html'), { title: 'Docket', content })
-}
+const homeText = (guides: string[]): string => `<main class="home"><h1>Docket</h1>
+<p>${packageJson.description} Version ${packageJson.version}</p>
+<ul><li>${docsLink} (Swagger UI), ${linkTo(`{basePath}${docsPath}/json`, 'OpenAPI document')}</li>
+<li>${linkTo('{basePath}/health/ready', 'Health')}</li>
+<li>Guides: ${guides.map((name) => linkTo(`${guidesUrl}/${name}`, name)).join(', ')}</li></ul></main>`
 
 /** Links to other pages of `docs` become relative URLs, and links to files that the service does not serve become text. */
 function guidePage(name: string): string {
-  const markdown = readFileSync(new URL(`${name}.md`, guidesFolder), 'utf8')
-  const linked = markdown
+  const markdown = guideText(`${name}.md`)
     .replace(/\]\(([\w-]+)\.md(#[\w-]+)?\)/g, ']($1$2)')
     .replace(/!?\[([^\]]*)\]\(\.\.\/[^)]*\)/g, '$1')
-  const text = marked.parse(linked, { async: false }).replaceAll('<pre>', '<pre tabindex="0">')
-  const content = `<nav><a href="{basePath}/">Docket</a> · <a href="{basePath}${docsPath}">API documentation</a></nav><main>${text}</main>`
-  return fillTemplate(ownPage('layout.html'), { title: `Docket: ${name.replaceAll('-', ' ')}`, content })
+  const text = marked.parse(markdown, { async: false }).replaceAll('<pre>', '<pre tabindex="0">')
+  const content = `<nav>${linkTo('{basePath}/', 'Docket')} · ${docsLink}</nav><main>${text}</main>`
+  return pageOf(`Docket: ${name.replaceAll('-', ' ')}`, content)
+}
+
+const pageOf = (title: string, content: string): string =>
+  fillTemplate(ownText('layout.html'), { title, content })
+
+const boardPath = '/board'
+const boardPolicy =
+  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+/** The packages that the board imports, by the names of their files in `clients/board/lib`. None imports another file. */
+const libraries = { 'lib/preact.js': 'preact', 'lib/htm.js': 'htm', 'lib/signals.js': '@preact/signals-core' }
+
+/** Serves the board, and leads from the root to the board. Browsers check each file again, so a page never mixes two releases. */
+function board(basePaths: BasePaths) {
+  const app = new Elysia({ detail: { hide: true } })
+  const add = openAdd(app, basePaths, boardPolicy, 'no-cache')
+  const own = namesIn('../../clients/board/').filter((name) => /\.(js|css)$/.test(name))
+  const scripts = [...own.filter((name) => name.endsWith('.js')), ...Object.keys(libraries)]
+  // Without these links, a browser would find the files one after another.
+  const preloads = scripts.map((name) => `<link rel="modulepreload" href="{basePath}${boardPath}/${name}" />`)
+  add(boardPath, 'index.html', () =>
+    fillTemplate(boardText('index.html'), { preloads: preloads.join('\n    ') }),
+  )
+  for (const name of own) add(`${boardPath}/${name}`, name, () => boardText(name))
+  for (const [name, from] of Object.entries(libraries))
+    add(`${boardPath}/${name}`, name, () => readFileSync(fileOfPackage(from), 'utf8'))
+  const headers = { ...baseHeaders, location: boardPath }
+  return app.get('/', () => new Response(null, { status: 302, headers }))
 }
