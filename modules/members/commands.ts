@@ -7,6 +7,7 @@ import { conflict, notFound } from '../../src/responses/errors.ts'
 import { normalEmail } from '../../src/schema/text.ts'
 import { removeMemberEvents, ownRevocation, removalCost, tooManyToRevoke } from './removal.ts'
 import { memberRemovalView } from './integrations.ts'
+import { integrationFacts } from './loaded-integrations.ts'
 import { requireMayLeave, cannotLeave, tooManyMembers } from './entity.ts'
 import { InviteMember, memberView, RemoveMember, SetRole } from './schema.ts'
 
@@ -76,7 +77,7 @@ export const removeMember = command('member.remove', {
     if (revoke === 'true' || (own !== undefined && own !== memberId)) requireRole(role, 'ADMIN', 'Project')
     if (own === memberId) requireMayLeave(caller)
   },
-  preload: ({ memberId, revoke }) => ({ integrations: [{ creator: memberId, revokes: revoke === 'true' }] }),
+  preload: ({ memberId, revoke }) => integrationFacts({ creator: memberId, revokes: revoke === 'true' }),
   ...removalCost,
   decide(state, context, { memberId, revoke }) {
     const member = state.row('member', memberId)

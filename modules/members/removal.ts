@@ -6,6 +6,7 @@ import { type EventDraft, deleted } from '../../src/model/events.ts'
 import { loggedRow } from '../../src/log/rows.ts'
 import { conflict, forbidden } from '../../src/responses/errors.ts'
 import type { MemberIntegrations, MemberRemoval } from './integrations.ts'
+import { integrations } from './loaded-integrations.ts'
 
 const maxEvents = 5_000
 
@@ -25,7 +26,7 @@ function integrationsOf(state: ProjectState, userId: string, now: string): Membe
   const all = state.all('service_account')
   for (let size = 0; size < creators.size;) {
     size = creators.size
-    for (const account of [...(state.onDemand?.links ?? []), ...all])
+    for (const account of [...state.fact(integrations).links, ...all])
       if (isCreated(account)) creators.add(account.id)
   }
   return {
@@ -67,7 +68,7 @@ export function removeMemberEvents(
   if (isRevoked) {
     if (created.serviceAccounts.some(({ id }) => id === context.caller.userId)) throw ownRevocation()
     changes.push(...revokeAll(state, context, created))
-    if (changes.length > maxEvents || state.onDemand?.isTruncated) throw tooManyToRevoke()
+    if (changes.length > maxEvents || state.fact(integrations).isTruncated) throw tooManyToRevoke()
   }
   const [stillWorking, revoked] = isRevoked ? [none, created] : [created, none]
   const answer: MemberRemoval = { message, stillWorking, revoked }

@@ -4,6 +4,7 @@ import { created } from '../../src/model/events.ts'
 import { notFound } from '../../src/responses/errors.ts'
 import { removeMemberEvents, ownRevocation, removalCost, tooManyToRevoke } from '../members/removal.ts'
 import { memberRemovalView } from '../members/integrations.ts'
+import { integrationFacts } from '../members/loaded-integrations.ts'
 import { joined } from '../members/commands.ts'
 import { requireMayLeave, cannotLeave } from '../members/entity.ts'
 import { CreateServiceAccount, DeleteServiceAccount, serviceAccountView } from './schema.ts'
@@ -45,9 +46,8 @@ export const deleteServiceAccount = command('serviceAccount.delete', {
   queryFields: ['revoke'],
   target: inProject(),
   role: 'ADMIN',
-  preload: ({ accountId, revoke }) => ({
-    integrations: [{ accountId, creator: accountId, revokes: revoke === 'true' }],
-  }),
+  preload: ({ accountId, revoke }) =>
+    integrationFacts({ accountId, creator: accountId, revokes: revoke === 'true' }),
   ...removalCost,
   decide(state, context, { accountId, revoke }) {
     const member = state.memberOf(accountId)

@@ -5,6 +5,7 @@ import { loggedRow } from '../../src/log/rows.ts'
 import type { Services } from '../../src/services.ts'
 import { requireConfirmation, confirmationErrors } from '../accounts/confirm.ts'
 import { freeSlot } from '../members/integrations.ts'
+import { integrationFacts } from '../members/loaded-integrations.ts'
 import { newToken } from '../tokens/routes.ts'
 import {
   badExpiry,
@@ -23,7 +24,7 @@ const adminCommand = {
   role: 'ADMIN',
   callers: 'signedIn',
   isSecret: true,
-  preload: ({ accountId }: { accountId: string }) => ({ integrations: [{ accountId }] }),
+  preload: ({ accountId }: { accountId: string }) => integrationFacts({ accountId }),
 } as const
 const withOperation = (id: string) => ({ operation: { id, tag: 'ServiceAccounts' } })
 

@@ -139,20 +139,13 @@ export function blockerFacts({ blockedByIds, addBlockedByIds }: BlockerInput): F
 const maxDependents = 500
 
 /** The tasks that a moving task blocks. A move has a commit of its own, so no earlier event changes these tasks. */
-class Dependents implements Fact {
-  ids: string[] = []
-
-  constructor(readonly projectId: string) {}
-
-  fork(): Dependents {
-    return this
-  }
-
-  apply(): void {}
+interface Dependents extends Fact {
+  projectId: string
+  ids: string[]
 }
 
 export const dependents: FactKind<Dependents, string> = {
-  create: (projectId) => new Dependents(projectId),
+  create: (projectId) => ({ projectId, ids: [] }),
   async load(sql, fact, taskIds) {
     // With a condition on the project, Postgres would read all tasks of the project instead of the index.
     const rows = await sql<{ id: string }[]>`
@@ -163,8 +156,6 @@ export const dependents: FactKind<Dependents, string> = {
     return fact.ids
   },
 }
-
-export const dependentFacts = ({ id }: Partial<TaskRow>): FactQuery[] => [factQuery(dependents, id!)]
 
 export const tooManyDependents = () =>
   conflict(

@@ -1,17 +1,18 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
 import { optionalColumns, tasks } from '../../drizzle/schema/tasks.ts'
-import { byEditor, entity, standardEvents } from '../../src/model/definition.ts'
+import { byEditor, entity, factQuery, standardEvents } from '../../src/model/definition.ts'
 import { notUndoable } from '../../src/responses/errors.ts'
 import { spotFacts } from '../order/place.ts'
 import { restoredFacts } from '../order/restore.ts'
 import {
   blockerFacts,
   requireNoCycle,
-  dependentFacts,
+  dependents,
   externalIdFacts,
   requireFreeExternalId,
 } from './blockers.ts'
 import { withoutClaim } from './claim.ts'
+import { movingChildren } from './move.ts'
 import { references, taskView, userFields } from './schema.ts'
 
 declare module '../../src/model/entities.ts' {
@@ -63,7 +64,7 @@ export const task = entity<'task'>({
     ...spotFacts(fields),
     ...restoredFacts(fields),
   ],
-  factsToLeave: dependentFacts,
+  factsToLeave: ({ id }) => [factQuery(dependents, id), factQuery(movingChildren, id)],
   events: {
     ...standardEvents,
     moved_in: moveNotUndoable,

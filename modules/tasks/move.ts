@@ -1,16 +1,49 @@
+import { getTableName } from 'drizzle-orm'
 import type { TaskRow } from '../../drizzle/rows.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
 import type { RuleContext } from '../../src/commands/command.ts'
 import { checkRow, withChanges } from '../../src/commands/decide.ts'
-import { splitForEvents, exceedsMoveLimit, maxMoved, withChildren } from '../../src/log/rows.ts'
+import {
+  type Children,
+  exceedsMoveLimit,
+  maxMoved,
+  noChildren,
+  splitForEvents,
+  withChildren,
+} from '../../src/log/rows.ts'
 import { noClaim } from '../../src/model/claims.ts'
+import type { Fact, FactKind } from '../../src/model/definition.ts'
 import type { EventType } from '../../src/model/entities.ts'
 import { created, deleted, diff, type EventDraft, updated } from '../../src/model/events.ts'
+import { model, textLengthSql } from '../../src/model/model.ts'
 import { editReferences, movedReferences } from '../../src/model/references.ts'
+import { columnList } from '../../src/postgres/columns.ts'
 import { conflict } from '../../src/responses/errors.ts'
 import { timesOf, rowFieldsOf, requireAssignable } from './fields.ts'
 import { releaseDependents } from './blockers.ts'
 import { type TaskChange, userFields } from './schema.ts'
+
+interface MovingChildren extends Fact {
+  children: Children
+}
+
+/** The children of a moving task. If more exist than may move, one row too many, so that the rule rejects the move. */
+export const movingChildren: FactKind<MovingChildren, string> = {
+  create: () => ({ children: noChildren() }),
+  async load(sql, { children }, [taskId]) {
+    const lists = model().ofTask.map(async ({ name, table }) => {
+      const rows = await sql<{ before: number }[]>`
+        select * from (
+          select *, coalesce(sum(${sql.unsafe(textLengthSql(name, 'char_length'))}) over (rows between unbounded preceding and 1 preceding), 0)::int4
+            as before
+          from (select ${columnList(sql, table, 't')} from ${sql(getTableName(table))} t where task_id = ${taskId!}
+            order by id, created_at limit ${maxMoved.rows + 1}) r) r
+        where before <= ${maxMoved.characters}`
+      children[name] = rows.map(({ before: _, ...row }) => row) as never
+    })
+    await Promise.all(lists)
+  },
+}
 
 /** The task loses its assignee, and other users in its fields, who are not members of the target project. */
 export function move(
@@ -20,9 +53,8 @@ export function move(
   task: TaskRow,
   input: TaskChange,
 ) {
-  const { movingChildren } = source
-  if (!movingChildren) throw new Error('The children of the task are not loaded')
-  if (exceedsMoveLimit(movingChildren)) throw tooManyToMove()
+  const { children } = source.fact(movingChildren)
+  if (exceedsMoveLimit(children)) throw tooManyToMove()
   // The last event gets the command's id, because the response shows the row of the last event.
   const newIds = { newEventId: () => context.newId() }
   const { row, copies, after } = moveReferences(source, target, task, input, context)
@@ -37,7 +69,7 @@ export function move(
   }
   for (const name of userFields as 'assigneeId'[])
     if (moved[name] && !target.roleOf(moved[name])) moved[name] = null
-  const [first, ...more] = splitForEvents(movingChildren)
+  const [first, ...more] = splitForEvents(children)
   const released = releaseDependents(source, newIds, context.now, task.id)
   const departure = deleted(source, newIds, 'task.moved_out', task)
   const arrival = created(target, more.length > 0 ? newIds : context, 'task.moved_in', moved)

@@ -7,6 +7,7 @@ import { created, diff, deleted, updated } from '../../src/model/events.ts'
 import { requireMatch } from '../../src/responses/if-match.ts'
 import { badRequest, conflict, notFound } from '../../src/responses/errors.ts'
 import { freeSlot } from '../members/integrations.ts'
+import { integrationFacts } from '../members/loaded-integrations.ts'
 import {
   CreateWebhook,
   DisableWebhook,
@@ -27,7 +28,7 @@ const tooManyWebhooks = (limit: number) => conflict(`A project has at most ${lim
 export const unreadableSecret = () => conflict('The secret cannot be decrypted: rotate the secret')
 export const badUrl = (problem: string) => badRequest(`url ${problem}`)
 
-const preload = () => ({ integrations: [{ webhooks: true as const }] })
+const preload = () => integrationFacts({ webhooks: true })
 export const adminCommand = {
   target: inProject(),
   role: 'ADMIN',

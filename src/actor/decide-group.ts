@@ -46,7 +46,7 @@ export function decideGroup({ states, records, group }: Prepared, react: Reactio
       unit.jobs.push({ id: newId(), projectId: event.projectId, name, data })
   unit.heads.forEach((head, n) => {
     const state = states[n]!
-    state.unloadOnDemand()
+    state.unloadFacts()
     head.version = state.version
     head.lastNumber = state.lastNumber
     head.lastEventId = state.lastEventId

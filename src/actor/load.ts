@@ -2,15 +2,14 @@ import { getTableName } from 'drizzle-orm'
 import type { PgTable } from 'drizzle-orm/pg-core'
 import type { ProjectRow } from '../../drizzle/rows.ts'
 import { isId } from '../id-format.ts'
-import { type Children, maxMoved } from '../log/rows.ts'
-import type { Entity, Rows, StoredRows } from '../model/entities.ts'
-import { definitionOf, textLengthSql, model, isPlainRow } from '../model/model.ts'
+import type { Entity, Rows } from '../model/entities.ts'
+import { definitionOf, model, isPlainRow } from '../model/model.ts'
 import { grouped } from '../postgres/grouped.ts'
 import { columnsOf, columnList } from '../postgres/columns.ts'
-import type { Sql, SqlPart } from '../postgres/database.ts'
+import type { Sql } from '../postgres/database.ts'
 import { inOrder } from '../postgres/row-order.ts'
 import type { FindPerson } from '../reads/people.ts'
-import { State, type CreatorLink, type ProjectState } from './state.ts'
+import { State, type ProjectState } from './state.ts'
 import type { UndoSelection } from '../log/undo-input.ts'
 import type { FactQuery } from '../model/definition.ts'
 import { referencedTasks } from '../model/references.ts'
@@ -56,10 +55,7 @@ export function openLoader(sql: Sql, findPerson: FindPerson) {
 
     async rows(state: State, preloads: Preload[]): Promise<void> {
       await loadMissing(find, state, preloads)
-      const movingTask = movingTaskIn(state, preloads)
-      if (movingTask) state.movingChildren = await loadChildren(sql, movingTask)
-      const integrations = loadIntegrations(sql, state, preloads)
-      const [task] = await Promise.all([loadFacts(sql, state, preloads), integrations])
+      const task = await loadFacts(sql, state, preloads)
       if (task.length > 0) await loadMissing(find, state, [{ task }])
       const all = [...preloads, { task }]
       await Promise.all([loadReferencedTasks(sql, state, all), loadHolders(findPerson, state, all)])
@@ -116,7 +112,8 @@ async function loadFacts(sql: Sql, state: State, preloads: Preload[]): Promise<s
     const kinds = [...Map.groupBy(some, ({ kind }) => kind)].map(([kind, wanted]) => {
       const fact = state.facts.get(kind) ?? kind.create(state.projectId as never)
       state.facts.set(kind, fact)
-      return kind.load(sql, fact as never, wanted.map((one) => one.wanted) as never, taskIds)
+      const put = state.put.bind(state)
+      return kind.load(sql, fact as never, wanted.map((one) => one.wanted) as never, taskIds, put)
     })
     return (await Promise.all(kinds)).flatMap((ids) => ids ?? [])
   }
@@ -133,119 +130,19 @@ async function loadHolders(findPerson: FindPerson, state: State, preloads: Prelo
   for (const person of people) if (person) state.people.set(person.id, person)
 }
 
-const movingTaskIn = (state: State, preloads: Preload[]): string | undefined =>
-  preloads.find(({ movingTaskId = '' }) => state.row('task', movingTaskId)?.projectId === state.projectId)
-    ?.movingTaskId
-
-/** Loads a task's children. If more exist than may move, loads one row too many, so that the rule rejects the move. */
-async function loadChildren(sql: Sql, taskId: string): Promise<Children> {
-  const { ofTask } = model()
-  const lists = await Promise.all(
-    ofTask.map(async ({ name, table }) => {
-      const rows = await sql<{ before: number }[]>`
-        select * from (
-          select *, coalesce(sum(${sql.unsafe(textLengthSql(name, 'char_length'))}) over (rows between unbounded preceding and 1 preceding), 0)::int4
-            as before
-          from (select ${columnList(sql, table, 't')} from ${sql(getTableName(table))} t where task_id = ${taskId}
-            order by id, created_at limit ${maxMoved.rows + 1}) r) r
-        where before <= ${maxMoved.characters}`
-      return [name, rows.map(({ before: _, ...row }) => row)]
-    }),
-  )
-  return Object.fromEntries(lists) as Children
-}
-
-/** The maximum number of tokens loaded for a command that revokes them: one more than a command may revoke. */
-const maxTokens = 5_001
-/** The maximum number of tokens loaded for a reply that lists them, or for an account that is deleted. */
-const maxListed = 100
-
-async function loadIntegrations(sql: Sql, state: State, preloads: Preload[]): Promise<void> {
-  const wanted = preloads.flatMap((named) => named.integrations ?? [])
-  if (wanted.length === 0) return
-  const { projectId } = state
-  const links = await linksOf(sql, projectId, idsOf(wanted, 'creator'))
-  const creators = links.map(({ id }) => id)
-  const [webhooks, accounts, tokens] = await Promise.all([
-    webhooksOf(sql, projectId, creators, wanted),
-    ...accountsOf(sql, projectId, creators, wanted),
-  ])
-  const isByCreator = ({ userId, createdBy }: StoredRows['token']) =>
-    creators.includes(createdBy ?? '') && !creators.includes(userId)
-  const isTruncated = tokens.length >= maxTokens && tokens.filter(isByCreator).length >= maxTokens
-  state.onDemand = { links, isTruncated }
-  for (const row of webhooks) state.put('webhook', row.id, row)
-  for (const row of accounts) state.put('service_account', row.id, row)
-  for (const row of tokens) state.put('token', row.id, row)
-}
-
-const idsOf = (wanted: IntegrationsQuery[], name: 'accountId' | 'creator'): string[] =>
-  wanted.flatMap(({ [name]: id }) => (id !== undefined && isId(id) ? id : []))
-
-/** The accounts with these ids, and the service accounts that they created. */
-async function linksOf(sql: Sql, projectId: string, ids: string[]): Promise<CreatorLink[]> {
-  if (ids.length === 0) return []
-  return sql<CreatorLink[]>`
-    with recursive creators(id, created_by) as (
-      select user_id, null::uuid from members
-      where project_id = ${projectId} and (id = any(${ids}::uuid[]) or user_id = any(${ids}::uuid[]))
-      union select u.id, u.created_by from users u join creators c on c.id = u.created_by
-      where u.project_id = ${projectId})
-    select id, created_by from creators`
-}
-
-function webhooksOf(sql: Sql, projectId: string, creators: string[], wanted: IntegrationsQuery[]) {
-  const wantsAll = wanted.some(({ webhooks }) => webhooks)
-  return sql<StoredRows['webhook'][]>`
-    select ${columnList(sql, definitionOf('webhook').table, 'w')}, w.cursor::float8 as cursor,
-      exists (select from users where id = w.created_by) as has_creator from webhooks w
-    where w.project_id = ${projectId} and (${wantsAll} or w.created_by = any(${creators}::uuid[])) order by w.id`
-}
-
-function accountsOf(sql: Sql, projectId: string, creators: string[], wanted: IntegrationsQuery[]) {
-  const ids = idsOf(wanted, 'accountId')
-  const tokens = (where: SqlPart) => sql`
-    select ${columnList(sql, definitionOf('token').table, 't')} from api_tokens t
-    join users u on u.id = t.user_id and u.token_version = t.version where u.project_id = ${projectId} and ${where}`
-  const created = (where: SqlPart, limit: number) => sql`
-    (${tokens(sql`t.created_by = any(${creators}::uuid[]) and ${where}`)} order by t.id limit ${limit})`
-  const isOwn = sql`u.id = any(${creators}::uuid[])`
-  return [
-    sql<StoredRows['service_account'][]>`
-      select ${columnList(sql, definitionOf('service_account').table, 'u')} from users u
-      join members m on m.project_id = u.project_id and m.user_id = u.id
-      where u.project_id = ${projectId} and (u.id = any(${ids}::uuid[]) or u.id = any(${creators}::uuid[]))
-      order by u.id`,
-    sql<StoredRows['token'][]>`
-      ${tokens(sql`u.id = any(${ids}::uuid[])`)} union all ${created(isOwn, maxListed)}
-      union all ${created(sql`not ${isOwn}`, wanted.some(({ revokes }) => revokes) ? maxTokens : maxListed)}`,
-  ] as const
-}
-
 export type Preload = Partial<Record<Entity, string[]>> & {
   movingTaskId?: string
   /** Events to read from the log. The rows of these events are loaded too. */
   undo?: UndoSelection
-  integrations?: IntegrationsQuery[]
   facts?: FactQuery[]
   /** Tasks to which the input refers, besides the tasks to which loaded rows refer. */
   referencedTasks?: string[]
 }
 
-/** The integrations that a command needs. They are loaded again for each group, because commands rarely need them. */
-export interface IntegrationsQuery {
-  webhooks?: true
-  accountId?: string
-  /** A user id or member id: loads all integrations of this user, and of the service accounts that the user created. */
-  creator?: string
-  /** The command revokes the tokens, so all of them are loaded. Otherwise only as many are loaded as a reply lists. */
-  revokes?: boolean
-}
-
 /** Must be fast: it runs for each command. */
 export function hasLoaded(state: ProjectState, preload: Preload): boolean {
   // These rows are loaded again for each group.
-  if (preload.movingTaskId || preload.undo || preload.integrations || preload.facts?.length) return false
+  if (preload.movingTaskId || preload.undo || preload.facts?.length) return false
   for (const entity of model().byRow) {
     const ids = preload[entity]
     if (!ids) continue

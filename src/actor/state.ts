@@ -1,7 +1,6 @@
 import type { MemberRow, ProjectRow } from '../../drizzle/rows.ts'
 import type { Role } from '../identity/rights.ts'
 import { isId, nilId } from '../id-format.ts'
-import { childEntries, type Children } from '../log/rows.ts'
 import { parentKeys, type Fact, type FactKind } from '../model/definition.ts'
 import type { Entity, StoredRows } from '../model/entities.ts'
 import type { EventDraft } from '../model/events.ts'
@@ -11,14 +10,9 @@ import { notFound } from '../responses/errors.ts'
 
 type Row = { id: string }
 
-export interface CreatorLink {
-  id: string
-  createdBy: string | null
-}
-
 /** A project at one version, as rules read it. Contains only the rows that commands preloaded. */
 export type ProjectState = Readonly<
-  Omit<State, 'put' | 'drop' | 'setInProject' | 'unloadRows' | 'unloadOnDemand'>
+  Omit<State, 'put' | 'drop' | 'setInProject' | 'unloadRows' | 'unloadFacts'>
 >
 
 /** The approximate memory of the id of a row that is not loaded. */
@@ -32,12 +26,6 @@ export class State {
   project: ProjectRow | null = null
   /** The id of the project's last event when this state was loaded, and the time of the load. */
   readonly loaded: { eventId: string; at: number }
-  movingChildren: Children | null = null
-  /**
-   * Not null while rows of entities with `load: 'on demand'` are loaded. `links` are the creators, including deleted
-   * service accounts whose integrations still work.
-   */
-  onDemand: { links: CreatorLink[]; isTruncated: boolean } | null = null
   readonly facts = new Map<FactKind<never, never>, Fact>()
   /** The accounts that hold claims on loaded tasks. Valid for one group, because a name may change without an event. */
   readonly people: Map<string, Person>
@@ -71,15 +59,12 @@ export class State {
     fork.project = this.project
     fork.rowBytes = this.rowBytes
     fork.projectBytes = this.projectBytes
-    fork.movingChildren = this.movingChildren
-    fork.onDemand = this.onDemand
-    for (const [kind, fact] of this.facts) fork.facts.set(kind, fact.fork())
+    for (const [kind, fact] of this.facts) fork.facts.set(kind, fact.fork?.() ?? fact)
     return fork
   }
 
   get bytes(): number {
-    const children = this.movingChildren ? childEntries(this.movingChildren) : []
-    return children.reduce((sum, child) => sum + bytesOf(...child), this.rowBytes + this.projectBytes)
+    return this.rowBytes + this.projectBytes
   }
 
   /** @throws Error if no command of the group preloads facts of this kind */
@@ -149,7 +134,7 @@ export class State {
   put(entity: Entity, id: string, row: Row | null): void {
     if (entity === 'project') return void (this.project = row as ProjectRow | null)
     const { load } = definitionOf(entity)
-    if (load === 'on demand' && !this.onDemand) return
+    if (load === 'on demand' && this.facts.size === 0) return
     const rows = this.rowsOf(entity)
     const old = rows.get(id)
     if (load === 'by row')
@@ -178,16 +163,15 @@ export class State {
     this.deletedIds = new CopyOnWriteMap()
     this.tasksInProject = new CopyOnWriteMap()
     this.rowBytes = 0
-    this.movingChildren = null
   }
 
-  unloadOnDemand(): void {
-    this.facts.clear()
+  /** Drops the facts, and the rows that they loaded. */
+  unloadFacts(): void {
     this.people.clear()
-    if (!this.onDemand) return
+    if (this.facts.size === 0) return
     for (const { name, load } of model().all)
       if (load === 'on demand') for (const { id } of this.all(name)) this.put(name, id, null)
-    this.onDemand = null
+    this.facts.clear()
   }
 }
 
@@ -197,12 +181,11 @@ export function applyEvent(state: State, change: EventDraft): State {
   state.lastEventId = change.id
   // The task's subtasks and comments may have changed in the other project.
   if (type === 'task.moved_in') state.unloadRows()
-  if (type === 'task.moved_out') state.movingChildren = null
   const after = rowAfter(change)
   if (after)
     state.put(entity, entityId, unlogged ? { ...state.row(entity, entityId), ...after, ...unlogged } : after)
   else state.drop(entity, entityId)
-  if (state.facts.size > 0) for (const fact of state.facts.values()) fact.apply(change)
+  if (state.facts.size > 0) for (const fact of state.facts.values()) fact.apply?.(change)
   const number = entity === 'task' ? (after as StoredRows['task'] | null)?.number : undefined
   if (number !== undefined && number > state.lastNumber) state.lastNumber = number
   return state

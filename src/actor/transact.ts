@@ -159,10 +159,13 @@ async function loadUndoInput(
 }
 
 /** @throws HttpError 503 when the deadline passes. `work` is not cancelled. */
-async function beforeDeadline<T extends object>(deadline: number, work: Promise<T>): Promise<T> {
-  const done = await within(deadline - performance.now(), work)
-  if (done === undefined) throw writeTimedOut()
-  return done
+async function beforeDeadline<T>(deadline: number, work: Promise<T>): Promise<T> {
+  const done = await within(
+    deadline - performance.now(),
+    work.then((value) => ({ value })),
+  )
+  if (!done) throw writeTimedOut()
+  return done.value
 }
 
 function preloadOfUndo({ events, unassignments }: UndoInput): Preload {
@@ -185,17 +188,16 @@ const tasksIn = (events: (Pick<StoredEvent, 'entity' | 'before' | 'after'> | nul
 async function loadRows(loader: Loader, states: State[], group: QueuedCommand[]): Promise<void> {
   const preloads = group.flatMap(({ preload }) => preload ?? [])
   if (preloads.length === 0) return
-  const loaded = Promise.all(states.map((state) => loader.rows(state, preloads)))
+  await Promise.all(states.map((state) => loader.rows(state, preloads)))
   const movingTaskId = preloads.find((one) => one.movingTaskId)?.movingTaskId
-  if (movingTaskId === undefined) return void (await loaded)
-  // A task may have many children, so loading them stops at the deadline. A move is the only command of its group.
-  await beforeDeadline(group[0]!.deadline, loaded)
+  if (movingTaskId === undefined) return
   for (const [n, state] of states.entries()) {
     const task = state.row('task', movingTaskId)
     if (task?.projectId !== state.projectId) continue
     const { factsFor, factsToLeave } = definitionOf('task')
     await loader.rows(states[1 - n]!, [{ facts: factsFor?.(task) }])
-    await loader.rows(state, [{ facts: factsToLeave?.(task) }])
+    // A task may have many children, so loading them stops at the deadline. A move is the only command of its group.
+    await beforeDeadline(group[0]!.deadline, loader.rows(state, [{ facts: factsToLeave?.(task) }]))
   }
 }
 

@@ -165,7 +165,7 @@ function preloadOf(
       target.kind !== 'new' && target.kind !== 'project' && definitionOf(target.kind).parent === 'project'
     if (isRow && isId(String(input[target.key]))) need(target.kind, String(input[target.key]))
     const own = declaredPreload(command, input, lookupResults)
-    for (const key of ['integrations', 'facts', 'referencedTasks'] as const)
+    for (const key of ['facts', 'referencedTasks'] as const)
       for (const one of own?.[key] ?? []) (needs[key] ??= []).push(one as never)
   }
   for (const [n, { kind, id }] of childrenOf(kinds, operations).entries()) {

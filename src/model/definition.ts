@@ -80,7 +80,7 @@ export interface EntityDefinition<E extends Entity = Entity> {
   plural: string
   table: PgTable
   parent: Parent | null
-  /** `on demand`: loaded for single groups of commands, and not cached, because the rows rarely change and contain secrets. */
+  /** `on demand`: loaded by a fact for single groups of commands, because the rows rarely change and contain secrets. */
   load: 'with project' | 'by row' | 'on demand'
   view: View<Rows[E]>
   /** Only for a child of a task. */
@@ -159,10 +159,12 @@ export const standardEvents = {
  * commands; `apply` updates the data for each event of the group.
  */
 export interface Fact {
-  /** A copy on which operations can be tried. */
-  fork(): Fact
-  apply(change: EventDraft): void
+  /** Returns a copy on which operations can be tried. Without this method, forks of the state share the fact. */
+  fork?(): Fact
+  apply?(change: EventDraft): void
 }
+
+type PutRow = (entity: Entity, id: string, row: { id: string }) => void
 
 /** Loads one kind of fact. The object itself is the key of the kind. */
 export interface FactKind<F extends Fact = Fact, Wanted = unknown> {
@@ -172,8 +174,9 @@ export interface FactKind<F extends Fact = Fact, Wanted = unknown> {
   /**
    * Adds what `wanted` asks for, as of the project's committed version. Returns the ids of tasks to load as rows.
    * @param taskIds the tasks that the group may change; their rows are loaded
+   * @param put adds a row of an entity with `load: 'on demand'`
    */
-  load(sql: Sql, fact: F, wanted: Wanted[], taskIds: string[]): Promise<string[] | void>
+  load(sql: Sql, fact: F, wanted: Wanted[], taskIds: string[], put: PutRow): Promise<string[] | void>
 }
 
 export interface FactQuery {

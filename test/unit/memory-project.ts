@@ -1,6 +1,8 @@
 import { blockers, dependents, externalIds } from '../../modules/tasks/blockers.ts'
 import { applyEvent, State } from '../../src/actor/state.ts'
+import { movingChildren } from '../../modules/tasks/move.ts'
 import type { Command, RuleContext } from '../../src/commands/command.ts'
+import type { Fact } from '../../src/model/definition.ts'
 import { decide } from '../../src/commands/decide.ts'
 import { HttpError } from '../../src/responses/errors.ts'
 
@@ -30,7 +32,8 @@ export function openProject(kinds: object[] = [blockers, dependents, externalIds
 
   function decideOn<Input extends object, Row>(command: Command<Input, Row>, input: Input, options: Options) {
     const { by = 'editor', at = now, to = state, ...others } = options
-    state.movingChildren = { subtask: state.all('subtask'), comment: state.all('comment') }
+    const children = { subtask: state.all('subtask'), comment: state.all('comment') }
+    state.facts.set(movingChildren as never, { children } as Fact)
     const limits = { projectMembers: 10, projectWebhooks: 100 }
     const known = { caller: { userId: by }, now: at, newId: nextId, newEventId: nextId, limits }
     return decide(command, state, { ...known, ...others }, input, to)
