@@ -87,17 +87,17 @@ export async function readLaterChanges(
   if (deletions.length === 0) return { deletedAgain: new Set(), movedAway: new Set() }
   const later = sql`e.entity_id = q.entity_id and not e.id = any(${undone.map(({ id }) => id)}::uuid[])`
   const rows = await sql<{ seq: number; isDeletedAgain: boolean; isMovedAway: boolean }[]>`
-    select q.seq::float8 as seq, case when q.task_id is null then exists (
+    select q.seq::float8 as seq, case when q.parent_id = q.project_id then exists (
         select from events e where e.project_id = q.project_id and e.type = 'member.removed' and e.seq > q.seq and ${later})
       or exists (select from events e where e.project_id = q.project_id and ${sql.unsafe(isOfLaterEntity('e'))}
         and e.after is null and e.seq > q.seq and ${later})
-      else exists (select from events e where e.task_id = q.task_id and e.id > q.id and e.after is null
+      else exists (select from events e where e.task_id = q.parent_id and e.id > q.id and e.after is null
         and e.type <> 'task.moved_out' and ${later}) end as is_deleted_again,
       exists (select from tasks t
-        where q.task_id is not null and t.id = q.entity_id and t.project_id <> q.project_id) as is_moved_away
-    from unnest(${deletions.map(({ projectId }) => projectId)}::uuid[], ${deletions.map(({ taskId }) => taskId)}::uuid[],
+        where t.id = q.entity_id and t.project_id <> q.project_id) as is_moved_away
+    from unnest(${deletions.map(({ projectId }) => projectId)}::uuid[], ${deletions.map(({ taskId, projectId }) => taskId ?? projectId)}::uuid[],
       ${deletions.map(({ entityId }) => entityId)}::uuid[], ${deletions.map(({ id }) => id)}::uuid[],
-      ${deletions.map(({ seq }) => seq)}::bigint[]) q(project_id, task_id, entity_id, id, seq)`
+      ${deletions.map(({ seq }) => seq)}::bigint[]) q(project_id, parent_id, entity_id, id, seq)`
   const seqsOf = (is: 'isDeletedAgain' | 'isMovedAway') =>
     new Set(rows.flatMap((row) => (row[is] ? row.seq : [])))
   return { deletedAgain: seqsOf('isDeletedAgain'), movedAway: seqsOf('isMovedAway') }
