@@ -1,16 +1,41 @@
 import type { ImportStep } from '../../drizzle/schema/imports.ts'
-import { type ImportedRows, importRows } from '../../modules/imports/command.ts'
-import type { ImportOperation } from '../../modules/imports/command.ts'
+import {
+  type ImportedRows,
+  type ImportOperation,
+  type ImportResult,
+  importRows,
+} from '../../modules/imports/command.ts'
+import type { Notes } from '../../modules/imports/convert/notes.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { HttpError } from '../../src/responses/errors.ts'
 import { forEachPage, type Throttle } from '../throttle.ts'
 import { endStep, moveCursor, type Run } from './import-row.ts'
-import { type FinishedRow, type PreparedRow, storeFinished } from './report.ts'
-import { lastOf, type StagedKind } from './staged.ts'
+
+export type Outcome = ImportResult['outcome']
+
+/** A row of the file, and the operation that imports it. Without an operation the outcome is already known. */
+export interface PreparedRow {
+  kind: string
+  n: number
+  row: number | null
+  externalId: string | null
+  notes: Notes
+  /** The start of a rejection's message, such as `The label "bug"`. */
+  subject?: string
+  operation?: ImportOperation
+  outcome?: Outcome
+  /** The outcome in the report, if the operation imports only a part of the row. */
+  rowOutcome?: Outcome
+  /** Of a part of a task: the number of the task. */
+  taskN?: number
+}
+
+type FinishedRow = PreparedRow & { outcome: Outcome; id?: string; batch?: number }
 
 interface Batches<Row extends { n: number }> {
   step: ImportStep
-  kind?: StagedKind
+  /** The number of the last row. */
+  last: number
   read(after: number): Promise<Row[]>
   prepare(rows: Row[]): Promise<PreparedRow[]>
   /** In a dry run: operations that the project must have executed before those of the rows. */
@@ -37,17 +62,15 @@ export async function writePages<Page>(
 
 /** Runs a step in batches. An interrupted batch may run again, and then changes nothing. */
 export async function runBatches<Row extends { n: number }>(run: Run, spec: Batches<Row>): Promise<void> {
-  const { running, throttle, services } = run
-  const { step, kind } = spec
-  const last = kind ? await lastOf(run.sql, running.id, kind) : 1
-  const read = async (before: { n: number } = running.cursor) => {
+  const { step, last } = spec
+  const read = async (before: { n: number } = run.cursor) => {
     const rows = await spec.read(before.n)
     return rows.length > 0 ? { prepared: await spec.prepare(rows), n: rows.at(-1)!.n } : undefined
   }
-  await writePages(throttle, read, async ({ prepared, n }) => {
+  await writePages(run.throttle, read, async ({ prepared, n }) => {
     const finished = await runOperations(run, spec, prepared)
-    await moveCursor(run, { step, n }, n / last, (tx) => storeFinished(tx, running.id, finished))
-    services.counts.imports.rows += prepared.length
+    await moveCursor(run, { step, n }, n / last, (tx) => storeFinished(tx, run.id, finished))
+    run.services.counts.imports.rows += prepared.length
   })
   await endStep(run, step)
 }
@@ -62,7 +85,7 @@ async function runOperations(
   if (operations.length === 0) return prepared as FinishedRow[]
   try {
     const part = `${spec.step} ${prepared[0]!.n}-${prepared.at(-1)!.n}`
-    const before = run.running.dryRun ? (spec.before?.(operations) ?? []) : []
+    const before = run.dryRun ? (spec.before?.(operations) ?? []) : []
     const { batch, results } = await runCommand(run, part, [...before, ...operations])
     const remaining = results.slice(before.length).values()
     return prepared.map((one) =>
@@ -82,13 +105,11 @@ async function runOperations(
 const isRejected = (error: unknown): error is HttpError =>
   error instanceof HttpError && [400, 409, 413, 422].includes(error.status)
 
-type Result = Pick<FinishedRow, 'outcome' | 'id'> & { message?: string }
-
-function withResult(one: PreparedRow, { outcome, id, message }: Result): FinishedRow {
+function withResult(one: PreparedRow, { outcome, id, message }: Partial<ImportResult>): FinishedRow {
   // Without task numbers, which a dry run cannot know, and without the name of the field.
   const text = message?.replace(/#\d+ (?=")/g, '').replace(/^(addBlockedByIds|blockedByIds)/, 'they')
   if (text) one.notes.report(one.subject ? `${one.subject}: ${text}` : text)
-  return { ...one, outcome, id }
+  return { ...one, outcome: outcome!, id }
 }
 
 /**
@@ -96,14 +117,13 @@ function withResult(one: PreparedRow, { outcome, id, message }: Result): Finishe
  * was killed.
  */
 async function runCommand(
-  { services, running }: Run,
+  { services, id, projectId, caller, dryRun }: Run,
   part: string,
   operations: ImportOperation[],
 ): Promise<ImportedRows> {
-  const { projectId, caller, dryRun } = running
   const request = { name: importRows.name, caller, input: { projectId, dryRun, operations } }
   if (dryRun) return JSON.parse((await services.runHere(request)).body)
-  const guard = { scope, key: `${running.id} ${part}`, fingerprint: '' }
+  const guard = { scope, key: `${id} ${part}`, fingerprint: '' }
   const { body } = await services.withIdempotency(guard, () => services.runHere({ ...request, guard }))
   return JSON.parse(body)
 }
@@ -127,4 +147,120 @@ export async function recordCommitted(sql: Sql, importId: string): Promise<void>
       where k.scope = ${scope} and k.key > ${importId} and k.key < ${afterKeys}) r
     where r.batch is not null
     on conflict do nothing`
+}
+
+/** Stores what a command has done: its batch, the lines of rows that were not imported exactly, outcomes and counts. */
+async function storeFinished(tx: Sql, importId: string, finished: FinishedRow[]): Promise<unknown> {
+  const lines = finished.filter(({ notes, outcome }) => notes.message || outcome === 'rejected')
+  await insertLines(
+    tx,
+    importId,
+    lines.map(({ row, externalId, outcome, rowOutcome = outcome, notes: { message } }) => ({
+      ...{ row, externalId, outcome: rowOutcome, message },
+    })),
+  )
+  // A repeated batch has the same seq.
+  const batches = [...new Set(finished.flatMap(({ batch }) => batch ?? []))]
+  const wholes = finished.filter(({ taskN }) => taskN === undefined)
+  const others = wholes.filter(({ outcome }) => outcome !== 'created')
+  const isChanged = ({ outcome }: FinishedRow) => outcome === 'created' || outcome === 'updated'
+  const changed = finished.filter(isChanged).flatMap(({ taskN }) => taskN ?? [])
+  const countOf = (wanted: Outcome) =>
+    wholes.filter(({ kind, outcome }) => kind === 'task' && outcome === wanted).length
+  // The statements are sent together.
+  return Promise.all([
+    batches.length > 0 &&
+      tx`insert into import_batches (import_id, seq) select ${importId}, unnest(${batches}::bigint[]) on conflict do nothing`,
+    others.length > 0 && storeOutcomes(tx, importId, others),
+    wholes.length > 0 &&
+      tx`
+        update imports set created = created + ${countOf('created')}, updated = updated + ${countOf('updated')},
+          unchanged = unchanged + ${countOf('unchanged')}, rejected = rejected + ${countOf('rejected')} where id = ${importId}`,
+    changed.length > 0 && countChangedTasks(tx, importId, changed),
+  ])
+}
+
+/** Stores the outcomes and ids of tasks, labels and fields. A created row has the id of its item already. */
+const storeOutcomes = (tx: Sql, importId: string, rows: FinishedRow[]) => tx`
+  update import_items i set id = coalesce(q.id, i.id), outcome = q.outcome
+  from jsonb_to_recordset(${JSON.stringify(rows.map(({ kind, n, id, outcome }) => ({ kind, n, id, outcome })))}::text::jsonb)
+    q(kind text, n int4, id uuid, outcome text)
+  where i.import_id = ${importId} and i.kind = q.kind and i.n = q.n`
+
+/** Counts and reports unchanged tasks as updated, because their children or links changed. */
+const countChangedTasks = (tx: Sql, importId: string, ns: number[]) => tx`
+    with changed as (
+      update import_items set outcome = 'updated'
+      where import_id = ${importId} and kind = 'task' and n = any(${ns}::bigint[]) and outcome = 'unchanged' returning row),
+    reported as (
+      update import_lines set outcome = 'updated'
+      where import_id = ${importId} and outcome = 'unchanged' and row in (select row from changed))
+    update imports set updated = updated + c.count, unchanged = unchanged - c.count
+    from (select count(*) from changed) c where id = ${importId} and c.count > 0`
+
+/** A report has at most this many lines, and as many `kept` lines of an undo. A line takes up to 2 KB. */
+const maxLines = 10_000
+/** The maximum number of lines of all reports of an account. */
+const maxLinesOfAccount = 50_000
+/** The numbers of `kept` lines follow this number, so that they are the last lines of a report. */
+const keptFrom = 1_000_000_000
+
+const leftOut = ' further lines are left out'
+
+interface NewLine {
+  row: number | null
+  externalId: string | null
+  outcome: string
+  message: string
+}
+
+/** Stores the first lines of a report. One more line counts the lines that are left out. */
+export async function insertLines(
+  tx: Sql,
+  importId: string,
+  lines: NewLine[],
+  { from = 0, max = maxLines } = {},
+): Promise<void> {
+  if (lines.length === 0) return
+  const end = from + max
+  const [stored] = await tx<{ last: number }[]>`
+    select coalesce(max(n), ${from}::int4) as last from import_lines
+    where import_id = ${importId} and n > ${from}::int4 and n <= ${end}::int4`
+  const fitting = lines.slice(0, end - stored!.last).map((line, i) => ({ ...line, n: stored!.last + i + 1 }))
+  await tx`
+    insert into import_lines (import_id, n, row, external_id, outcome, message)
+    select ${importId}, r.* from jsonb_to_recordset(${JSON.stringify(fitting)}::text::jsonb)
+      r(n int4, row int4, "externalId" text, outcome text, message text)`
+  const others = lines.length - fitting.length
+  const reason = `${leftOut}, because a report has at most ${max} lines`
+  if (others > 0)
+    await tx`
+      insert into import_lines (import_id, n, outcome, message)
+      values (${importId}, ${end + 1}, ${lines[0]!.outcome}, ${others}::int4 || ${reason}::text)
+      on conflict (import_id, n) do update set message =
+        substring(import_lines.message from '^[0-9]+')::int8 + ${others}::int4 || ${reason}::text`
+}
+
+/** The lines of an undo. */
+export const insertKept = (tx: Sql, importId: string, lines: NewLine[], max = maxLines): Promise<void> =>
+  insertLines(tx, importId, lines, { from: keptFrom, max })
+
+/**
+ * Replaces the oldest reports of the account by one line each, if the reports of the account have too many lines.
+ * `kept` lines remain, because a further undo needs them.
+ */
+export async function trimReports(sql: Sql, importId: string): Promise<void> {
+  const reason = `${leftOut}, because the reports of an account have at most ${maxLinesOfAccount} lines. The latest reports are kept`
+  await sql`
+    with reports as (
+      select i.id, sum(r.lines) over (order by i.id desc) as total from imports i
+      cross join lateral (
+        select count(*) as lines from import_lines where import_id = i.id and n > 0 and n <= ${keptFrom}::int4) r
+      where i.caller ->> 'userId' = (select caller ->> 'userId' from imports where id = ${importId})),
+    trimmed as (
+      delete from import_lines l using reports r
+      where l.import_id = r.id and r.id < ${importId} and r.total > ${maxLinesOfAccount}::int4 and n > 0 and n <= ${keptFrom}::int4
+      returning l.import_id)
+    insert into import_lines (import_id, n, outcome, message)
+    select import_id, 0, 'rejected', count(*) || ${reason} from trimmed group by import_id on conflict do nothing`
 }

@@ -3,12 +3,15 @@ import { ImportError } from '../../modules/imports/items.ts'
 import type { Mapping } from '../../modules/imports/mapping.ts'
 import type { Source } from '../../modules/imports/sources.ts'
 import type { Caller } from '../../src/identity/rights.ts'
+import type { Log } from '../../src/logger.ts'
 import type { Sql } from '../../src/postgres/database.ts'
+import { toHttpError } from '../../src/postgres/errors.ts'
 import type { Services } from '../../src/services.ts'
-import type { Throttle } from '../throttle.ts'
+import { reasonOf } from '../reason.ts'
+import { SliceEnded, type Throttle } from '../throttle.ts'
 
 /** A running import. Each step changes `cursor`, and the step `read` also `mapping`. */
-export interface RunningImport {
+interface RunningImport {
   readonly id: string
   readonly projectId: string
   readonly caller: Caller
@@ -18,11 +21,10 @@ export interface RunningImport {
   cursor: ImportCursor
 }
 
-/** The state that the steps of an import share. */
-export interface Run {
+/** A running import, and what its steps share. */
+export interface Run extends RunningImport {
   services: Services
   sql: Sql
-  running: RunningImport
   throttle: Throttle
   /** The maximum number of rows that one command imports. */
   batchRows: number
@@ -31,22 +33,29 @@ export interface Run {
 /** The import was cancelled, or another worker has continued it. */
 export class ImportTaken extends Error {}
 
-/** The steps in their order, with the share of the work that each step has. */
-const weights: Record<ImportStep, number> = {
-  ...{ read: 0.25, names: 0.01, tasks: 0.39, leaves: 0.05, children: 0.25, links: 0.05, end: 0 },
+/** The steps in their order, with the progress of the import when they begin. */
+const startOf: Record<ImportStep, number> = {
+  ...{ read: 0, names: 0.25, tasks: 0.26, leaves: 0.65, children: 0.7, links: 0.95, end: 1 },
 }
-const stepOrder = Object.keys(weights) as ImportStep[]
-const stepAfter = (step: ImportStep): ImportStep => stepOrder[stepOrder.indexOf(step) + 1]!
+const steps = Object.keys(startOf) as ImportStep[]
+const stepAfter = (step: ImportStep): ImportStep => steps[steps.indexOf(step) + 1]!
+
+/** @param part the part of the step that is done, from 0 to 1 */
+export const progressAt = (step: ImportStep, part: number): number =>
+  startOf[step] + ((startOf[stepAfter(step)] ?? 1) - startOf[step]) * Math.min(part, 1)
+
+/** The time after which an import that waits for another one is started again. */
+const waitMs = 1_000
 
 /**
- * Continues or starts the import. Returns undefined if it has ended, and `waits` while an older import of the account
- * runs, so that one account cannot occupy a worker.
+ * Continues or starts the import. Returns undefined if it has ended.
+ * @throws SliceEnded while an older import of the account runs, so that one account cannot occupy a worker
  */
-export async function beginImport(sql: Sql, id: string): Promise<RunningImport | 'waits' | undefined> {
-  // The previous release has other steps after `read`: its imports are read again, and their counts start again.
+export async function beginImport(sql: Sql, id: string): Promise<RunningImport | undefined> {
+  // The previous release has other steps: its imports are read again, and their counts start again.
   await sql`
     update imports set cursor = null, created = 0, updated = 0, unchanged = 0, rejected = 0
-    where id = ${id} and state = 'running' and not cursor ->> 'step' = any(${stepOrder}::text[])`
+    where id = ${id} and state = 'running' and not cursor ->> 'step' = any(${steps}::text[])`
   const [begun] = await sql<RunningImport[]>`
     update imports set state = 'running', started_at = coalesce(started_at, now()),
       cursor = coalesce(cursor, '{"step": "read", "n": 0}')
@@ -54,7 +63,8 @@ export async function beginImport(sql: Sql, id: string): Promise<RunningImport |
       select from imports o where o.state = 'running' and o.id < imports.id
         and o.caller ->> 'userId' = imports.caller ->> 'userId')
     returning id, project_id, caller, source, dry_run, mapping, cursor`
-  return begun ?? ((await isActive(sql, id)) ? 'waits' : undefined)
+  if (!begun && (await isActive(sql, id))) throw new SliceEnded(waitMs)
+  return begun
 }
 
 /** False if the import has ended or was cancelled. */
@@ -64,26 +74,14 @@ export async function isActive(sql: Sql, id: string): Promise<boolean> {
 }
 
 /** SQL for a condition on `imports`: the row of this import, and no other worker has moved its cursor. */
-export const isUnmoved = (sql: Sql, { id, cursor }: Pick<RunningImport, 'id' | 'cursor'>) =>
+export const isUnmoved = ({ sql, id, cursor }: Run) =>
   sql`id = ${id} and cursor = ${JSON.stringify(cursor)}::text::jsonb`
-
-/** @param error why the import failed; null if it is done */
-export const finishImport = (sql: Sql, id: string, error: string | null) => sql`
-  update imports set state = ${error === null ? 'done' : 'failed'}, error = ${error}, finished_at = now(),
-    progress = case when ${error === null} then 1 else progress end
-  where id = ${id} and state in ('queued', 'running')`
 
 /** @throws ImportError if the API token that began the work was deleted or has expired */
 export async function requireToken(sql: Sql, { token }: Caller): Promise<void> {
   if (!token) return
   const [row] = await sql`select id from api_tokens where id = ${token.id} and expires_at > now()`
   if (!row) throw new ImportError('The API token of the request was deleted, or has expired')
-}
-
-/** @param part the part of the step that is done, from 0 to 1 */
-export function progressAt(step: ImportStep, part: number): number {
-  const before = stepOrder.slice(0, stepOrder.indexOf(step)).reduce((sum, one) => sum + weights[one], 0)
-  return before + weights[step] * Math.min(part, 1)
 }
 
 /**
@@ -93,25 +91,61 @@ export function progressAt(step: ImportStep, part: number): number {
  * @throws ImportTaken if another worker has moved the cursor, or the import was cancelled
  */
 export async function moveCursor(
-  { sql, running }: Run,
+  run: Run,
   cursor: ImportCursor & { step: ImportStep },
   part: number,
   work?: (tx: Sql) => Promise<unknown>,
 ): Promise<void> {
-  const [moved] = await sql.begin(async (tx) => {
+  const [moved] = await run.sql.begin(async (tx) => {
     // The statements of the transaction are sent together.
     const [moved] = await Promise.all([
       tx<{ state: string }[]>`
         update imports set cursor = ${JSON.stringify(cursor)}::text::jsonb, progress = ${progressAt(cursor.step, part)}
-        where ${isUnmoved(sql, running)} returning state`,
+        where ${isUnmoved(run)} returning state`,
       work?.(tx as unknown as Sql),
     ])
     if (moved.length === 0) throw new ImportTaken()
     return moved
   })
-  running.cursor = cursor
+  run.cursor = cursor
   if (moved!.state !== 'running') throw new ImportTaken()
 }
 
 export const endStep = (run: Run, step: ImportStep, work?: (tx: Sql) => Promise<unknown>): Promise<void> =>
   moveCursor(run, { step: stepAfter(step), n: 0 }, 0, work)
+
+/** Returns why an import or its undo has failed. @throws the error itself if the job can continue, or is broken */
+export function failureOf(error: unknown): string {
+  if (error instanceof ImportError) return error.message
+  const http = toHttpError(error)
+  if (http?.status === 403) return http.message
+  if (http?.status === 404) return 'The project was deleted, or the account is no longer its member'
+  throw error
+}
+
+const retryMs = 1_000
+const maxOutageMs = 600_000
+
+/**
+ * Returns a function that runs a slice of a job. A temporary error ends the slice, and the next slice continues. If all
+ * slices of 10 minutes end so, the attempt fails.
+ */
+export function openRunSlice(log: Log, now = () => performance.now()) {
+  /** The time of the first of the temporary errors in a row, by import. */
+  const outages = new Map<string, number>()
+  return async (importId: string, slice: () => Promise<void>): Promise<void> => {
+    const since = outages.get(importId) ?? now()
+    outages.delete(importId)
+    try {
+      await slice()
+    } catch (error) {
+      if (error instanceof ImportTaken) throw new SliceEnded()
+      const isTemporary = [429, 503].includes(toHttpError(error)?.status ?? 0)
+      if (!isTemporary || now() > since + maxOutageMs) throw error
+      outages.set(importId, since)
+      const reason = reasonOf(error)
+      log.warn({ importId, reason }, 'a temporary error interrupts an import; it continues in a second')
+      throw new SliceEnded(retryMs, reason)
+    }
+  }
+}

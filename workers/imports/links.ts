@@ -4,11 +4,9 @@ import { Notes } from '../../modules/imports/convert/notes.ts'
 import type { TaskItem } from '../../modules/imports/items.ts'
 import { maxIds } from '../../modules/tasks/schema.ts'
 import { isId, nilId } from '../../src/id-format.ts'
-import type { Sql } from '../../src/postgres/database.ts'
-import { runBatches } from './batches.ts'
+import { type PreparedRow, runBatches } from './batches.ts'
 import type { Run } from './import-row.ts'
-import type { PreparedRow } from './report.ts'
-import { readStaged, type Staged } from './staged.ts'
+import { lastOf, readStaged, type Staged } from './staged.ts'
 
 /** Tasks by the keys of blockers, or the reason why a row cannot be a blocker. */
 export type Blockers = ReadonlyMap<string, Blocker | string>
@@ -25,8 +23,8 @@ const isSubtask = 'became a subtask'
  * Finds the tasks with these keys in the file, and the other tasks in the project: tasks of earlier imports, and tasks
  * of the exported project by id.
  */
-export async function readBlockers({ sql, running }: Run, keys: string[]): Promise<Blockers> {
-  const { id: importId, projectId, source, dryRun } = running
+export async function readBlockers(run: Run, keys: string[]): Promise<Blockers> {
+  const { sql, id: importId, projectId, source, dryRun } = run
   const wanted = [...new Set(keys)]
   if (wanted.length === 0) return new Map()
   const externalIds = wanted.map((key) => externalIdOf(isId(key) ? 'docket' : source, { key }))
@@ -75,7 +73,9 @@ class Links {
   private visits = 0
 
   /** Loads the blockers of tasks in the project, and the blockers of these, and so on. */
-  async load(sql: Sql, projectId: string, ids: string[]): Promise<void> {
+  async load({ sql, projectId }: Run, blockers: Blockers): Promise<void> {
+    const ids = [...blockers.values()].flatMap((one) => (typeof one === 'object' && one.exists ? one.id : []))
+    if (ids.length === 0) return
     const rows = await sql<{ id: string; blockedByIds: string[] }[]>`
       with recursive b(id) as (
         select unnest(${ids}::uuid[])
@@ -107,42 +107,33 @@ class Links {
 
 /** Sets the blockers of tasks, and moves the new tasks whose order in the file is not the order of their numbers. */
 export async function importLinks(run: Run): Promise<void> {
-  const { sql, running, batchRows } = run
   const links = new Links()
-  const read = (after: number) => readStaged(sql, running.id, 'link', after, batchRows)
+  const read = (after: number) => readStaged<TaskItem>(run, 'link', after, run.batchRows)
   const prepare = async (rows: Staged[]) => {
     // The first of several tasks with the same key has the links. A sub-item that became a subtask has none.
     const tasks = rows.filter(({ row, task }) => task?.row === row && task.outcome !== 'rejected')
-    const blockers = await readBlockers(
-      run,
-      tasks.flatMap(({ item: { blockedBy = [], after = '' } }) => [...blockedBy, after]),
-    )
-    const ids = [...blockers.values()].flatMap((one) => (typeof one === 'object' && one.exists ? one.id : []))
-    if (ids.length > 0) await links.load(sql, running.projectId, ids)
+    const keys = tasks.flatMap(({ item: { blockedBy = [], after = '' } }) => [...blockedBy, after])
+    const blockers = await readBlockers(run, keys)
+    await links.load(run, blockers)
     return tasks.map((task) => prepareLinks(task, blockers, links, run))
   }
   // A dry run commits no links, so it repeats those of earlier pages in memory.
-  for (let at = 0; running.dryRun && at < running.cursor.n;) {
+  for (let at = 0; run.dryRun && at < run.cursor.n;) {
     const page = await read(at)
     await prepare(page)
     at = page.at(-1)?.n ?? Number.MAX_SAFE_INTEGER
   }
-  await runBatches(run, { step: 'links', kind: 'link', read, prepare })
+  await runBatches(run, { step: 'links', last: await lastOf(run, 'link'), read, prepare })
 }
 
 function prepareLinks(
   { n, row, key, item, task }: Staged,
   blockers: Blockers,
   links: Links,
-  { running: { source, dryRun } }: Run,
+  { source, dryRun }: Run,
 ): PreparedRow {
   const { id, outcome } = task!
   const notes = new Notes()
-  const prepared: PreparedRow = {
-    ...{ kind: 'link', n, taskN: task!.n, row, notes, rowOutcome: outcome ?? ('created' as const) },
-    ...{ externalId: externalIdOf(source, { key, externalId: item.externalId }) },
-    subject: 'The blockers were left out',
-  }
   const blockedByIds = new Set<string>()
   let isCommitted = !dryRun || outcome !== undefined
   // The step `tasks` has reported the other blockers.
@@ -159,13 +150,15 @@ function prepareLinks(
     }
   }
   const place = dryRun || outcome ? {} : placeOf(item.after, blockers)
-  if (blockedByIds.size === 0 && Object.keys(place).length === 0) return { ...prepared, outcome: 'unchanged' }
-  if (!isCommitted) return { ...prepared, outcome: 'updated' }
-  const operation: ImportOperation = {
-    ...{ op: 'references', id, ...place },
-    ...(blockedByIds.size > 0 && { addBlockedByIds: [...blockedByIds] }),
+  const change = { ...place, ...(blockedByIds.size > 0 && { addBlockedByIds: [...blockedByIds] }) }
+  const isChanged = Object.keys(change).length > 0
+  const operation: ImportOperation = { op: 'references', id, ...change }
+  return {
+    ...{ kind: 'link', n, taskN: task!.n, row, notes, rowOutcome: outcome ?? 'created' },
+    ...{ externalId: externalIdOf(source, { key, externalId: item.externalId }) },
+    subject: 'The blockers were left out',
+    ...(isChanged && isCommitted ? { operation } : { outcome: isChanged ? 'updated' : 'unchanged' }),
   }
-  return { ...prepared, operation }
 }
 
 /** @param after the key of the task before a new task; '' for the first task */

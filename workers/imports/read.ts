@@ -1,4 +1,6 @@
+import { pipeline, Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { createGunzip } from 'node:zlib'
 import { shortenKeys } from '../../modules/imports/convert/keys.ts'
 import { NamesInFile, People } from '../../modules/imports/convert/names.ts'
 import { storable, storableValue } from '../../modules/imports/convert/texts.ts'
@@ -9,12 +11,10 @@ import type { Sql } from '../../src/postgres/database.ts'
 import { isTransient } from '../../src/postgres/errors.ts'
 import { reasonOf } from '../reason.ts'
 import { SliceEnded } from '../throttle.ts'
-import { writePages } from './batches.ts'
-import { contentOf } from './file.ts'
+import { insertLines, writePages } from './batches.ts'
 import { endStep, ImportTaken, isActive, isUnmoved, moveCursor, progressAt, type Run } from './import-row.ts'
 import { readPeople } from './names.ts'
 import { deleteRows } from './remove.ts'
-import { insertLines } from './report.ts'
 import { insertItems, markLeaves, Staging } from './staged.ts'
 
 /** The maximum time in ms between two runs of the event loop. */
@@ -22,6 +22,7 @@ const turnMs = 5
 /** The time between two checks whether the import was cancelled. */
 const checkEveryMs = 1_000
 const smallBytes = 8_388_608
+const maxUnpackedBytes = 268_435_456
 /** The time after which an import that waits to read its large file is started again. */
 const waitMs = 10_000
 
@@ -49,15 +50,14 @@ export function openReadFile() {
 }
 
 async function readItems(run: Run, reader: Reader, admit: Admit): Promise<void> {
-  const { sql, running } = run
-  const { id, mapping } = running
+  const { sql, id, projectId, mapping, throttle } = run
   const [file] = await sql<{ parts: number; bytes: number }[]>`
     select count(*)::int4 as parts, coalesce(sum(length(bytes)), 0)::int4 as bytes from import_chunks where import_id = ${id}`
   admit(file!.bytes)
   // Another worker that still reads this file cannot store items after the cursor has moved.
-  await moveCursor(run, { step: 'read', n: running.cursor.n + 1 }, 0)
-  const isMine = sql`exists (select from imports where ${isUnmoved(sql, running)})`
-  await deleteRows(sql, 'import_items', id, { ...run.throttle, isOver: undefined }, isMine)
+  await moveCursor(run, { step: 'read', n: run.cursor.n + 1 }, 0)
+  const isMine = sql`exists (select from imports where ${isUnmoved(run)})`
+  await deleteRows(sql, 'import_items', id, { ...throttle, isOver: undefined }, isMine)
   const [staging, names] = [new Staging(), new NamesInFile()]
   const [proposed, messages]: [Mapping, Set<string>] = [{}, new Set()]
   let partsRead = 0
@@ -66,78 +66,109 @@ async function readItems(run: Run, reader: Reader, admit: Admit): Promise<void> 
     mapping,
     propose: (part) => void Object.assign(proposed, part),
     report: (message) => void messages.add(message),
-  })[Symbol.asyncIterator]()
+  })
+  const pages = pagesOf(items, staging, names, run.source)
   const readPage = async () => {
-    await fillPage(items, staging, names, running.source)
-    return staging.isEmpty ? undefined : staging.takePage()
+    const page = await pages.next()
+    return page.done ? undefined : page.value
   }
-  await writePages({ ...run.throttle, isOver: run.throttle.isStopping }, readPage, async (page) => {
-    await insertItems(sql, running, page)
+  await writePages({ ...throttle, isOver: throttle.isStopping }, readPage, async (page) => {
+    await insertItems(run, page)
     await sql`update imports set progress = ${progressAt('read', partsRead / file!.parts)} where id = ${id}`
   })
-  const people = new People(await readPeople(sql, running.projectId), mapping)
-  running.mapping = storableValue(names.mapping(mapping, proposed, people))
-  staging.addSpecs(names, running.mapping)
-  await insertItems(sql, running, staging.takePage())
+  const people = new People(await readPeople(sql, projectId), mapping)
+  run.mapping = storableValue(names.mapping(mapping, proposed, people))
+  staging.addSpecs(names, run.mapping)
+  await insertItems(run, staging.takePage())
   // Without statistics, Postgres would read all earlier items to find a key.
   await sql`analyze import_items`
-  await markLeaves(sql, running)
-  await endStep(run, 'read', (tx) => storeRead(tx, running, messages))
+  await markLeaves(run, staging.count)
+  await endStep(run, 'read', async (tx) => {
+    await tx`
+      update imports set mapping = ${JSON.stringify(run.mapping)}::text::jsonb,
+        read = (select count(*) from import_items where import_id = ${id} and kind = 'task') where id = ${id}`
+    const line = { row: null, externalId: null, outcome: 'rejected' }
+    await insertLines(
+      tx,
+      id,
+      [...messages].map((message) => ({ ...line, message })),
+    )
+  })
 }
 
-/** Stores the mapping, the number of tasks, and the lines about the whole file. */
-async function storeRead(tx: Sql, { id, mapping }: Run['running'], messages: Iterable<string>) {
-  await tx`
-    update imports set mapping = ${JSON.stringify(mapping)}::text::jsonb,
-      read = (select count(*) from import_items where import_id = ${id} and kind = 'task') where id = ${id}`
-  const line = { row: null, externalId: null, outcome: 'rejected' }
-  await insertLines(
-    tx,
-    id,
-    [...messages].map((message) => ({ ...line, message })),
-  )
+/** Yields pages of items. @throws ImportError for every error in the file, also an unexpected one */
+async function* pagesOf(
+  items: AsyncIterable<ImportedItem>,
+  staging: Staging,
+  names: NamesInFile,
+  source: string,
+) {
+  let turnAt = performance.now() + turnMs
+  try {
+    for await (const given of items) {
+      if (!isSpec(given)) shortenKeys(given, source)
+      const { item, json } = storable(given)
+      names.add(item)
+      if (!isSpec(item)) staging.add(item, json.length)
+      if (staging.isFull) yield staging.takePage()
+      if (performance.now() < turnAt) continue
+      await nextTurn()
+      turnAt = performance.now() + turnMs
+    }
+  } catch (error) {
+    const isOfFile = !(error instanceof ImportTaken || error instanceof SliceEnded || isTransient(error))
+    if (!isOfFile || error instanceof ImportError) throw error
+    throw new ImportError(`The file cannot be read: ${reasonOf(error)}`)
+  }
+  yield staging.takePage()
 }
 
 /**
- * Returns a function that reads the file from its start. A hostile file may have hundreds of megabytes without an item,
- * so the function checks between the parts of the file whether the import is still active.
+ * Returns a function that reads the unpacked file from its start. A hostile file may have hundreds of megabytes without
+ * an item, so the function checks between the parts of the file whether the import is still active.
  */
-function openFile({ sql, running, throttle }: Run, admit: Admit, onChunk: (n: number) => void) {
+function openFile({ sql, id, throttle }: Run, admit: Admit, onChunk: (n: number) => void) {
   let checkAt = performance.now() + checkEveryMs
   return async function* () {
+    const [first] = await sql<{ isGzip: boolean }[]>`
+      select substring(bytes for 2) = '\\x1f8b' as is_gzip from import_chunks where import_id = ${id} and n = 0`
+    const chunks = chunksOf(sql, id, onChunk)
     let bytes = 0
-    for await (const part of contentOf(sql, running.id, onChunk)) {
+    for await (const part of first?.isGzip ? gunzip(chunks) : chunks) {
       bytes += part.length
+      if (bytes > maxUnpackedBytes)
+        throw new ImportError(`The unpacked file has more than ${maxUnpackedBytes} bytes`)
       admit(bytes)
       yield part
       if (performance.now() < checkAt) continue
       if (throttle.isStopping?.()) throw new SliceEnded()
-      if (!(await isActive(sql, running.id))) throw new ImportTaken()
+      if (!(await isActive(sql, id))) throw new ImportTaken()
       checkAt = performance.now() + checkEveryMs
     }
   }
 }
 
-/** Reads items until they fill a page. @throws ImportError for every error in the file, also an unexpected one */
-async function fillPage(
-  items: AsyncIterator<ImportedItem>,
-  staging: Staging,
-  names: NamesInFile,
-  source: string,
-): Promise<void> {
-  for (let turnAt = performance.now() + turnMs; !staging.isFull;) {
-    const next = await items.next().catch((error: unknown) => {
-      const isOfFile = !(error instanceof ImportTaken || error instanceof SliceEnded || isTransient(error))
-      if (!isOfFile || error instanceof ImportError) throw error
-      throw new ImportError(`The file cannot be read: ${reasonOf(error)}`)
-    })
-    if (next.done) return
-    if (!isSpec(next.value)) shortenKeys(next.value, source)
-    const { item, json } = storable(next.value)
-    names.add(item)
-    if (!isSpec(item)) staging.add(item, json.length)
-    if (performance.now() < turnAt) continue
-    await nextTurn()
-    turnAt = performance.now() + turnMs
+/** Yields the stored parts of a file, one at a time. @param onChunk called with the number of each part, from 0 */
+async function* chunksOf(sql: Sql, importId: string, onChunk: (n: number) => void) {
+  for (let n = 0; ; n++) {
+    const [chunk] = await sql<{ bytes: Uint8Array }[]>`
+      select bytes from import_chunks where import_id = ${importId} and n = ${n}`
+    if (!chunk) return
+    onChunk(n)
+    yield chunk.bytes
+  }
+}
+
+async function* gunzip(packed: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const unpacked = createGunzip()
+  // An error of the source also ends the unpacked stream.
+  pipeline(Readable.from(packed), unpacked, () => {})
+  try {
+    yield* unpacked
+  } catch (error) {
+    const isBroken = String((error as { code?: string }).code).startsWith('Z_')
+    throw isBroken ? new ImportError('The gzip archive is broken, or its end is missing') : error
+  } finally {
+    unpacked.destroy()
   }
 }

@@ -8,58 +8,54 @@ import {
   msOf,
   last16Digits,
 } from '../../modules/imports/convert/keys.ts'
-import { maxFoot, Notes, Texts } from '../../modules/imports/convert/notes.ts'
-import { Conversion, subtaskOf } from '../../modules/imports/convert/record.ts'
+import { Notes } from '../../modules/imports/convert/notes.ts'
+import { Conversion, type ConvertContext, subtaskOf } from '../../modules/imports/convert/record.ts'
 import { cut } from '../../modules/imports/convert/texts.ts'
 import type { ChildItem, TaskItem } from '../../modules/imports/items.ts'
 import type { Source } from '../../modules/imports/sources.ts'
-import type { TaskInput } from '../../modules/tasks/schema.ts'
 import { isId } from '../../src/id-format.ts'
 import { personColumns } from '../../src/log/rows-at.ts'
 import type { ChildOfTask } from '../../src/model/entities.ts'
 import { definitionOf } from '../../src/model/model.ts'
 import { columnsOf } from '../../src/postgres/columns.ts'
 import type { Sql } from '../../src/postgres/database.ts'
-import { runBatches } from './batches.ts'
+import { type PreparedRow, runBatches } from './batches.ts'
 import type { Run } from './import-row.ts'
 import { type Blockers, divideBlockers, readBlockers } from './links.ts'
-import { type LoadContext, readContext } from './names.ts'
-import type { PreparedRow } from './report.ts'
-import { lastSubItem, readStaged, readSubItems, type Staged, type SubItem } from './staged.ts'
+import { readContext } from './names.ts'
+import { hasSubItems, lastOf, readStaged, readSubItems, type Staged, type SubItem } from './staged.ts'
 
 export async function importTasks(run: Run): Promise<void> {
-  const { sql, running, batchRows } = run
   const context = await readContext(run)
-  const isNested = (await lastSubItem(sql, running.id)) > 0
+  const isNested = await hasSubItems(run)
   await runBatches<Staged>(run, {
     step: 'tasks',
-    kind: 'task',
-    read: (after) => readStaged(sql, running.id, 'task', after, batchRows),
+    last: await lastOf(run, 'task'),
+    read: (after) => readStaged(run, 'task', after, run.batchRows),
     async prepare(tasks) {
       const wholes = tasks.filter(({ firstRow }) => firstRow === null)
-      const subItems = isNested ? await readSubItems(sql, running.id, wholes) : []
-      const keys = tasks.flatMap(({ item }) => item.blockedBy ?? [])
-      const blockers = await readBlockers(run, keys)
-      const parts = Map.groupBy(subItems, ({ taskN }) => taskN)
+      const parts = Map.groupBy(isNested ? await readSubItems(run, wholes) : [], ({ taskN }) => taskN)
+      const blockers = await readBlockers(
+        run,
+        tasks.flatMap(({ item }) => item.blockedBy ?? []),
+      )
       return tasks.map((task) => prepareTask(task, parts.get(task.n) ?? [], context, blockers))
     },
-    before: (operations) => uncommittedOf(operations as ImportOperation[], context),
+    // In a dry run: the operations of the labels and fields that tasks have and that are not committed.
+    before: (operations) => {
+      const names = operations.flatMap(({ labelIds = [], fields = {} }) => [
+        ...(labelIds as string[]),
+        ...Object.keys(fields as object),
+      ])
+      return [...new Set(names)].flatMap((name) => context.uncommitted.get(name) ?? [])
+    },
   })
-}
-
-/** In a dry run: the operations of the labels and fields that tasks have and that are not committed. */
-function uncommittedOf(operations: ImportOperation[], { uncommitted }: LoadContext) {
-  if (uncommitted.size === 0) return []
-  const names = (operations as Pick<TaskInput, 'labelIds' | 'fields'>[]).flatMap(
-    ({ labelIds = [], fields = {} }) => [...labelIds, ...Object.keys(fields)],
-  )
-  return [...new Set(names)].flatMap((name) => uncommitted.get(name) ?? [])
 }
 
 function prepareTask(
   staged: Staged,
   subItems: SubItem[],
-  context: LoadContext,
+  context: ConvertContext,
   blockers: Blockers,
 ): PreparedRow {
   const { n, row, key, id, item, firstRow } = staged
@@ -73,57 +69,51 @@ function prepareTask(
   }
   for (const { key: blocker, reason } of divideBlockers(item, blockers).others)
     notes.addToFoot(`Blocked by: ${blocker}`, `The blocker ${blocker} ${reason}`)
-  const addLast = () => {
-    notes.addReported(subItemLines(staged, subItems, context))
-    addParent(staged, notes)
-  }
+  const values = new Conversion(context, notes).task(item)
+  for (const one of subItems) notes.addReported(lineOfSubItem(one, item, context))
+  addParent(staged, notes)
+  const description = notes.describe(item.description) ?? (item.isExported ? null : undefined)
   const operation: ImportOperation = {
-    ...{ op: 'task', id, externalId, ...new Conversion(context, notes).task(item, addLast) },
+    ...{ op: 'task', id, externalId, ...values },
+    ...(description !== undefined && { description }),
     ...(item.isExported && isId(key) && { ownId: key }),
     ...(item.number && { number: item.number }),
   }
   return { ...prepared, operation }
 }
 
-/** Adds notes about the parent to a sub-item that became a task. `subItemLines` adds the sub-item to the parent. */
+/** Returns the values of a subtask that it has no field for, or the title of a sub-item that becomes a task. */
+function lineOfSubItem({ kind, item, key }: SubItem, { list }: TaskItem, context: ConvertContext): string {
+  if (kind === 'leaf') return subtaskOf(item, context, list).line ?? ''
+  const title = cut(item.title.trim(), 100)
+  return `Sub-item: ${item.hasNoId ? title : `${key} ${title}`}`
+}
+
+/** Adds notes about the parent to a sub-item that became a task. The parent has a line about the sub-item. */
 function addParent({ parent, task }: Staged, notes: Notes): void {
   if (parent === null) return
   if (!task) return notes.addToFoot(`Parent: ${parent}`, `The parent "${parent}" is not in the file`)
-  notes.addReported([`Parent: ${task.hasNoId ? task.title : parent}`])
+  notes.addReported(`Parent: ${task.hasNoId ? task.title : parent}`)
   notes.report(
     `The sub-item of "${task.title}" became a task, because it has sub-items, comments or a description`,
   )
-}
-
-function subItemLines(task: Staged, subItems: SubItem[], context: LoadContext): string[] {
-  const lines = new Texts(maxFoot)
-  for (const { kind, item, key } of subItems)
-    if (kind === 'leaf') {
-      const { line } = subtaskOf(item, context, item.list === task.item.list)
-      if (line) lines.add(line)
-    } else {
-      const title = cut(item.title.trim(), 100)
-      lines.add(`Sub-item: ${item.hasNoId ? title : `${key} ${title}`}`)
-    }
-  return lines.texts
 }
 
 type StagedChild = Staged<TaskItem | ChildItem>
 
 /** Imports the children of tasks. The step `leaves` imports the sub-items that become subtasks. */
 export async function importChildren(run: Run, step: 'leaves' | 'children'): Promise<void> {
-  const { sql, running, batchRows } = run
   const context = await readContext(run)
   const kind = step === 'leaves' ? 'leaf' : 'child'
   await runBatches<StagedChild>(run, {
-    ...{ step, kind },
-    read: (after) => readStaged(sql, running.id, kind, after, 2 * batchRows),
+    ...{ step, last: await lastOf(run, kind) },
+    read: (after) => readStaged(run, kind, after, 2 * run.batchRows),
     async prepare(rows) {
       const items = rows.map(({ item, task }) =>
-        item.kind === 'task' ? subtaskOf(item, context, item.list === task?.list).subtask : item,
+        item.kind === 'task' ? subtaskOf(item, context, task?.list).subtask : item,
       )
-      const existing = await readExistingChildren(sql, rows, items)
-      return rows.map((row, n) => prepareChild(row, items[n]!, context, running.dryRun, existing))
+      const existing = await readExistingChildren(run.sql, rows, items)
+      return rows.map((row, n) => prepareChild(row, items[n]!, context, run.dryRun, existing))
     },
   })
 }
@@ -137,7 +127,7 @@ function problemOf({ parent, task, firstRow }: StagedChild, kind: string): strin
 function prepareChild(
   staged: StagedChild,
   item: ChildItem,
-  context: LoadContext,
+  context: ConvertContext,
   dryRun: boolean,
   existing: ExistingChildren,
 ): PreparedRow {
@@ -152,8 +142,8 @@ function prepareChild(
   if (!fields) return { ...prepared, outcome: 'rejected' }
   // A task that a dry run would create accepts every child.
   if (dryRun && !task!.outcome) return { ...prepared, outcome: 'created' }
-  const id = childIdOf(staged, item, context.source, existing, fields.createdAt)
-  return { ...prepared, operation: { op: kind, id, taskId: task!.id, ...fields } as ImportOperation }
+  const id = childIdOf(staged, item, context.source, existing, fields.createdAt as string | undefined)
+  return { ...prepared, operation: { op: kind, id, taskId: task!.id, ...fields } }
 }
 
 /** The ids of the children that tasks already have: by id, by the end of the id, and by the key of a child without an id. */
@@ -165,15 +155,12 @@ async function readExistingChildren(
   rows: StagedChild[],
   items: ChildItem[],
 ): Promise<ExistingChildren> {
-  const tasksByKind = new Map<ChildOfTask, Map<string, string>>()
-  for (const [n, { kind }] of items.entries()) {
-    const { task, parent } = rows[n]!
-    if (!task?.outcome || task.outcome === 'rejected') continue
-    tasksByKind.set(kind, (tasksByKind.get(kind) ?? new Map()).set(task.id, parent!))
-  }
+  const known = rows.flatMap(({ task, parent }, n) =>
+    task?.outcome && task.outcome !== 'rejected' ? { id: task.id, key: parent!, kind: items[n]!.kind } : [],
+  )
   const ids = new Map<string, string>()
   const keys = new DigestKeys()
-  for (const [kind, tasks] of tasksByKind)
+  for (const [kind, tasks] of Map.groupBy(known, (one) => one.kind))
     for (const { id, key: task, createdAt, author, ...text } of await childrenOf(sql, kind, tasks)) {
       const by = author ? { name: author } : undefined
       const item = { ...text, kind, row: 0, task, author: by, createdAt: new Date(createdAt).toISOString() }
@@ -191,7 +178,7 @@ interface Child {
 }
 
 /** Reads what identifies children: the author and the time of kinds with an author, the text of others. */
-function childrenOf(sql: Sql, kind: ChildOfTask, tasks: ReadonlyMap<string, string>) {
+function childrenOf(sql: Sql, kind: ChildOfTask, tasks: { id: string; key: string }[]) {
   const definition = definitionOf(kind)
   const { people } = personColumns(sql, definition, 'c')
   const columnOf = (key: string) => columnsOf(definition.table).find((one) => one.key === key)?.name
@@ -200,7 +187,8 @@ function childrenOf(sql: Sql, kind: ChildOfTask, tasks: ReadonlyMap<string, stri
   // A lateral join, because Postgres would scan the whole table while its statistics do not know the imported tasks.
   return sql<Child[]>`
     select c.id, q.key, c.created_at, ${sql.unsafe(shown)}
-    from unnest(${[...tasks.keys()]}::uuid[], ${[...tasks.values()]}::text[]) q(task_id, key) cross join lateral (
+    from (select distinct * from unnest(${tasks.map(({ id }) => id)}::uuid[], ${tasks.map(({ key }) => key)}::text[])) q(task_id, key)
+    cross join lateral (
       select * from ${sql(getTableName(definition.table))} where task_id = q.task_id order by id) c ${people}`
 }
 

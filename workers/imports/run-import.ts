@@ -3,24 +3,20 @@ import { ImportError } from '../../modules/imports/items.ts'
 import { readers as allReaders, type Source } from '../../modules/imports/sources.ts'
 import type { Reader } from '../../modules/imports/readers/reader.ts'
 import type { Services } from '../../src/services.ts'
-import { SliceEnded, type Throttle } from '../throttle.ts'
-import { recordCommitted } from './batches.ts'
-import { failureOf, openRunSlice } from './failures.ts'
-import { beginImport, finishImport, requireToken, type Run } from './import-row.ts'
+import type { Throttle } from '../throttle.ts'
+import { recordCommitted, trimReports } from './batches.ts'
+import { beginImport, failureOf, openRunSlice, requireToken, type Run } from './import-row.ts'
 import { importLinks } from './links.ts'
 import { importNames } from './names.ts'
 import { openReadFile } from './read.ts'
 import { importChildren, importTasks } from './records.ts'
 import { deleteUpload } from './remove.ts'
-import { trimReports } from './report.ts'
 
 interface Options {
   readers?: Partial<Record<Source, Reader>>
   batchRows?: number
 }
 
-/** The time after which an import that waits for another one is started again. */
-const waitMs = 1_000
 /** The length of the pause after a batch, as a multiple of the batch's duration. */
 const pauses = () => 0.1
 
@@ -31,9 +27,8 @@ export function openRunImport(services: Services, { readers = allReaders, batchR
   const readFile = openReadFile()
   const steps: Record<Exclude<ImportStep, 'end'>, (run: Run) => Promise<void>> = {
     async read(run) {
-      const { source } = run.running
-      const reader = readers[source]
-      if (!reader) throw new ImportError(`This release cannot read files of ${source}`)
+      const reader = readers[run.source]
+      if (!reader) throw new ImportError(`This release cannot read files of ${run.source}`)
       await readFile(run, reader)
     },
     names: importNames,
@@ -44,20 +39,20 @@ export function openRunImport(services: Services, { readers = allReaders, batchR
   }
 
   async function runSteps(run: Run): Promise<null> {
-    const { running } = run
-    await requireToken(sql, running.caller)
-    for (let { step } = running.cursor; step !== 'end' && step !== 'undo'; { step } = running.cursor)
+    await requireToken(sql, run.caller)
+    for (let { step } = run.cursor; step !== 'end' && step !== 'undo'; { step } = run.cursor)
       await steps[step](run)
     return null
   }
 
   async function continueImport(id: string, throttle: Throttle): Promise<void> {
-    const running = await beginImport(sql, id)
-    if (running === 'waits') throw new SliceEnded(waitMs)
-    if (running) {
-      const run: Run = { services, sql, running, throttle: { pauses, ...throttle }, batchRows }
+    const begun = await beginImport(sql, id)
+    if (begun) {
+      const run: Run = { ...begun, services, sql, throttle: { pauses, ...throttle }, batchRows }
       const error = await runSteps(run).catch(failureOf)
-      await finishImport(sql, id, error)
+      await sql`
+        update imports set state = ${error === null ? 'done' : 'failed'}, error = ${error}, finished_at = now()
+        where id = ${id} and state in ('queued', 'running')`
       if (error !== null) services.counts.imports.failed++
     }
     await recordCommitted(sql, id)

@@ -7,8 +7,8 @@ import { nilId } from '../../src/id-format.ts'
 import { newId } from '../../src/ids.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { jsonBytes, untilPageFull } from '../../src/reads/pages.ts'
-import { ImportTaken, isUnmoved, type RunningImport } from './import-row.ts'
-import type { Outcome } from './report.ts'
+import type { Outcome } from './batches.ts'
+import { ImportTaken, isUnmoved, type Run } from './import-row.ts'
 
 /** A row of `import_items`. `n` orders the items of a kind. */
 interface NewItem {
@@ -30,7 +30,7 @@ export class Staging {
   private readonly rowsByExternalId = new KeyMap<number>()
   private rows: NewItem[] = []
   private characters = 0
-  private n = 0
+  count = 0
 
   /** @param length of the item as JSON @throws ImportError if the file has too many items, or an item is too long */
   add(item: TaskItem | ChildItem, length: number): void {
@@ -46,12 +46,12 @@ export class Staging {
   }
 
   private addTask(item: TaskItem): void {
-    const { row, key, parent, externalId, number: n = this.n + 1, blockedBy, after } = item
+    const { row, key, parent, externalId, number: n = this.count + 1, blockedBy, after } = item
     const firstRow = externalId === undefined ? undefined : this.rowsByExternalId.get(externalId)
     if (externalId !== undefined && firstRow === undefined) this.rowsByExternalId.set(externalId, row)
     this.push({ kind: 'task', n, row, key, parent, id: taskIdOf(item, n), item: { ...item, firstRow } })
     // Tasks are placed in the order of the file.
-    if (blockedBy?.length || after !== undefined) this.push({ kind: 'link', row, key, item: {} })
+    if (blockedBy?.length || after !== undefined) this.push({ kind: 'link', row, key, parent: key, item: {} })
   }
 
   /** Adds the items without a row: the description, the labels and the fields. */
@@ -64,17 +64,13 @@ export class Staging {
   }
 
   private push(item: Omit<NewItem, 'n' | 'id'> & Partial<NewItem>): void {
-    if (++this.n > max.items)
+    if (++this.count > max.items)
       throw new ImportError(`The file has more than ${max.items} tasks, subtasks and comments`)
-    this.rows.push({ n: this.n, id: nilId, ...item })
+    this.rows.push({ n: this.count, id: nilId, ...item })
   }
 
   get isFull(): boolean {
     return this.rows.length >= page.rows || this.characters >= page.characters
-  }
-
-  get isEmpty(): boolean {
-    return this.rows.length === 0
   }
 
   takePage(): NewItem[] {
@@ -86,14 +82,10 @@ export class Staging {
 }
 
 /** @throws ImportTaken if the import is no longer running, or another worker reads its file */
-export async function insertItems(
-  sql: Sql,
-  running: Pick<RunningImport, 'id' | 'cursor'>,
-  rows: NewItem[],
-): Promise<void> {
-  const found = await sql`
+export async function insertItems(run: Run, rows: NewItem[]): Promise<void> {
+  const found = await run.sql`
     with running as materialized (select id, set_config('synchronous_commit', 'off', true) from imports
-      where state = 'running' and ${isUnmoved(sql, running)} for share),
+      where state = 'running' and ${isUnmoved(run)} for share),
     stored as (insert into import_items (import_id, kind, n, row, key, parent, id, item)
       select running.id, r.* from running, jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb)
         r(kind text, n int4, row int4, key text, parent text, id uuid, item jsonb))
@@ -101,8 +93,36 @@ export async function insertItems(
   if (found.length === 0) throw new ImportTaken()
 }
 
+/** The maximum number of items of a statement. */
+const pageItems = 5_000
+
+/**
+ * Marks sub-items that become subtasks: they have no sub-items, comments and description of their own. Marks nothing if
+ * another worker reads the file again.
+ * @param last the number of the last item. Numbers of exported tasks may be larger, but exported tasks have no parents.
+ */
+export async function markLeaves(run: Run, last: number): Promise<void> {
+  const { sql, id } = run
+  if (!(await hasSubItems(run))) return
+  for (let after = 0; after < last; after += pageItems)
+    await sql`
+      update import_items i set kind = 'leaf'
+      where i.import_id = ${id} and i.kind = 'task' and i.n > ${after} and i.n <= ${after + pageItems} and i.parent is not null
+        and exists (select from imports where ${isUnmoved(run)})
+        and coalesce(i.item ->> 'description', '') !~ '\\S' and i.item -> 'problem' is null
+        and exists (select from import_items p where p.import_id = ${id} and p.kind = 'task' and p.key = i.parent)
+        and not exists (select from import_items c where c.import_id = ${id} and c.parent = i.key and c.kind <> 'link')
+        and not exists (select from import_items e where e.import_id = ${id} and e.kind in ('task', 'leaf') and e.key = i.key and e.n < i.n)`
+}
+
+export async function hasSubItems({ sql, id }: Run): Promise<boolean> {
+  const found = await sql`
+    select from import_items where import_id = ${id} and kind in ('task', 'leaf') and parent is not null limit 1`
+  return found.length > 0
+}
+
 /** `leaf`: sub-items that become subtasks. `link`: the blockers and the place of a task. */
-export type StagedKind = 'task' | 'leaf' | 'child' | 'link'
+type StagedKind = 'task' | 'leaf' | 'child' | 'link'
 
 /** An item, and the task that contains it: the parent of a sub-item, the task of a child or of a link. */
 export interface Staged<Item = TaskItem> {
@@ -134,13 +154,7 @@ const readPage = <Row extends object>(sql: Sql, rows: SqlPart, limit: number) =>
   sql<Row[]>`${untilPageFull(sql, sql`${rows} limit ${limit}`, jsonBytes(sql, sql`item`), pageBytes)}`
 
 /** Reads the items of a kind after `n`. A link has the item of its task. */
-export const readStaged = <Item = TaskItem>(
-  sql: Sql,
-  importId: string,
-  kind: StagedKind,
-  n: number,
-  limit: number,
-) =>
+export const readStaged = <Item>({ sql, id }: Run, kind: StagedKind, n: number, limit: number) =>
   readPage<Staged<Item>>(
     sql,
     sql`
@@ -153,16 +167,15 @@ export const readStaged = <Item = TaskItem>(
           'isExported', t.item -> 'isExported', 'hasNoId', t.item -> 'hasNoId')) end as task
       from import_items i
       left join lateral (select t.* from import_items t
-        where t.import_id = i.import_id and t.kind = 'task' and t.key = case when i.kind = 'link' then i.key else i.parent end
-        order by t.n limit 1) t on true
-      where i.import_id = ${importId} and i.kind = ${kind} and i.n > ${n}
+        where t.import_id = i.import_id and t.kind = 'task' and t.key = i.parent order by t.n limit 1) t on true
+      where i.import_id = ${id} and i.kind = ${kind} and i.n > ${n}
       order by i.n`,
     limit,
   )
 
-export async function lastOf(sql: Sql, importId: string, kind: StagedKind): Promise<number> {
+export async function lastOf({ sql, id }: Run, kind: StagedKind): Promise<number> {
   const [row] = await sql<{ n: number }[]>`
-    select coalesce(max(n), 0) as n from import_items where import_id = ${importId} and kind = ${kind}`
+    select coalesce(max(n), 0) as n from import_items where import_id = ${id} and kind = ${kind}`
   return row!.n
 }
 
@@ -177,7 +190,7 @@ export interface SubItem {
 }
 
 /** Reads the sub-items of tasks, which become lines of their descriptions. One that becomes a task has only a title. */
-export const readSubItems = (sql: Sql, importId: string, tasks: Staged[]) =>
+export const readSubItems = ({ sql, id }: Run, tasks: Staged[]) =>
   readPage<SubItem>(
     sql,
     sql`
@@ -185,39 +198,8 @@ export const readSubItems = (sql: Sql, importId: string, tasks: Staged[]) =>
       cross join lateral (
         select i.n, i.kind, i.key, case when i.kind = 'leaf' then i.item
           else jsonb_build_object('title', left(i.item ->> 'title', 200), 'hasNoId', i.item -> 'hasNoId') end as item
-        from import_items i where i.import_id = ${importId} and i.parent = t.key and i.kind in ('leaf', 'task')
+        from import_items i where i.import_id = ${id} and i.parent = t.key and i.kind in ('leaf', 'task')
         order by i.n limit ${maxSubItems}) i
       order by t.n, i.n`,
     10 * maxSubItems,
   )
-
-/** Returns the number of the last sub-item; 0 without sub-items. */
-export async function lastSubItem(sql: Sql, importId: string): Promise<number> {
-  const [row] = await sql<{ n: number }[]>`
-    select coalesce(max(n), 0) as n from import_items
-    where import_id = ${importId} and kind in ('task', 'leaf') and parent is not null`
-  return row!.n
-}
-
-/** The maximum number of items of a statement. */
-const pageItems = 5_000
-
-/**
- * Marks sub-items that become subtasks: they have no sub-items, comments and description of their own. Marks nothing if
- * another worker reads the file again.
- */
-export async function markLeaves(sql: Sql, running: Pick<RunningImport, 'id' | 'cursor'>): Promise<void> {
-  const { id } = running
-  // Numbers of exported tasks may be large, but exported tasks have no parents.
-  const last = await lastSubItem(sql, id)
-  for (let after = 0; after < last; after += pageItems)
-    await sql`
-      update import_items i set kind = 'leaf'
-      where i.import_id = ${id} and i.kind = 'task' and i.n > ${after} and i.n <= ${after + pageItems} and i.parent is not null
-        and exists (select from imports where ${isUnmoved(sql, running)})
-        and coalesce(i.item ->> 'description', '') !~ '\\S' and i.item -> 'problem' is null
-        and exists (select from import_items p where p.import_id = ${id} and p.kind = 'task' and p.key = i.parent)
-        and not exists (select from import_items c where c.import_id = ${id} and c.parent = i.key)
-        and not exists (select from import_items e
-          where e.import_id = ${id} and e.kind in ('task', 'leaf') and e.key = i.key and e.n < i.n)`
-}

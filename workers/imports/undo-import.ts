@@ -9,9 +9,9 @@ import { HttpError } from '../../src/responses/errors.ts'
 import type { Services } from '../../src/services.ts'
 import { forEachPage, SliceEnded, type Throttle } from '../throttle.ts'
 import { recordCommitted } from './batches.ts'
-import { failureOf, openRunSlice } from './failures.ts'
+import { failureOf, openRunSlice } from './import-row.ts'
 import { ImportTaken, requireToken } from './import-row.ts'
-import { insertKept } from './report.ts'
+import { insertKept } from './batches.ts'
 
 /** The time between two checks whether the import's own job has ended. */
 const waitMs = 250

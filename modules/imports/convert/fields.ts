@@ -48,7 +48,9 @@ export class FieldKeys {
   }
 }
 
-export type FieldSpec = Pick<FieldItem, 'key' | 'name' | 'type' | 'options' | 'createdAt'>
+export interface FieldSpec extends Pick<FieldItem, 'key' | 'name' | 'type' | 'createdAt'> {
+  options?: string[] | null
+}
 type Value = string | number | boolean
 
 const maxName = 100
@@ -60,11 +62,11 @@ export function originOf(createdAt = ''): { createdAt?: string } {
 }
 
 /** Returns a field with a valid key and name. A choice field with invalid options becomes a text field. */
-export function fieldSpecOf({ key, name, type, options = [], createdAt }: FieldSpec): FieldSpec {
+export function fieldSpecOf({ key, name, type, options, createdAt }: FieldSpec): FieldSpec {
   const fieldKey = fieldKeyOf(key)
   const known = { key: fieldKey, name: nameIn(name, maxName) ?? fieldKey, ...originOf(createdAt) }
   if (type !== 'choice') return { ...known, type }
-  const all = [...new Set(options.map((one) => one.trim()))]
+  const all = [...new Set(options?.map((one) => one.trim()))]
   const isOption = (one: string) => isNameText(one, { minLength: 1, maxLength: maxOptionCharacters })
   const isValid = all.length > 0 && all.length <= maxOptions && all.every(isOption)
   return isValid ? { ...known, type, options: all } : { ...known, type: 'text' }
@@ -108,7 +110,7 @@ const readers: Partial<Record<FieldSpec['type'], (text: string) => Value | undef
 }
 
 /** Returns undefined if the field does not accept the value. */
-function valueOf({ type, options = [] }: FieldSpec, given: Value): Value | undefined {
+function valueOf({ type, options = null }: FieldSpec, given: Value): Value | undefined {
   const text = String(given).trim()
   const value = type === 'choice' ? optionNamed(options, text) : (readers[type] ?? String)(text)
   try {

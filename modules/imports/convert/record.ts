@@ -23,6 +23,8 @@ export interface ConvertContext {
   /** The ids of labels by their names, as `caseless` returns them. */
   labels: ReadonlyMap<string, string>
   fields: ReadonlyMap<string, FieldSpec>
+  /** In a dry run: the operations of labels by their ids, and of fields by their keys, that are not committed. */
+  uncommitted: ReadonlyMap<string, ImportOperation>
   /**
    * The import leaves out reminders before this time. The time is some seconds from now, because a reminder must still
    * be in the future at the commit.
@@ -40,7 +42,15 @@ const shownNames: Record<string, string> = { dueDate: 'Due', remindAt: 'Reminder
 const shownName = (name: string): string => shownNames[name] ?? name.charAt(0).toUpperCase() + name.slice(1)
 
 type Values = Record<string, unknown>
-type Origin = Pick<ImportOperation, 'createdAt' | 'importedAuthor'>
+
+/** The status of a task in its list; the list, if it becomes a label. */
+function placeOf({ list, status }: TaskItem, mapping: Mapping) {
+  if (!list || isBlank(list)) return { status }
+  const ofList = statusOf(list, mapping)
+  return ofList === null
+    ? { status: status ?? statusOfLabel(list), label: list }
+    : { status: status ?? ofList }
+}
 
 /** Converts a row of a file to the fields of its operation. Adds values without a field to `notes`. */
 export class Conversion {
@@ -49,32 +59,31 @@ export class Conversion {
     private readonly notes: Notes,
   ) {}
 
-  /** @param addLast adds the last lines of the description, about the parent and the sub-items of the task */
-  task(item: TaskItem, addLast: () => void): Omit<ImportOperation, 'op' | 'id' | 'externalId'> {
-    const { notes } = this
-    const list = item.list && !isBlank(item.list) ? item.list : undefined
-    const listStatus = list === undefined ? undefined : statusOf(list, this.context.mapping)
-    const labels = listStatus === null ? [list!, ...(item.labels ?? [])] : item.labels
-    const status = item.status ?? (listStatus === null ? statusOfLabel(list!) : listStatus)
+  /** Returns the values without the description, which contains the notes of all values. */
+  task(item: TaskItem): Values {
+    const { context, notes } = this
+    const { status, label } = placeOf(item, context.mapping)
+    const labels = label === undefined ? item.labels : [label, ...(item.labels ?? [])]
     const given: Values = { ...item, labels, status }
     const values: Values = { title: this.name('title', item.title, CreateTask.properties.title) }
     for (const [name, field] of taskFields) {
       const header = headerOf(name, field)
       if (name === 'description' || name === 'externalId' || name === 'blockedByIds') continue
-      if (given[header] != null) values[name] = this.value(header, field, given[header])
+      values[name] = given[header] == null ? undefined : this.value(header, field, given[header])
+      if (item.isExported) values[name] ??= emptyValue(field, header, item)
     }
-    values.remindAt = this.reminder(values.remindAt as string | undefined)
-    values.fields = item.fields && valuesOf(item.fields, this.context.fields, notes)
+    values.fields = item.fields && valuesOf(item.fields, context.fields, notes)
+    if (item.isExported) {
+      values.fields = { ...emptyFields(context), ...(values.fields as object | undefined) }
+      // The step `links` sets the blockers, unless there are none.
+      if (!item.blockedBy?.length) values.blockedByIds = []
+    }
     for (const note of item.notes ?? []) if (!isBlank(note)) notes.addToFoot(note.trim())
-    const createdAt = this.past('task', this.instant('Created', item.createdAt))
-    addLast()
-    values.description = notes.describe(item.description)
-    const all = item.isExported ? withEmptyValues(values, item, this.context) : values
-    return withoutAbsent({ ...all, createdAt, ...this.author(item) }) as never
+    return withoutAbsent({ ...values, ...this.origin(item, true) })
   }
 
   /** Returns undefined if the child has no text. */
-  child(item: ChildItem): (Values & Origin) | undefined {
+  child(item: ChildItem): Values | undefined {
     const { asChild, person, references = {} } = definitionOf(item.kind)
     const { input, text } = asChild!
     const values: Values = {}
@@ -85,19 +94,16 @@ export class Conversion {
       else if (typeof given === 'string' && name === text) values[name] = this.text(item.kind, given, schema)
       else values[name] = given
     }
-    if (values[text] === undefined) {
-      this.notes.report(`The ${item.kind} has no ${text}`)
-      return undefined
-    }
-    const createdAt = this.past(item.kind, this.instant('Created', item.createdAt))
-    return withoutAbsent({ ...values, createdAt, ...(person && this.author(item)) })
+    if (values[text] !== undefined)
+      return withoutAbsent({ ...values, ...this.origin(item, person !== undefined) })
+    this.notes.report(`The ${item.kind} has no ${text}`)
+    return undefined
   }
 
-  private value(header: string, field: AnyField, given: unknown): unknown {
-    const { kind, input, reference } = field
+  private value(header: string, { kind, input, reference }: AnyField, given: unknown): unknown {
     if (kind?.is === 'user') return this.user(header, given as ImportedPerson)
     if (reference) return this.labelIds(given as string[])
-    if (kind?.is === 'instant') return this.instant(shownName(header), given as string)
+    if (kind?.is === 'instant') return this.instant(header, given as string)
     const value =
       typeof given === 'string' && kind?.fromText ? kind.fromText(given, withoutNull(input)) : given
     if (value !== undefined && Value.Check(input, value)) return value
@@ -125,32 +131,28 @@ export class Conversion {
     return text
   }
 
-  /** The importing account is the author of its own rows. */
-  private author({ author }: Pick<TaskItem, 'author'>): Origin {
-    if (!author || this.context.people.find(author)?.id === this.context.userId) return {}
-    const importedAuthor = nameIn(author.name || author.email || '', maxAuthor)
-    return importedAuthor === undefined ? {} : { importedAuthor }
+  /**
+   * The time and the author of a row in the source. Lists sort rows by their times, so a time in the future would put a
+   * row after all later rows. The importing account is the author of its own rows.
+   */
+  private origin({ kind, createdAt, author }: TaskItem | ChildItem, hasAuthor: boolean): Values {
+    const { now, people, userId } = this.context
+    const instant = this.instant('created', createdAt)
+    const isFuture = instant !== undefined && instant > now
+    const replaced = 'it was replaced by the time of the import'
+    if (isFuture) this.notes.report(`The time ${instant} of the ${kind} is in the future: ${replaced}`)
+    const isOther = hasAuthor && author && people.find(author)?.id !== userId
+    const importedAuthor = isOther ? nameIn(author.name || author.email || '', maxAuthor) : undefined
+    return { createdAt: isFuture ? now : instant, importedAuthor }
   }
 
-  private instant(name: string, given = ''): string | undefined {
-    const text = cut(given.trim(), 100)
+  private instant(header: string, given = ''): string | undefined {
+    const [name, text] = [shownName(header), cut(given.trim(), 100)]
     const instant = isBlank(text) ? undefined : parseInstant(given.trim())
     if (instant === null)
       this.notes.addToFoot(`${name}: ${text}`, `${name}: "${text}" is not a date from year 1 to 9999`)
-    return instant ?? undefined
-  }
-
-  /** Lists sort rows by their times, so a time in the future would put a row after all later rows. */
-  private past(kind: string, instant: string | undefined): string | undefined {
-    const { now } = this.context
-    if (!instant || instant <= now) return instant
-    const replaced = 'it was replaced by the time of the import'
-    this.notes.report(`The time ${instant} of the ${kind} is in the future: ${replaced}`)
-    return now
-  }
-
-  private reminder(instant: string | undefined): string | undefined {
-    if (!instant || instant >= this.context.firstReminder) return instant
+    if (header !== 'remindAt' || !instant || instant >= this.context.firstReminder)
+      return instant ?? undefined
     this.notes.report(`The reminder was left out, because its time ${instant} has passed or is near`)
     return undefined
   }
@@ -173,38 +175,29 @@ export class Conversion {
       if (label === undefined) continue
       const id = this.context.labels.get(caseless(label))
       const hasSpace = id !== undefined && (ids.size < maxIds || ids.has(id))
+      const reason = `The ${id ? 'task' : 'project'} has no space for the label "${label}"`
       if (hasSpace) ids.add(id)
-      else {
-        const reason = `The ${id ? 'task' : 'project'} has no space for the label "${label}"`
-        this.notes.addToFoot(`Label: ${label}`, reason)
-      }
-      if (label === name.trim()) continue
-      const reason = `The name of the label "${label}" was cut at ${maxLabelName} characters`
-      this.notes.addToFoot(`Label: ${cut(name.trim(), 500)}`, reason)
+      else this.notes.addToFoot(`Label: ${label}`, reason)
+      const isCut = label !== name.trim()
+      const cutAt = `The name of the label "${label}" was cut at ${maxLabelName} characters`
+      if (isCut) this.notes.addToFoot(`Label: ${cut(name.trim(), 500)}`, cutAt)
     }
     return ids.size > 0 ? [...ids] : undefined
   }
 }
 
-/** Adds an empty value for each missing value, because an export of Docket contains all values of a task. */
-function withEmptyValues(values: Values, item: TaskItem, context: ConvertContext): Values {
-  const { source, fields, mapping } = context
-  const all = { ...values }
-  for (const [name, field] of taskFields) {
-    const { defaultValue = null, reference } = field
-    const header = headerOf(name, field)
-    // A file of an earlier release does not have all fields.
-    const isInFile = csvColumns.includes(header) || (item as unknown as Values)[header] === null
-    if (reference) all[name] ??= []
-    else if (name !== 'externalId' && defaultValue === null && isInFile) all[name] ??= null
-  }
-  // The step `links` sets the blockers, unless there are none.
-  if (item.blockedBy?.length) delete all.blockedByIds
-  // A CSV file may lack the column of a field.
+/** The value of an empty field in an export of Docket. A file of an earlier release does not have all fields. */
+function emptyValue({ defaultValue = null, reference }: AnyField, header: string, item: TaskItem): unknown {
+  if (reference) return []
+  const isInFile = csvColumns.includes(header) || (item as unknown as Values)[header] === null
+  return defaultValue === null && isInFile ? null : undefined
+}
+
+/** A CSV file may lack the column of a field. */
+function emptyFields({ source, mapping, fields }: ConvertContext): Values {
   const columns = source === 'csv' ? Object.values(mapping.columns ?? {}) : undefined
   const inFile = [...fields.keys()].filter((key) => !columns || columns.includes(`field.${key}`))
-  const empty = Object.fromEntries(inFile.map((key) => [key, null]))
-  return { ...all, fields: { ...empty, ...(values.fields as object | undefined) } }
+  return Object.fromEntries(inFile.map((key) => [key, null]))
 }
 
 const withoutAbsent = <T extends object>(fields: T): T =>
@@ -215,39 +208,37 @@ const issueKey = /^[A-Z][A-Z0-9_]{0,19}-\d{1,9}$/
 
 /**
  * Returns a sub-item as a subtask. `line` has the values without a field of subtasks, for the task's description.
- * @param isListOfTask true if the task is in the same list
+ * @param listOfTask the list of the task, which the line does not repeat
  */
 export function subtaskOf(
   item: TaskItem,
   { mapping, fields }: Pick<ConvertContext, 'mapping' | 'fields'>,
-  isListOfTask = false,
+  listOfTask: string | undefined,
 ): { subtask: SubtaskItem; line?: string } {
-  const { row, key, parent = '', title, createdAt, orderMs, messages = [] } = item
-  const listStatus = item.list ? statusOf(item.list, mapping) : undefined
-  const status = item.status ?? (listStatus === null ? statusOfLabel(item.list!) : listStatus)
-  const values = taskFields.flatMap(([name, field]): [string, unknown][] => {
-    const header = headerOf(name, field)
-    const isShown = name !== 'status' && name !== 'externalId' && name !== 'description'
-    return isShown ? [[shownName(header), textOfValue((item as unknown as Values)[header])]] : []
-  })
+  const { row, key, parent = '', title, createdAt, orderMs, author, messages = [] } = item
+  const { status, label } = placeOf(item, mapping)
   const parts: [string, unknown][] = [
     ['Key', issueKey.test(key) ? key : undefined],
-    ['List', listStatus === null && !isListOfTask ? item.list : undefined],
+    ['List', item.list === listOfTask ? undefined : label],
     ['Status', status === 'IN_PROGRESS' ? status : undefined],
-    ...values,
-    ['Author', item.author?.name || item.author?.email],
-    ...Object.entries(item.fields ?? {}).map(
-      ([key, value]) => [fields.get(key)?.name ?? key, value] as [string, unknown],
-    ),
+    ...taskFields.flatMap(([name, field]): [string, unknown][] => {
+      const header = headerOf(name, field)
+      const isShown = name !== 'status' && name !== 'externalId' && name !== 'description'
+      return isShown ? [[shownName(header), textOfValue((item as unknown as Values)[header])]] : []
+    }),
+    ['Author', author?.name || author?.email],
+    ...Object.entries(item.fields ?? {}).map(([key, value]): [string, unknown] => [
+      fields.get(key)?.name ?? key,
+      value,
+    ]),
   ]
   const texts = parts.flatMap(([name, value]) => (isBlank(String(value ?? '')) ? [] : `${name}: ${value}`))
   const rest = [...texts, ...(item.notes ?? []).filter((note) => !isBlank(note))].join('; ')
-  const all = rest ? [...messages, `At the foot of the task's description: ${cut(rest, maxLine)}`] : messages
-  const subtask = withoutAbsent<SubtaskItem>({
+  const subtask: SubtaskItem = {
     ...{ kind: 'subtask', row, task: parent, key, title, completed: status === 'DONE', createdAt, orderMs },
-    messages: all.length > 0 ? all : undefined,
-  })
-  return rest ? { subtask, line: cut(`Subtask "${cut(title.trim(), 100)}": ${rest}`, maxLine) } : { subtask }
+    messages: rest ? [...messages, `At the foot of the task's description: ${cut(rest, maxLine)}`] : messages,
+  }
+  return { subtask, line: rest && cut(`Subtask "${cut(title.trim(), 100)}": ${rest}`, maxLine) }
 }
 
 function textOfValue(value: unknown): unknown {

@@ -1,6 +1,6 @@
 import postgres from 'postgres'
 import { unavailable } from '../../../src/responses/errors.ts'
-import { openRunSlice } from '../../../workers/imports/failures.ts'
+import { openRunSlice } from '../../../workers/imports/import-row.ts'
 import { openLog, SliceEnded } from '../../kit.ts'
 
 const canceled = 'canceling statement due to statement timeout'

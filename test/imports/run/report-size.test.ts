@@ -1,4 +1,4 @@
-import { insertKept } from '../../../workers/imports/report.ts'
+import { insertKept } from '../../../workers/imports/batches.ts'
 import { allPages, type Sql, upTo } from '../../kit.ts'
 import { openRunScene, task } from './scene.ts'
 
