@@ -10,7 +10,7 @@ export const maxOptions = 100
 export const maxOptionCharacters = 100
 
 const KEY = /^[a-z][a-z0-9_]{0,39}$/
-const isKey = (value: unknown) => typeof value === 'string' && KEY.test(value)
+export const isKey = (value: unknown): boolean => typeof value === 'string' && KEY.test(value)
 const Key = checked<string>(isKey, {
   type: 'string',
   pattern: KEY.source,

@@ -83,11 +83,13 @@ const invalidValue = (name: string, type: FieldRow['type'], value?: unknown) =>
   invalid(name, `must be ${types[type].expected}${unstorableIn(value)}`)
 const valuesTooLong = () => invalid('fields', `must have at most ${maxValueCharacters} characters as JSON`)
 
+export const acceptsValue = (field: OptionField, value: unknown): boolean =>
+  types[field.type].accepts(value, field)
+
 /** Returns the form in which a task stores a value. @param name of the value in errors @throws HttpError 400 */
 export function storedForm(field: OptionField, value: unknown, name: string): StoredValue {
-  const { accepts, store } = types[field.type]
-  if (!accepts(value, field)) throw invalidValue(name, field.type, value)
-  return store?.(value as string, field) ?? (value as FieldValue)
+  if (!acceptsValue(field, value)) throw invalidValue(name, field.type, value)
+  return types[field.type].store?.(value as string, field) ?? (value as FieldValue)
 }
 
 /** True if responses show the value. The same as `fitsSql`. */

@@ -74,10 +74,12 @@ export const importRows = command('project.import', {
   decide(state, context, { dryRun, operations }) {
     const trial = state.fork()
     const changes: EventDraft[] = []
-    const own = contextOf(context, { overwritesTexts: true })
+    const rules = new Rules(trial, contextOf(context, { overwritesTexts: true }))
     const results = operations.map((operation): ImportResult => {
       try {
-        const { changes: decided = [], ...result } = decideOperation(trial, own, operation)
+        const { op, taskId } = operation
+        const rule = taskId === undefined ? (op as 'task') : 'child'
+        const { changes: decided = [], ...result } = rules[rule](operation)
         for (const change of decided) applyEvent(trial, change)
         changes.push(...decided)
         return result
@@ -117,128 +119,115 @@ interface Decided extends ImportResult {
   changes?: EventDraft[]
 }
 type Values = Record<string, unknown>
-type Rule = (state: ProjectState, context: RuleContext, operation: ImportOperation) => Decided
-
-/** @throws HttpError if the operation is rejected */
-const decideOperation: Rule = (state, context, operation) =>
-  (rules[operation.op] ?? decideChild)(state, context, operation)
+type NewRow = Values & { op: string; createdAt?: string; importedAuthor?: string }
 
 const unchanged = (id: string, message?: string): Decided => ({ outcome: 'unchanged', id, message })
 
-const rules: Record<string, Rule> = {
-  /** Sets the description and the settings of a project that has none. Requires ADMIN. */
-  project(state, context, { op: _, id: __, ...given }) {
-    const project = state.project as Values | null
-    const missing = Object.entries(given).filter(([name]) => !project?.[name])
-    const { projectId: id } = state
-    return missing.length > 0
-      ? update('project', state, context, { ...Object.fromEntries(missing), id })
-      : unchanged(id)
-  },
+/** The rules for the operations. @throws HttpError if an operation is rejected */
+class Rules {
+  constructor(
+    private readonly state: ProjectState,
+    private readonly context: RuleContext,
+  ) {}
 
-  label(state, context, operation) {
+  /** Sets the description and the settings of a project that has none. Requires ADMIN. */
+  project({ op: _, ...given }: ImportOperation): Decided {
+    const project = this.state.project as Values | null
+    const missing = Object.entries(given).filter(([name]) => !project?.[name])
+    return this.update('project', { ...Object.fromEntries(missing), id: this.state.projectId })
+  }
+
+  label(operation: ImportOperation): Decided {
     const wanted = caseless(String(operation.name))
-    const same = state.all('label').find(({ name }) => caseless(name) === wanted)
-    return same ? unchanged(same.id) : create(state, context, operation)
-  },
+    const same = this.state.all('label').find(({ name }) => caseless(name) === wanted)
+    return same ? unchanged(same.id) : this.create(operation)
+  }
 
   /** Adds missing options to an existing field of the type choice. Every value can become text. Requires ADMIN. */
-  field(state, context, operation) {
-    const same = state.all('field').find(({ key }) => key === operation.key)
-    if (!same) return create(state, context, operation)
+  field(operation: ImportOperation): Decided {
+    const same = this.state.all('field').find(({ key }) => key === operation.key)
+    if (!same) return this.create(operation)
     const { id, type, options: known } = same
     if (type !== operation.type && operation.type !== 'text')
       return unchanged(id, `The field of the project has the type ${type}, and not ${String(operation.type)}`)
     const given = type === 'choice' ? ((operation.options as string[] | undefined) ?? []) : []
     const missing = given.filter((one) => optionNamed(known, one) === undefined)
-    const options = [...(known ?? []), ...missing]
-    return missing.length > 0 ? update('field', state, context, { id, options }) : unchanged(id)
-  },
+    return this.update('field', {
+      ...(missing.length > 0 && { options: [...(known ?? []), ...missing] }),
+      id,
+    })
+  }
 
-  task(
-    state,
-    context,
-    { op, ownId = '', number = 0, createdAt, importedAuthor, externalId = '', ...values },
-  ) {
+  task(operation: ImportOperation): Decided {
+    const { state } = this
+    const { op, ownId = '', number = 0, createdAt, importedAuthor, externalId = '', ...values } = operation
     const isOwn = state.row('task', ownId)?.projectId === state.projectId
     const id = isOwn ? ownId : state.fact(externalIds).holderOf(externalId)?.id
     if (id === undefined) {
-      const operation = { ...values, op, externalId, createdAt, importedAuthor }
-      return create(state, context, operation, number > state.lastNumber ? { number } : {})
+      const row = { ...values, op, externalId, createdAt, importedAuthor }
+      return this.create(row, number > state.lastNumber ? { number } : {})
     }
     const changed = isOwn && externalId === `docket:${id}` ? null : externalId
-    const fields = values.fields ? withoutHidden(state, id, values.fields as Values) : undefined
-    return update('task', state, context, { ...values, ...(fields && { fields }), externalId: changed, id })
-  },
-
-  references: (state, context, { op: _, ...values }) => update('task', state, context, values),
-}
-
-/** Responses and exports hide values that do not fit their field, so an import does not clear these values. */
-function withoutHidden(state: ProjectState, taskId: string, given: Values): Values {
-  const stored = state.requireRow('task', taskId).fields ?? {}
-  const isShown = (key: string) => {
-    const field = state.all('field').find((one) => one.key === key)
-    return field !== undefined && fitsField(field, stored[key])
+    const fields = values.fields ? this.withoutHidden(id, values.fields as Values) : undefined
+    return this.update('task', { ...values, ...(fields && { fields }), externalId: changed, id })
   }
-  return Object.fromEntries(Object.entries(given).filter(([key, value]) => value !== null || isShown(key)))
-}
 
-/**
- * A child may get the id of a deleted row: an undo may have deleted the row of the same item. The account that imports
- * becomes the author. A new row also gets values that only the command for changes accepts.
- * @throws HttpError 409 if another task has the child
- */
-const decideChild: Rule = (state, context, operation) => {
-  const { op, id, taskId, createdAt, importedAuthor, ...values } = operation
-  const row = state.row(op as ChildOfTask, id)
-  if (row && row.taskId !== taskId) throw idTaken()
-  const partFor = (accepts: Command | undefined, isAccepted = true) =>
-    Object.fromEntries(
-      Object.entries(values).filter(([name]) => accepts && name in accepts.input.properties === isAccepted),
-    )
-  const change = commandNamed(`${op}.update`)
-  // Only the author may edit a comment. Another account can still import the same text.
-  if (row && change && diff<object>(row, values) !== null)
-    return update(op, state, context, { ...partFor(change), id })
-  if (row) return unchanged(id)
-  const creation = commandNamed(`${op}.create`)
-  const hasAuthor = columnsOf(definitionOf(op as ChildOfTask).table).some(
-    ({ key }) => key === 'importedAuthor',
-  )
-  const origin = hasAuthor ? { createdAt, importedAuthor } : { createdAt }
-  return create(
-    state,
-    context,
-    { op, taskId, ...origin, ...partFor(creation) },
-    { ...partFor(creation, false), id },
-  )
-}
+  references({ op: _, ...values }: ImportOperation): Decided {
+    return this.update('task', values)
+  }
 
-type NewRow = Values & { op: string; createdAt?: string; importedAuthor?: string }
+  /**
+   * A child may get the id of a deleted row: an undo may have deleted the row of the same item. The account that imports
+   * becomes the author. A new row also gets values that only the command for changes accepts.
+   * @throws HttpError 409 if another task has the child
+   */
+  child({ op, id, taskId, createdAt, importedAuthor, ...values }: ImportOperation): Decided {
+    const row = this.state.row(op as ChildOfTask, id)
+    if (row && row.taskId !== taskId) throw idTaken()
+    const partFor = (accepts: Command | undefined, isAccepted = true) =>
+      Object.entries(values).filter(([name]) => accepts && name in accepts.input.properties === isAccepted)
+    const change = commandNamed(`${op}.update`)
+    // Only the author may edit a comment. Another account can still import the same text.
+    if (row)
+      return this.update(op, { ...(diff<object>(row, values) && Object.fromEntries(partFor(change))), id })
+    const { table } = definitionOf(op as ChildOfTask)
+    const hasAuthor = columnsOf(table).some(({ key }) => key === 'importedAuthor')
+    const origin = { createdAt, ...(hasAuthor && { importedAuthor }) }
+    const creation = commandNamed(`${op}.create`)
+    const own = Object.fromEntries(partFor(creation, false))
+    return this.create({ op, taskId, ...origin, ...Object.fromEntries(partFor(creation)) }, { ...own, id })
+  }
 
-/** @param own values that the command does not accept. The command rejects the id of a deleted row. */
-function create(
-  state: ProjectState,
-  context: RuleContext,
-  { op, createdAt = context.now, importedAuthor, ...values }: NewRow,
-  own: Values = {},
-): Decided {
-  const place = values.taskId ? {} : { projectId: state.projectId }
-  const [change] = run(`${op}.create`, state, context, { ...values, ...place })
-  const origin = { createdAt, ...(importedAuthor && { importedAuthor }) }
-  const { id } = Object.assign(change!.after!, origin, own) as unknown as { id: string }
-  return { outcome: 'created', id, changes: [Object.assign(change!, { entityId: id })] }
-}
+  /** @param own values that the command does not accept. The command rejects the id of a deleted row. */
+  private create({ op, createdAt = this.context.now, importedAuthor, ...values }: NewRow, own: Values = {}) {
+    const place = values.taskId ? {} : { projectId: this.state.projectId }
+    const [change] = this.run(`${op}.create`, { ...values, ...place })
+    const origin = { createdAt, ...(importedAuthor && { importedAuthor }) }
+    const { id } = Object.assign(change!.after!, origin, own) as unknown as { id: string }
+    return { outcome: 'created' as const, id, changes: [Object.assign(change!, { entityId: id })] }
+  }
 
-function update(
-  op: string,
-  state: ProjectState,
-  context: RuleContext,
-  input: Values & { id: string },
-): Decided {
-  const changes = run(`${op}.update`, state, context, input)
-  return changes.length > 0 ? { outcome: 'updated', id: input.id, changes } : unchanged(input.id)
+  private update(op: string, input: Values & { id: string }): Decided {
+    const changes = Object.keys(input).length > 1 ? this.run(`${op}.update`, input) : []
+    return changes.length > 0 ? { outcome: 'updated', id: input.id, changes } : unchanged(input.id)
+  }
+
+  private run(name: string, input: Values): EventDraft[] {
+    const one = commandNamed(name)!
+    one.check ??= TypeCompiler.Compile(one.input)
+    if (!one.check.Check(input)) throw validationError(one.check.Errors(input))
+    return decide(one, this.state, this.context, input as never).changes
+  }
+
+  /** Responses and exports hide values that do not fit their field, so an import does not clear these values. */
+  private withoutHidden(taskId: string, given: Values): Values {
+    const stored = this.state.requireRow('task', taskId).fields ?? {}
+    const isShown = (key: string) => {
+      const field = this.state.all('field').find((one) => one.key === key)
+      return field !== undefined && fitsField(field, stored[key])
+    }
+    return Object.fromEntries(Object.entries(given).filter(([key, value]) => value !== null || isShown(key)))
+  }
 }
 
 type AnyCommand = Command<{ id: string }> & { input: TObject; check?: TypeCheck<TObject> }
@@ -249,12 +238,4 @@ function commandNamed(name: string): AnyCommand | undefined {
   if (commands.size === 0)
     for (const one of commandsOf(modules)) commands.set(one.name, { ...one } as unknown as AnyCommand)
   return commands.get(name)
-}
-
-/** Runs the command for one row. @throws HttpError */
-function run(name: string, state: ProjectState, context: RuleContext, input: Values): EventDraft[] {
-  const one = commandNamed(name)!
-  one.check ??= TypeCompiler.Compile(one.input)
-  if (!one.check.Check(input)) throw validationError(one.check.Errors(input))
-  return decide(one, state, context, input as never).changes
 }

@@ -1,9 +1,15 @@
 import { createHash } from 'node:crypto'
 import { Type } from '@sinclair/typebox'
-import { HttpError } from '../../../src/responses/errors.ts'
-import { isNameText, parseInstant } from '../../../src/schema/text.ts'
-import { maxOptionCharacters, maxOptions } from '../../fields/schema.ts'
-import { maxValueCharacters, maxValues, optionNamed, storedForm } from '../../fields/values.ts'
+import { Value } from '@sinclair/typebox/value'
+import { parseInstant } from '../../../src/schema/text.ts'
+import { CreateField, isKey } from '../../fields/schema.ts'
+import {
+  acceptsValue,
+  type FieldValue,
+  maxValueCharacters,
+  maxValues,
+  optionNamed,
+} from '../../fields/values.ts'
 import { boolean } from '../../tasks/kinds.ts'
 import type { FieldItem } from '../items.ts'
 import { digestKey } from './keys.ts'
@@ -11,11 +17,11 @@ import type { Notes } from './notes.ts'
 import { cut, isBlank, nameIn } from './texts.ts'
 
 const maxKeyCharacters = 40
-const isKey = /^[a-z][a-z0-9_]{0,39}$/
+const { options: Options } = CreateField.properties
 
 /** Returns the key of the custom field for a key or a header of the file. */
 export function fieldKeyOf(name: string): string {
-  if (isKey.test(name)) return name
+  if (isKey(name)) return name
   const words = name
     .normalize('NFKD')
     .replace(/\p{M}/gu, '')
@@ -51,7 +57,6 @@ export class FieldKeys {
 export interface FieldSpec extends Pick<FieldItem, 'key' | 'name' | 'type' | 'createdAt'> {
   options?: string[] | null
 }
-type Value = string | number | boolean
 
 const maxName = 100
 
@@ -67,18 +72,16 @@ export function fieldSpecOf({ key, name, type, options, createdAt }: FieldSpec):
   const known = { key: fieldKey, name: nameIn(name, maxName) ?? fieldKey, ...originOf(createdAt) }
   if (type !== 'choice') return { ...known, type }
   const all = [...new Set(options?.map((one) => one.trim()))]
-  const isOption = (one: string) => isNameText(one, { minLength: 1, maxLength: maxOptionCharacters })
-  const isValid = all.length > 0 && all.length <= maxOptions && all.every(isOption)
-  return isValid ? { ...known, type, options: all } : { ...known, type: 'text' }
+  return Value.Check(Options, all) ? { ...known, type, options: all } : { ...known, type: 'text' }
 }
 
 /** Returns the values that the fields accept. Adds the other values to the foot of the description. */
 export function valuesOf(
-  given: Record<string, Value>,
+  given: Record<string, FieldValue>,
   fields: ReadonlyMap<string, FieldSpec>,
   notes: Notes,
-): Record<string, Value> | undefined {
-  const values = new Map<string, Value>()
+): Record<string, FieldValue> | undefined {
+  const values = new Map<string, FieldValue>()
   let characters = 2
   for (const [name, value] of Object.entries(given)) {
     if (typeof value === 'string' && isBlank(value)) continue
@@ -96,28 +99,27 @@ export function valuesOf(
   return values.size > 0 ? Object.fromEntries(values) : undefined
 }
 
-function reasonOf(name: string, field: FieldSpec | undefined, value: Value, isAccepted: boolean): string {
+function reasonOf(
+  name: string,
+  field: FieldSpec | undefined,
+  value: FieldValue,
+  isAccepted: boolean,
+): string {
   if (!field) return `The project has no field "${cut(name, maxName)}"`
   if (isAccepted) return `The task has no space for the field "${field.name}"`
   return `The field "${field.name}" (${field.type}) does not accept "${cut(String(value), 100)}"`
 }
 
 /** How texts become values of other types. */
-const readers: Partial<Record<FieldSpec['type'], (text: string) => Value | undefined>> = {
-  boolean: (text) => boolean.fromText!(text, Type.Boolean()) as Value | undefined,
+const readers: Partial<Record<FieldSpec['type'], (text: string) => FieldValue | undefined>> = {
+  boolean: (text) => boolean.fromText!(text, Type.Boolean()) as FieldValue | undefined,
   date: (text) => parseInstant(text)?.slice(0, 10),
   number: (text) => (text === '' ? undefined : Number(text)),
 }
 
 /** Returns undefined if the field does not accept the value. */
-function valueOf({ type, options = null }: FieldSpec, given: Value): Value | undefined {
+function valueOf({ type, options = null }: FieldSpec, given: FieldValue): FieldValue | undefined {
   const text = String(given).trim()
   const value = type === 'choice' ? optionNamed(options, text) : (readers[type] ?? String)(text)
-  try {
-    storedForm({ type, options }, value, '')
-    return value
-  } catch (error) {
-    if (error instanceof HttpError) return undefined
-    throw error
-  }
+  return acceptsValue({ type, options }, value) ? (value as FieldValue) : undefined
 }

@@ -2,29 +2,23 @@ import { isText, nameFrom } from '../../../src/schema/text.ts'
 import type { ImportedItem } from '../items.ts'
 
 const replacement = '\ufffd'
-/** Matches U+0000 and lone surrogates as `JSON.stringify` writes them. May also match other text. */
-const maybeUnstorable = /\\u0000|\\ud[89a-f]/
+/** Matches each escape of a JSON text. Those of U+0000 and of lone surrogates, which Postgres cannot store, are a group. */
+const escapes = /\\(?:(u0000|ud[89a-f]..)|.)/g
+
+const storableJson = (json: string): string =>
+  json.replace(escapes, (escape, unstorable) => (unstorable ? replacement : escape))
+
+export const storableValue = <T>(value: T): T => JSON.parse(storableJson(JSON.stringify(value)))
 
 /** Replaces the characters that Postgres cannot store. Returns the item with its JSON. */
-export function storable<Item extends ImportedItem>(item: Item): { item: Item; json: string } {
-  const json = JSON.stringify(item)
-  const cleaned = maybeUnstorable.test(json) ? storableValue(item) : item
-  if (cleaned === item || JSON.stringify(cleaned) === json) return { item, json }
-  const messages = 'messages' in cleaned ? (cleaned.messages ?? []) : []
+export function storable<Item extends ImportedItem>(given: Item): { item: Item; json: string } {
+  const json = JSON.stringify(given)
+  const cleaned = storableJson(json)
+  if (cleaned === json) return { item: given, json }
+  const item = JSON.parse(cleaned) as Item & { messages?: string[] }
   const message = `Characters that Docket cannot store were replaced by ${replacement}`
-  const noted = { ...cleaned, messages: [...messages, message] }
-  return { item: noted, json: JSON.stringify(noted) }
-}
-
-export const storableValue = <T>(value: T): T => replaceIn(value) as T
-
-const replaceInText = (text: string): string => text.replaceAll('\0', replacement).toWellFormed()
-
-function replaceIn(value: unknown): unknown {
-  if (typeof value === 'string') return replaceInText(value)
-  if (Array.isArray(value)) return value.map(replaceIn)
-  if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [replaceInText(key), replaceIn(one)]))
+  item.messages = [...(item.messages ?? []), message]
+  return { item, json: JSON.stringify(item) }
 }
 
 /** @param max characters, as code points. Does not split a character. */
