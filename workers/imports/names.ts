@@ -1,7 +1,7 @@
 import type { FieldRow } from '../../drizzle/rows.ts'
 import type { ImportOperation } from '../../modules/imports/command.ts'
 import type { FieldSpec } from '../../modules/imports/convert/fields.ts'
-import { type LabelSpec, People, type ProjectPerson } from '../../modules/imports/convert/names.ts'
+import { type LabelSpec, openPeople, type ProjectPerson } from '../../modules/imports/convert/names.ts'
 import { Notes } from '../../modules/imports/convert/notes.ts'
 import type { ConvertContext } from '../../modules/imports/convert/record.ts'
 import { nowMs } from '../../src/ids.ts'
@@ -80,7 +80,7 @@ export async function readContext(run: Run): Promise<ConvertContext> {
   }
   return {
     ...{ source, mapping, labels, fields, uncommitted },
-    ...{ people: new People(people, mapping), userId: caller.userId },
+    ...{ people: openPeople(people, mapping), userId: caller.userId },
     firstReminder: new Date(nowMs() + reminderMs).toISOString(),
     now: new Date(nowMs()).toISOString(),
   }

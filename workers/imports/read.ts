@@ -2,7 +2,7 @@ import { pipeline, Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createGunzip } from 'node:zlib'
 import { shortenKeys } from '../../modules/imports/convert/keys.ts'
-import { NamesInFile, People } from '../../modules/imports/convert/names.ts'
+import { NamesInFile, openPeople } from '../../modules/imports/convert/names.ts'
 import { storable, storableValue } from '../../modules/imports/convert/texts.ts'
 import { ImportError, type ImportedItem, isSpec } from '../../modules/imports/items.ts'
 import type { Mapping } from '../../modules/imports/mapping.ts'
@@ -76,7 +76,7 @@ async function readItems(run: Run, reader: Reader, admit: Admit): Promise<void> 
     await insertItems(run, page)
     await sql`update imports set progress = ${progressAt('read', partsRead / file!.parts)} where id = ${id}`
   })
-  const people = new People(await readPeople(sql, projectId), mapping)
+  const people = openPeople(await readPeople(sql, projectId), mapping)
   run.mapping = storableValue(names.mapping(mapping, proposed, people))
   staging.addSpecs(names, run.mapping)
   await insertItems(run, staging.takePage())

@@ -91,42 +91,47 @@ async function undoNext(undo: Undo, before: number): Promise<number | undefined>
     throw new ImportError(
       `The ${before === start ? '' : 'rest of the '}import cannot be undone, because its history has expired`,
     )
-  const events = await readBatch(undo, latest)
-  const reasons = await undoSome(
-    undo,
-    events.filter(({ isUndone, kept }) => !isUndone && kept === null),
-  )
-  // Another worker may have undone the same events meanwhile.
-  const results = reasons.size > 0 ? await readBatch(undo, latest) : events
-  const withReasons = results.map((one) => ({ ...one, kept: one.kept ?? reasons.get(one.seq) ?? null }))
-  await storeUndone(
-    undo,
-    before,
-    latest,
-    withReasons.map((one) => (one.isUndone ? { ...one, kept: null } : one)),
-  )
+  await undoBatch(undo, before, latest)
   return latest
 }
 
-/** An event of the import. */
-interface ImportedEvent {
+/** Undoes the events whose rows nobody has changed, and moves the cursor from `before` to the batch. */
+async function undoBatch(undo: Undo, before: number, batch: number): Promise<void> {
+  const events = await readBatch(undo, batch)
+  const free = events.filter(({ isUndone, kept }) => !isUndone && kept === null)
+  const reasons = await undoSome(undo, free)
+  // Another worker may have undone the same events meanwhile.
+  const found = reasons.size > 0 ? await readBatch(undo, batch) : events
+  const results = found.map((one) => ({
+    ...one,
+    kept: one.isUndone ? null : (one.kept ?? reasons.get(one.seq) ?? null),
+  }))
+  const tasks = results.filter(({ isFirst }) => isFirst)
+  const keptTasks = tasks.filter(({ kept }) => kept !== null).length
+  const lines = results.flatMap(({ externalId, kept, isFirst, isWhole }) =>
+    kept !== null && (isFirst || !isWhole) ? { row: null, externalId, outcome: 'kept', message: kept } : [],
+  )
+  await undo.sql.begin(async (transaction) => {
+    const tx = transaction as unknown as Sql
+    const moved = await tx`
+      update imports set cursor = jsonb_build_object('step', 'undo', 'n', ${batch}::bigint),
+        undone = undone + ${tasks.length - keptTasks}, kept = kept + ${keptTasks}
+      where id = ${undo.importId} and undo_state = 'running' and (cursor ->> 'n')::bigint = ${before} returning id`
+    if (moved.length === 0) throw new ImportTaken()
+    await insertKept(tx, undo.importId, lines)
+  })
+}
+
+interface ReadEvent {
   seq: number
   entity: string
-  taskId: string | null
   externalId: string | null
+  title: string | null
+  /** Such as `label "bug"`, or `description and settings of the project`. Null for other rows, and for deleted rows. */
+  name: string | null
   /** The first event of the import in its task. Each task is counted once, with this event. */
   isFirst: boolean
   isUndone: boolean
-  /** Such as `label "bug"`, or `description and settings of the project`. Null for other rows, and for deleted rows. */
-  name: string | null
-  /** The whole task is kept, and its line in the report names the reason. */
-  isWhole: boolean
-  /** The reason why the row is kept; null if it can be undone. */
-  kept: string | null
-}
-
-interface ReadEvent extends Omit<ImportedEvent, 'isWhole' | 'kept'> {
-  title: string | null
   /** The import created the task. */
   isCreated: boolean
   isMoved: boolean
@@ -134,6 +139,14 @@ interface ReadEvent extends Omit<ImportedEvent, 'isWhole' | 'kept'> {
   isUsed: boolean
   /** The latest changes of the task by others, the latest first: the seq, and the seq that the change undoes. */
   changes: [number, number | null][] | null
+}
+
+/** An event of the import. */
+interface ImportedEvent extends ReadEvent {
+  /** The whole task is kept, and its line in the report names the reason. */
+  isWhole: boolean
+  /** The reason why the row is kept; null if it can be undone. */
+  kept: string | null
 }
 
 /** The maximum number of events of others that are read of a task. */
@@ -168,7 +181,7 @@ export async function readBatch({ sql, importId, projectId }: Undo, batch: numbe
       select distinct n.name from tasks t cross join lateral (
         select unnest(t.label_ids)::text union all select jsonb_object_keys(t.fields)) n(name)
       where t.project_id = ${projectId} and exists (select from own where entity in ('label', 'field')))
-    select o.seq::float8 as seq, o.entity, o.task_id, t.title, coalesce(h.is_created, false) as is_created, h.changes,
+    select o.seq::float8 as seq, o.entity, t.title, coalesce(h.is_created, false) as is_created, h.changes,
       coalesce(h.first = o.seq, false) as is_first,
       coalesce(t.project_id <> ${projectId}, false) as is_moved,
       case when t.project_id = ${projectId} then t.external_id when o.entity = 'task' then o.external_id end as external_id,
@@ -191,7 +204,7 @@ export async function readBatch({ sql, importId, projectId }: Undo, batch: numbe
     const isUndone = event.isUndone || undone.has(seq)
     const use = isUsed ? `Tasks have ${entity === 'field' ? 'values of ' : ''}the ${name}` : null
     const kept = isWhole ? changeReason(event, seqs) : use
-    return { ...event, isWhole, isUndone, kept: event.isUndone ? null : kept }
+    return { ...event, isWhole, isUndone, kept }
   })
 }
 
@@ -238,23 +251,3 @@ const isKept = (error: unknown, events: ImportedEvent[]): error is HttpError =>
   (error.status === 409 ||
     error.status === 410 ||
     (error.status === 403 && events.some(({ entity }) => entity === 'field' || entity === 'project')))
-
-/** Stores the result of a batch, and moves the cursor from `before` to it. */
-async function storeUndone({ sql, importId }: Undo, before: number, seq: number, events: ImportedEvent[]) {
-  const tasks = events.filter(({ isFirst }) => isFirst)
-  const kept = tasks.filter((one) => one.kept !== null).length
-  const lines = events.filter(({ kept, isFirst, isWhole }) => kept !== null && (isFirst || !isWhole))
-  await sql.begin(async (transaction) => {
-    const tx = transaction as unknown as Sql
-    const moved = await tx`
-      update imports set cursor = jsonb_build_object('step', 'undo', 'n', ${seq}::bigint),
-        undone = undone + ${tasks.length - kept}, kept = kept + ${kept}
-      where id = ${importId} and undo_state = 'running' and (cursor ->> 'n')::bigint = ${before} returning id`
-    if (moved.length === 0) throw new ImportTaken()
-    await insertKept(
-      tx,
-      importId,
-      lines.map(({ externalId, kept }) => ({ row: null, externalId, outcome: 'kept', message: kept! })),
-    )
-  })
-}

@@ -35,31 +35,26 @@ export interface ProjectPerson {
   email: string
 }
 
-/** Finds the accounts of people in a file among the people of the project. */
-export class People {
-  private readonly byEmail: Map<string, ProjectPerson>
-  private readonly byName: Map<string, ProjectPerson[]>
-  private readonly byNameInAnyCase: Map<string, ProjectPerson[]>
+export type People = ReturnType<typeof openPeople>
 
-  constructor(
-    all: ProjectPerson[],
-    private readonly mapping: Mapping,
-  ) {
-    this.byEmail = new Map(all.map((one) => [normalEmail(one.email), one]))
-    this.byName = Map.groupBy(all, ({ name }) => visualForm(name))
-    this.byNameInAnyCase = Map.groupBy(all, ({ name }) => caseless(visualForm(name)))
-  }
-
-  find(person: ImportedPerson): ProjectPerson | undefined {
-    const email = valueFor(this.mapping.people, person.name) ?? person.email
-    return email === undefined ? this.named(person.name) : this.byEmail.get(normalEmail(email))
-  }
+/** Returns functions that find the accounts of people in a file among the people of the project. */
+export function openPeople(all: ProjectPerson[], mapping: Mapping) {
+  const byEmail = new Map(all.map((one) => [normalEmail(one.email), one]))
+  const byName = Map.groupBy(all, ({ name }) => visualForm(name))
+  const byNameInAnyCase = Map.groupBy(all, ({ name }) => caseless(visualForm(name)))
 
   /** The only person of the project with this name, or with this name in another case. */
-  named(name: string): ProjectPerson | undefined {
-    const same = this.byName.get(visualForm(name)) ?? this.byNameInAnyCase.get(caseless(visualForm(name)))
+  function named(name: string): ProjectPerson | undefined {
+    const same = byName.get(visualForm(name)) ?? byNameInAnyCase.get(caseless(visualForm(name)))
     return same?.length === 1 ? same[0] : undefined
   }
+
+  function find({ name, email: own }: ImportedPerson): ProjectPerson | undefined {
+    const email = valueFor(mapping.people, name) ?? own
+    return email === undefined ? named(name) : byEmail.get(normalEmail(email))
+  }
+
+  return { named, find }
 }
 
 /** Returns `Ada <ada@example.com>`, or only the name or the address. */
@@ -86,41 +81,37 @@ export class NamesInFile {
     if (item.kind === 'project') {
       if (item.description) this.project.description = cut(item.description, maxDescription)
       if (item.textEdits) this.project.textEdits = item.textEdits
+    } else if (item.kind === 'label') this.addLabel(item)
+    else if (item.kind === 'field') this.addField(fieldSpecOf(item))
+    else {
+      const { author, assignee, list, labels = [], fields = {} } = item as Partial<TaskItem>
+      // One character more than the mapping accepts: the list is then not mapped, but can become a label, whose name is
+      // cut to a shorter length.
+      if (list && this.lists.size < max.lists) this.lists.add(list.slice(0, maxMappedCharacters + 1))
+      for (const name of labels) this.addLabel({ name })
+      for (const key in fields)
+        if (!this.fields.has(fieldKeyOf(key))) this.addField(fieldSpecOf({ key, name: key, type: 'text' }))
+      for (const person of [author, assignee]) if (person) this.addPerson(person)
     }
-    if (item.kind === 'label') return this.addLabel(item)
-    if (item.kind === 'field') return this.addField(fieldSpecOf(item))
-    if (item.kind === 'comment') return this.addPerson(item.author)
-    if (item.kind !== 'task') return
-    // One character more than the mapping accepts: the list is then not mapped, but can become a label, whose name is
-    // cut to a shorter length.
-    if (item.list && this.lists.size < max.lists) this.lists.add(item.list.slice(0, maxMappedCharacters + 1))
-    for (const name of item.labels ?? []) this.addLabel({ name })
-    for (const key in item.fields) {
-      if (!this.fields.has(fieldKeyOf(key))) this.addField(fieldSpecOf({ key, name: key, type: 'text' }))
-    }
-    this.addPerson(item.author)
-    this.addPerson(item.assignee)
   }
 
   /** Returns the given mapping, completed with the reader's proposal and the names in the file. */
   mapping(given: Mapping, proposed: Mapping, people: People): Mapping {
-    const known = { ...proposed, ...given }
     const statuses = { ...proposed.statuses, ...given.statuses }
-    const lists = [...this.lists].filter((list) => list.length <= maxMappedCharacters)
+    const known = { ...proposed.people, ...given.people }
     const persons = [...this.people].flatMap((name): [string, string][] => {
-      const person = valueFor(known.people, name) === undefined ? people.named(name) : undefined
+      const person = valueFor(known, name) === undefined ? people.named(name) : undefined
       return person ? [[name, person.email]] : []
     })
+    const lists = [...this.lists].filter((list) => list.length <= maxMappedCharacters)
+    const ofLists = lists.map((list) => [list, statusOf(list, { statuses })])
     const byName = {
-      statuses: {
-        ...Object.fromEntries(lists.map((list) => [list, statusOf(list, { statuses })])),
-        ...statuses,
-      },
+      statuses: { ...Object.fromEntries(ofLists), ...statuses },
       columns: { ...proposed.columns, ...given.columns },
-      people: { ...Object.fromEntries(persons), ...proposed.people, ...given.people },
+      people: { ...Object.fromEntries(persons), ...known },
     }
-    const isKept = ([name, values]: [string, object]) => name in known || Object.keys(values).length > 0
-    return { ...known, ...Object.fromEntries(Object.entries(byName).filter(isKept)) }
+    const isKept = ([, values]: [string, object]) => Object.keys(values).length > 0
+    return { ...proposed, ...given, ...Object.fromEntries(Object.entries(byName).filter(isKept)) }
   }
 
   /** Returns the labels of tasks, and the lists that become labels. */
@@ -133,19 +124,16 @@ export class NamesInFile {
     const label = nameIn(name, maxLabelName)
     if (label === undefined) return
     const key = caseless(label)
-    if (!this.labels.has(key) && this.labels.size >= max.labels) return
     const before = this.labels.get(key)
-    if (before?.color || (before && !color)) return
-    const known = before ?? { name: label, ...originOf(createdAt) }
-    this.labels.set(key, { ...known, ...(color && { color }) })
+    if (before ? before.color || !color : this.labels.size >= max.labels) return
+    this.labels.set(key, { ...(before ?? { name: label, ...originOf(createdAt) }), ...(color && { color }) })
   }
 
   private addField(field: FieldSpec): void {
     if (this.fields.has(field.key) || this.fields.size < max.fields) this.fields.set(field.key, field)
   }
 
-  private addPerson(person: ImportedPerson | undefined): void {
-    if (!person || person.email || person.name.length > maxMappedCharacters) return
-    if (this.people.size < max.people) this.people.add(person.name)
+  private addPerson({ name, email }: ImportedPerson): void {
+    if (!email && name.length <= maxMappedCharacters && this.people.size < max.people) this.people.add(name)
   }
 }
