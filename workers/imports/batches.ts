@@ -87,9 +87,9 @@ async function runOperations(
     const part = `${spec.step} ${prepared[0]!.n}-${prepared.at(-1)!.n}`
     const before = run.dryRun ? (spec.before?.(operations) ?? []) : []
     const { batch, results } = await runCommand(run, part, [...before, ...operations])
-    const remaining = results.slice(before.length).values()
+    let next = before.length
     return prepared.map((one) =>
-      one.operation ? { ...withResult(one, remaining.next().value!), batch } : (one as FinishedRow),
+      one.operation ? { ...withResult(one, results[next++]!), batch } : (one as FinishedRow),
     )
   } catch (error) {
     if (!isRejected(error)) throw error
@@ -151,14 +151,10 @@ export async function recordCommitted(sql: Sql, importId: string): Promise<void>
 
 /** Stores what a command has done: its batch, the lines of rows that were not imported exactly, outcomes and counts. */
 async function storeFinished(tx: Sql, importId: string, finished: FinishedRow[]): Promise<unknown> {
-  const lines = finished.filter(({ notes, outcome }) => notes.message || outcome === 'rejected')
-  await insertLines(
-    tx,
-    importId,
-    lines.map(({ row, externalId, outcome, rowOutcome = outcome, notes: { message } }) => ({
-      ...{ row, externalId, outcome: rowOutcome, message },
-    })),
+  const lines = finished.flatMap(({ row, externalId, outcome, rowOutcome = outcome, notes: { message } }) =>
+    message || outcome === 'rejected' ? { row, externalId, outcome: rowOutcome, message } : [],
   )
+  await insertLines(tx, importId, lines)
   // A repeated batch has the same seq.
   const batches = [...new Set(finished.flatMap(({ batch }) => batch ?? []))]
   const wholes = finished.filter(({ taskN }) => taskN === undefined)

@@ -44,10 +44,7 @@ export async function importNames(run: Run): Promise<void> {
     prepare: async (page) =>
       page.map((one) => ({
         ...{ n: one.n, kind: one.kind, row: null, externalId: null, notes: new Notes() },
-        subject:
-          one.kind === 'project'
-            ? 'The description and settings of the project'
-            : `The ${one.kind} "${one.item.name}"`,
+        subject: `The ${one.kind === 'project' ? 'description and settings of the project' : `${one.kind} "${one.item.name}"`}`,
         operation: operationOf(one),
       })),
   })
@@ -72,11 +69,11 @@ export async function readContext(run: Run): Promise<ConvertContext> {
     if (outcome === 'rejected') continue
     if (kind === 'label') labels.set(key, id)
     if (outcome === 'unchanged') continue
-    // The import adds the options of the file to those of the project.
-    const { options, ...field } = fields.get(key) ?? item
-    const all = new Set([...(options ?? []), ...(item.options ?? [])])
-    if (kind === 'field') fields.set(key, { ...field, options: all.size > 0 ? [...all] : null })
     if (run.dryRun) uncommitted.set(kind === 'label' ? id : key, operationOf(name))
+    if (kind !== 'field') continue
+    // The import adds the options of the file to those of the project.
+    const field = fields.get(key) ?? item
+    fields.set(key, { ...field, options: [...new Set([...(field.options ?? []), ...(item.options ?? [])])] })
   }
   return {
     ...{ source, mapping, labels, fields, uncommitted },

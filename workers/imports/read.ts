@@ -88,11 +88,8 @@ async function readItems(run: Run, reader: Reader, admit: Admit): Promise<void> 
       update imports set mapping = ${JSON.stringify(run.mapping)}::text::jsonb,
         read = (select count(*) from import_items where import_id = ${id} and kind = 'task') where id = ${id}`
     const line = { row: null, externalId: null, outcome: 'rejected' }
-    await insertLines(
-      tx,
-      id,
-      [...messages].map((message) => ({ ...line, message })),
-    )
+    const lines = [...messages].map((message) => ({ ...line, message }))
+    await insertLines(tx, id, lines)
   })
 }
 

@@ -35,10 +35,8 @@ export async function importTasks(run: Run): Promise<void> {
     async prepare(tasks) {
       const wholes = tasks.filter(({ firstRow }) => firstRow === null)
       const parts = Map.groupBy(isNested ? await readSubItems(run, wholes) : [], ({ taskN }) => taskN)
-      const blockers = await readBlockers(
-        run,
-        tasks.flatMap(({ item }) => item.blockedBy ?? []),
-      )
+      const blockerKeys = tasks.flatMap(({ item }) => item.blockedBy ?? [])
+      const blockers = await readBlockers(run, blockerKeys)
       return tasks.map((task) => prepareTask(task, parts.get(task.n) ?? [], context, blockers))
     },
     // In a dry run: the operations of the labels and fields that tasks have and that are not committed.
