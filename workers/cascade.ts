@@ -12,11 +12,10 @@ import { nilId } from '../src/id-format.ts'
 import { newId } from '../src/ids.ts'
 import { serviceActor } from '../src/model/events.ts'
 import type { Sql, SqlPart } from '../src/postgres/database.ts'
+import { removeDeliveries } from './cleanup.ts'
 import { removeImports } from './imports/remove.ts'
-import { ignoreStatus } from './reason.ts'
 import { purgeDocuments } from './search-index.ts'
-import { type Throttle, forEachPage, whilePagesAreFull } from './throttle.ts'
-import { removeDeliveries } from './webhooks/recurring.ts'
+import { forEachPage, ignoreStatus, type Throttle, whilePagesAreFull } from './throttle.ts'
 
 export const workerActor = serviceActor
 

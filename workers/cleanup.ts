@@ -1,19 +1,49 @@
+import type { Receiver } from '../modules/webhooks/send.ts'
 import { nilId } from '../src/id-format.ts'
-import { newId } from '../src/ids.ts'
-import type { Sql } from '../src/postgres/database.ts'
-import type { JobName } from './reactions.ts'
-import { type Throttle, whilePagesAreFull, forEachPage } from './throttle.ts'
+import type { Encryption } from '../src/identity/secrets.ts'
+import { firstIdAt, newId, nowMs } from '../src/ids.ts'
+import type { Sql, SqlPart } from '../src/postgres/database.ts'
+import type { Services } from '../src/services.ts'
+import { endLostImports, expireImports } from './imports/remove.ts'
+import type { Steps } from './run-jobs.ts'
+import { forEachPage, SliceEnded, type Throttle, whilePagesAreFull } from './throttle.ts'
 
-/** @param at an indexed column: the time at which a row expires */
-const expiring =
-  (table: string, key: string, at: string, condition = 'true') =>
-  (sql: Sql, throttle: Throttle, hours = 0): Promise<void> =>
-    whilePagesAreFull(throttle, async () => {
-      const old = `select ${key} from ${table}
-        where ${condition} and ${at} < now() - $1::int4 * interval '1 hour' order by ${at} limit $2`
-      const values = [hours, throttle.batchRows]
-      return (await sql.unsafe(`delete from ${table} where ${key} = any(array(${old}))`, values)).count
-    })
+export function recurringSteps({ config, database: { background: sql }, encryption }: Services): Steps {
+  const steps: Steps = {
+    'reseal-secrets': (throttle, after) => reencryptSecrets(sql, encryption, throttle, after),
+    'expire-deliveries': (throttle, after) => expireDeliveries(sql, throttle, after),
+    'expire-keys': (throttle, after) => expireKeys(sql, config.idempotencyHours, throttle, after),
+    'expire-imports': (throttle) => expireImports(sql, throttle),
+    'end-lost-imports': (throttle) => endLostImports(sql, throttle),
+  }
+  for (const table of Object.keys(expiring) as ExpiringTable[])
+    steps[`expire-${table}`] = (throttle) => expireRows(sql, table, throttle)
+  for (const [name, search] of Object.entries(orphanSearches))
+    steps[`find-orphans-${name}`] = async (_, after = nilId) =>
+      (await queueOrphanJobs(sql, search, after, searchRows)).last
+  const { historyDays } = config
+  if (historyDays > 0)
+    steps['expire-events'] = (throttle, after) => expireEvents(sql, historyDays, throttle, after)
+  return steps
+}
+
+/** The indexed time at which the rows of a table expire. */
+const expiring = {
+  api_tokens: { key: 'id', at: 'expires_at', isOld: 'expires_at < now()' },
+  revoked_tokens: { key: 'jti', at: 'expires_at', isOld: 'expires_at < now()' },
+  mail_tokens: { key: 'id', at: 'expires_at', isOld: 'expires_at < now()' },
+  // The document of a deleted row remains for an hour, so that a slow process does not write an older document.
+  search_documents: { key: 'id', at: 'at', isOld: "doc is null and at < now() - interval '1 hour'" },
+}
+type ExpiringTable = keyof typeof expiring
+
+export const expireRows = (sql: Sql, table: ExpiringTable, throttle: Throttle): Promise<void> =>
+  whilePagesAreFull(throttle, async () => {
+    const { key, at, isOld } = expiring[table]
+    const old = `select ${key} from ${table} where ${isOld} order by ${at} limit $1`
+    const statement = `delete from ${table} where ${key} = any(array(${old}))`
+    return (await sql.unsafe(statement, [throttle.batchRows])).count
+  })
 
 /** Blocks of a table that one statement reads. */
 const pageBlocks = 64
@@ -44,11 +74,6 @@ export async function expireKeys(
   })
   return next < blocks ? String(next) : undefined
 }
-
-export const expireApiTokens = expiring('api_tokens', 'id', 'expires_at')
-export const expireRevokedTokens = expiring('revoked_tokens', 'jti', 'expires_at')
-export const expireMailTokens = expiring('mail_tokens', 'id', 'expires_at')
-export const expireDocuments = expiring('search_documents', 'id', 'at', 'doc is null')
 
 const searchRows = 5_000
 
@@ -114,28 +139,32 @@ async function removeOldest(sql: Sql, projectId: string, days: number, removed: 
   return row?.last ?? undefined
 }
 
-/** Finds rows in `table` whose `key` is not the id of a row in `owner`. The job receives this id as `dataKey`. */
-export interface OrphanSearch {
+/** A search for rows in `table` whose `key` is not the id of a row in `owner`. */
+interface OrphanSearch {
   table: string
   key: string
-  owner: string
-  job: JobName
-  dataKey: 'projectId' | 'userId'
+  owner: keyof typeof ofOwner
 }
 
-/** The restore of a backup may leave streams without a project. */
-const projectOrphans = { owner: 'projects', job: 'purge-project', dataKey: 'projectId' } as const
-export const orphanStreams: OrphanSearch = { ...projectOrphans, table: 'streams', key: 'project_id' }
-/** The previous release deletes projects without their documents. */
-export const orphanDocuments: OrphanSearch = { ...projectOrphans, table: 'search_cursors', key: 'project_id' }
+/** The job for a missing owner, and the field of its data that contains the id of the owner. */
+const ofOwner = {
+  projects: { job: 'purge-project', dataKey: 'projectId' },
+  users: { job: 'close-account', dataKey: 'userId' },
+}
 
-// A write that was authorized before the deletion of an account may commit after the `close-account` job.
-const accountOrphans = { owner: 'users', job: 'close-account', dataKey: 'userId' } as const
-export const orphanProjects: OrphanSearch = { ...accountOrphans, table: 'projects', key: 'owner_id' }
-export const orphanMembers: OrphanSearch = { ...accountOrphans, table: 'members', key: 'user_id' }
+export const orphanSearches = {
+  // The restore of a backup may leave streams without a project.
+  streams: { table: 'streams', key: 'project_id', owner: 'projects' },
+  // The previous release deletes projects without their documents.
+  documents: { table: 'search_cursors', key: 'project_id', owner: 'projects' },
+  // A write that was authorized before the deletion of an account may commit after the `close-account` job.
+  projects: { table: 'projects', key: 'owner_id', owner: 'users' },
+  members: { table: 'members', key: 'user_id', owner: 'users' },
+} satisfies Record<string, OrphanSearch>
 
 /** Inserts a job for each missing owner in the page, unless the outbox has such a job, even as a dead letter. */
 export async function queueOrphanJobs(sql: Sql, search: OrphanSearch, after: string, rows: number) {
+  const { job, dataKey } = ofOwner[search.owner]
   const key = sql(search.key)
   // With `not exists`, Postgres would read the whole table of owners.
   const [page] = await sql<{ rows: number; last: string | null; orphans: string | null }[]>`
@@ -145,16 +174,67 @@ export async function queueOrphanJobs(sql: Sql, search: OrphanSearch, after: str
       (select string_agg(distinct key::text, ' ') from page
         where (select id from ${sql(search.owner)} where id = key) is null) as orphans
     from page`
-  const queued = page?.orphans ? await insertJobs(sql, search, page.orphans.split(' ')) : 0
+  const orphans = page!.orphans?.split(' ') ?? []
+  const ids = orphans.map(() => newId())
+  const { count: queued } = await sql`
+    insert into outbox (id, project_id, name, data, created_at)
+    select id, ${dataKey === 'projectId' ? sql`key` : sql`null::uuid`}, ${job}, jsonb_build_object(${dataKey}::text, key), now()
+    from unnest(${ids}::uuid[], ${orphans}::uuid[]) as orphan (id, key)
+    where not exists (select from outbox o where o.name = ${job} and o.data->>${dataKey}::text = key::text)`
   return { queued, last: page!.rows === rows ? page!.last! : undefined }
 }
 
-async function insertJobs(sql: Sql, { job, dataKey }: OrphanSearch, keys: string[]): Promise<number> {
-  const ids = keys.map(() => newId())
-  const { count } = await sql`
-    insert into outbox (id, project_id, name, data, created_at)
-    select id, ${dataKey === 'projectId' ? sql`key` : sql`null::uuid`}, ${job}, jsonb_build_object(${dataKey}::text, key), now()
-    from unnest(${ids}::uuid[], ${keys}::uuid[]) as orphan (id, key)
-    where not exists (select from outbox o where o.name = ${job} and o.data->>${dataKey}::text = key::text)`
-  return count
+const keptMs = 30 * 86_400_000
+const searchWebhooks = 500
+
+/** Searches the next page of webhooks. Returns the last webhook id, or undefined after the last page. */
+async function expireDeliveries(sql: Sql, throttle: Throttle, after = nilId): Promise<string | undefined> {
+  const oldest = firstIdAt(nowMs() - keptMs)
+  const page = await sql<{ webhookId: string; isDeleted: boolean; hasOld: boolean }[]>`
+    with recursive next as (
+      (select webhook_id from webhook_deliveries where webhook_id > ${after} order by webhook_id limit 1)
+      union all
+      select (select d.webhook_id from webhook_deliveries d where d.webhook_id > next.webhook_id order by d.webhook_id limit 1)
+      from next where next.webhook_id is not null),
+    page as (select webhook_id from next where webhook_id is not null limit ${searchWebhooks})
+    select webhook_id, (select id from webhooks w where w.id = webhook_id) is null as is_deleted,
+      (select id < ${oldest}::uuid from webhook_deliveries d where d.webhook_id = page.webhook_id order by id limit 1) as has_old
+    from page`
+  for (const { webhookId, isDeleted, hasOld } of page) {
+    const old = isDeleted ? sql`` : sql`and id < ${oldest}::uuid`
+    if (isDeleted || hasOld) await removeDeliveries(sql, sql`webhook_id = ${webhookId} ${old}`, throttle)
+  }
+  return page.length === searchWebhooks ? page.at(-1)!.webhookId : undefined
+}
+
+export const removeDeliveries = (sql: Sql, where: SqlPart, throttle: Throttle) =>
+  whilePagesAreFull(throttle, async () => {
+    const { count } = await sql`
+      delete from webhook_deliveries where (webhook_id, id) in (
+        select webhook_id, id from webhook_deliveries where ${where}
+        order by webhook_id, id limit ${throttle.batchRows} for update skip locked)`
+    return count
+  })
+
+/**
+ * After this, the operator can remove all secrets but the first from JWT_SECRET. Returns the last webhook id, or
+ * undefined after the last page.
+ */
+async function reencryptSecrets(sql: Sql, { reencrypt }: Encryption, throttle: Throttle, after = nilId) {
+  let last: string | undefined = after
+  const reencryptPage = async (from: string) => {
+    const rows = await sql<Pick<Receiver, 'id' | 'secret' | 'formerSecret'>[]>`
+      select id, secret, former_secret from webhooks where id > ${from} order by id limit ${throttle.batchRows}`
+    for (const { id, secret, formerSecret } of rows) {
+      const [next, nextFormer] = [reencrypt(secret), formerSecret && reencrypt(formerSecret)]
+      if (next !== secret || nextFormer !== formerSecret)
+        await sql`update webhooks set secret = ${next}, former_secret = ${nextFormer}
+          where id = ${id} and secret = ${secret} and former_secret is not distinct from ${formerSecret}`
+    }
+    return (last = rows.length === throttle.batchRows ? rows.at(-1)!.id : undefined)
+  }
+  await forEachPage(throttle, after, reencryptPage).catch((error: unknown) => {
+    if (!(error instanceof SliceEnded)) throw error
+  })
+  return last
 }

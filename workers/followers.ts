@@ -3,7 +3,7 @@ import { nilId } from '../src/id-format.ts'
 import { newId } from '../src/ids.ts'
 import type { Services } from '../src/services.ts'
 import { repeatedly, throttle } from '../src/waits.ts'
-import { reasonOf } from './reason.ts'
+import { reasonOf } from './throttle.ts'
 
 const turnMs = 1_000
 

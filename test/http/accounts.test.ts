@@ -1,8 +1,8 @@
 import { openMailScene } from '../mail/scene.ts'
 import { claimsOf, closeAccount, eventually, expectError, expectResponse, expireKeys } from '../kit.ts'
-import { expireRevokedTokens, faultsOf, forFile, freshRedis, holdTransaction, invite, make } from '../kit.ts'
-import { makeToken, nilId, openScene, openTestService, orphanMembers } from '../kit.ts'
-import { orphanProjects, queueOrphanJobs, register, signToken, statuses, testSecret } from '../kit.ts'
+import { expireRows, faultsOf, forFile, freshRedis, holdTransaction, invite, make } from '../kit.ts'
+import { makeToken, nilId, openScene, openTestService } from '../kit.ts'
+import { orphanSearches, queueOrphanJobs, register, signToken, statuses, testSecret } from '../kit.ts'
 import { untilBlocked, untilRedisReady, upTo } from '../kit.ts'
 import type { Client, Sql } from '../kit.ts'
 import { rowsWith, untilOutboxEmpty } from '../workers/remains.ts'
@@ -101,7 +101,7 @@ test('the cleanup deletes revoked tokens only after they expire', async () => {
   const before = await countRevoked()
   await sql`insert into revoked_tokens (jti, expires_at)
     select gen_random_uuid(), now() - interval '1 s' from generate_series(1, 5)`
-  await expireRevokedTokens(sql, { batchRows: 2, pauseMs: 0 })
+  await expireRows(sql, 'revoked_tokens', { batchRows: 2, pauseMs: 0 })
   expect(await countRevoked()).toBe(before)
   await expectInvalid(ada)
 })
@@ -112,8 +112,8 @@ const deleted = { message: 'Account deleted successfully' }
 const batchOptions = { batchRows: 10, pauseMs: 0 }
 
 async function closeOrphanedAccounts(sql: Sql): Promise<number> {
-  const owners = await queueOrphanJobs(sql, orphanProjects, nilId, 1_000)
-  return owners.queued + (await queueOrphanJobs(sql, orphanMembers, nilId, 1_000)).queued
+  const owners = await queueOrphanJobs(sql, orphanSearches.projects, nilId, 1_000)
+  return owners.queued + (await queueOrphanJobs(sql, orphanSearches.members, nilId, 1_000)).queued
 }
 
 /** Creates a project of Ada, and a project of Grace in which Ada is a member with a task and a comment. */

@@ -1,4 +1,4 @@
-import { at, claimsOf, clockShiftedBy, expireRevokedTokens, faultsOf, forFile } from '../kit.ts'
+import { at, claimsOf, clockShiftedBy, expireRows, faultsOf, forFile } from '../kit.ts'
 import { expiresAt, invite, make, newId, openClient, openPair, register, signToken } from '../kit.ts'
 import { spawnService, testSecret, unreachableUrl, upTo } from '../kit.ts'
 import type { Person, ServiceProcess } from '../kit.ts'
@@ -27,7 +27,7 @@ test('a token expires in all processes at the same time, and a revoked token is 
   for (const process of others) expect((await logout(process)).status).toBe(200)
 
   await Bun.sleep((expiry + 1) * 1_000 - Date.now())
-  await expireRevokedTokens(pair.sql, { batchRows: 100, pauseMs: 0 })
+  await expireRows(pair.sql, 'revoked_tokens', { batchRows: 100, pauseMs: 0 })
   expect(await pair.sql`select from revoked_tokens where expires_at < now()`).toHaveLength(0)
   for (const person of [short, ended]) expect(await statusesOf(person)).toEqual(all.map(() => 401))
   for (const process of others) expect((await logout(process)).status).toBe(401)

@@ -1,4 +1,4 @@
-import { at, eventually, expectError, expireApiTokens, expiresAt, make, makeToken, openPair } from '../kit.ts'
+import { at, eventually, expectError, expireRows, expiresAt, make, makeToken, openPair } from '../kit.ts'
 import { register, upTo } from '../kit.ts'
 import type { Answer, Body, Person, Token } from '../kit.ts'
 
@@ -116,7 +116,7 @@ test('expired tokens are deleted, and others stay', async () => {
   const [{ created, inB }, living] = accounts
   await sql`update api_tokens set expires_at = now() - interval '1 second' where id = ${created.id}`
   await eventually('the rejection of the token', async () => (await inB.get('/auth/me')).status === 401)
-  await expireApiTokens(sql, { batchRows: 100, pauseMs: 0 })
+  await expireRows(sql, 'api_tokens', { batchRows: 100, pauseMs: 0 })
   const ids = accounts.map((one) => one.created.id)
   expect(await sql`select id from api_tokens where id = any(${ids})`).toMatchObject([
     { id: living.created.id },

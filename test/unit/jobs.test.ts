@@ -1,13 +1,12 @@
 import { DelayedError, type Job, Worker } from 'bullmq'
 import { disconnect, eventually, forFile, holdTransaction, make, newId, nilId, openForEach } from '../kit.ts'
-import { openLog, openRedis, openScene, openTestService, orphanMembers, orphanProjects } from '../kit.ts'
-import { orphanStreams, queueOrphanJobs, readConfig, register, sharedRedisPrefix } from '../kit.ts'
+import { openLog, openRedis, openScene, openTestService, orphanSearches } from '../kit.ts'
+import { queueOrphanJobs, readConfig, register, sharedRedisPrefix } from '../kit.ts'
 import { type Person, rowsOf, SliceEnded, type Sql, type TestService, upTo } from '../kit.ts'
 import { notFound } from '../../src/responses/errors.ts'
-import { reasonOf } from '../../workers/reason.ts'
-import type { Throttle } from '../../workers/throttle.ts'
-import { openRecurring, recurringQueue, runStep, type StepData, type Steps } from '../../workers/recurring.ts'
-import { openWorkers, runJob } from '../../workers/run-job.ts'
+import { reasonOf, type Throttle } from '../../workers/throttle.ts'
+import { openRecurring, openWorkers, recurringQueue, runJob, runStep } from '../../workers/run-jobs.ts'
+import type { StepData, Steps } from '../../workers/run-jobs.ts'
 import { createFullProject, outboxSize, rowsWith } from '../workers/remains.ts'
 import { queuePrefix } from '../../src/jobs/queue.ts'
 import { openBlocking, type RedisClient } from '../../src/redis/connections.ts'
@@ -149,7 +148,7 @@ test('the search for orphans goes through the table by key, and queues one job f
   const { id: existing } = await make(ada, '/projects', { name: 'Kept' })
   for (const _ of upTo(4)) await leaveStream()
   const keys = (await sql()`select project_id as id from streams order by 1`).map(({ id }) => id as string)
-  const look = (after: string) => queueOrphanJobs(sql(), orphanStreams, after, 2)
+  const look = (after: string) => queueOrphanJobs(sql(), orphanSearches.streams, after, 2)
   const pages = [await look(nilId), await look(keys[1]!), await look(keys[3]!)]
   expect(pages.map(({ last }) => last)).toEqual([keys[1], keys[3], undefined])
   expect(pages.reduce((sum, { queued }) => sum + queued, 0)).toBe(4)
@@ -200,12 +199,13 @@ test('the search for orphans reads large tables by index only', async () => {
       select gen_random_uuid(), gen_random_uuid(), 'P', now(), gen_random_uuid() from generate_series(1, 20000)
       returning id, owner_id),
     s as (insert into streams (project_id, version, last_number) select id, 1, 0 from p),
+    c as (insert into search_cursors (project_id, seq, event_id) select id, 1, gen_random_uuid() from p),
     u as (insert into users (id, name, email, password_hash, created_at)
       select owner_id, 'U', owner_id::text, '', now() from p)
     insert into members (id, project_id, user_id, role, created_at, event_id)
       select gen_random_uuid(), id, owner_id, 'VIEWER', now(), gen_random_uuid() from p`
-  await background`analyze users, projects, streams, members`
-  for (const search of [orphanStreams, orphanProjects, orphanMembers])
+  await background`analyze users, projects, streams, search_cursors, members`
+  for (const search of Object.values(orphanSearches))
     await background.begin(async (tx) => {
       const { last } = await queueOrphanJobs(tx as unknown as Sql, search, nilId, 2_000)
       const [scanned] = await tx`select sum(seq_tup_read)::int4 as rows from pg_stat_xact_user_tables`

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis'
 import { eventually, forFile, freshRedis, newId, nilId, openForEach, openSweep } from '../kit.ts'
-import { openTestService, orphanStreams, queueOrphanJobs, register, upTo } from '../kit.ts'
+import { openTestService, orphanSearches, queueOrphanJobs, register, upTo } from '../kit.ts'
 import { createFullProject, flushRedis, outboxSize, rowsBesideSearch, rowsWith } from './remains.ts'
 import { untilOutboxEmpty } from './remains.ts'
 import { runAdmin } from './run-admin.ts'
@@ -152,7 +152,7 @@ test('an operator lists, retries and drops dead letters; an orphan gets a new jo
   expect(code).toBe(0)
   for (const part of [id, 'purge-project', doomed.id, `${attempts} attempts`, 'Not today', '1 dead letter'])
     expect(text).toContain(part)
-  const queueOrphans = async () => (await queueOrphanJobs(sql, orphanStreams, nilId, 1_000)).queued
+  const queueOrphans = async () => (await queueOrphanJobs(sql, orphanSearches.streams, nilId, 1_000)).queued
   expect(await queueOrphans()).toBe(0)
   expect(await admin('retry', id)).toEqual({ code: 0, text: '1 job will be retried' })
   await eventually('the retries', async () => (await tries()) === 2 * attempts)

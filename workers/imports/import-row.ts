@@ -7,8 +7,7 @@ import type { Log } from '../../src/logger.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { toHttpError } from '../../src/postgres/errors.ts'
 import type { Services } from '../../src/services.ts'
-import { reasonOf } from '../reason.ts'
-import { SliceEnded, type Throttle } from '../throttle.ts'
+import { reasonOf, SliceEnded, type Throttle } from '../throttle.ts'
 
 /** A running import. Each step changes `cursor`, and the step `read` also `mapping`. */
 interface RunningImport {

@@ -4,7 +4,7 @@ import type { Config } from '../../src/config.ts'
 import type { MailPurpose } from '../../src/jobs/queue.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import type { Services } from '../../src/services.ts'
-import { reasonOf } from '../reason.ts'
+import { reasonOf } from '../throttle.ts'
 
 const sendTimeoutMs = 30_000
 const connectTimeoutMs = 10_000
