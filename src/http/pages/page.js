@@ -17,14 +17,12 @@ async function start() {
   const places = Object.entries(spec.paths).flatMap(([path, operations]) =>
     Object.entries(operations).map(([method, operation]) => ({ path, method, operation })),
   )
-  const open = new Set()
-  const trackOpen = (show) => (thing, isShown) => {
-    const [kind, , id] = thing
-    const place = kind === 'operations' && places.find(({ operation }) => operation.operationId === id)
-    if (place && isShown) open.add(place)
-    else open.delete(place)
-    if (place && isShown) setTimeout(() => fillIn(ui, place))
-    return show(thing, isShown)
+  const isOpen = ({ operation: { tags, operationId } }) =>
+    ui.layoutSelectors.isShown(['operations', tags[0], operationId])
+  const fillInOpen = () => setTimeout(() => places.filter(isOpen).forEach((place) => fillIn(ui, place)))
+  const show = (original) => (thing, isShown) => {
+    fillInOpen()
+    return original(thing, isShown)
   }
   const root = document.getElementById('swagger-ui')
   new MutationObserver(completeElements).observe(root, { childList: true, subtree: true })
@@ -40,14 +38,14 @@ async function start() {
       { wrapComponents: { responses: collapsed, DeepLink: plainText } },
       // Swagger UI's own resolver takes half a second for each opened operation, because it reads the whole document.
       { fn: { resolveSubtree: (document, keys) => ({ spec: resolved(document, keys), errors: [] }) } },
-      { statePlugins: { layout: { wrapActions: { show: trackOpen } } } },
+      { statePlugins: { layout: { wrapActions: { show } } } },
     ],
     tryItOutEnabled: true,
     validatorUrl: null,
     responseInterceptor(response) {
       signIn(ui, response)
       remember(response)
-      for (const place of open) setTimeout(() => fillIn(ui, place))
+      fillInOpen()
       return response
     },
   })
@@ -178,16 +176,11 @@ function collapsed(Responses, { React: { createElement } }) {
   return function CollapsedResponses({ tryItOutResponse: response, ...props }) {
     const summary = createElement('summary', null, 'Responses')
     const documented = createElement(Responses, { ...props, tryItOutResponse: null })
-    const LiveResponse = props.getComponent('liveResponse')
+    const live = response && createElement(props.getComponent('liveResponse'), { ...props, response })
     return createElement(
       'div',
       null,
-      response &&
-        createElement(
-          'div',
-          { className: 'live-response' },
-          createElement(LiveResponse, { ...props, response }),
-        ),
+      live && createElement('div', { className: 'live-response' }, live),
       createElement('details', { className: 'responses' }, summary, documented),
     )
   }
