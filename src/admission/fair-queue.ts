@@ -24,7 +24,6 @@ interface Bounds {
 interface Entry {
   since: number
   slots: number
-  permit: Permit
   admit(permit: Permit): void
   reject(error: Error): void
 }
@@ -43,33 +42,24 @@ class Line {
 
 /** The permission to start, valid until `release`. Large work takes several slots. */
 export class Permit {
-  slots = 0
-  private counted = { slots: 0 }
+  private readonly counted: Line['inProgress']
+  private isReleased = false
 
   constructor(
     private readonly queue: FairQueue,
-    readonly line: Line,
-  ) {}
-
-  take(slots: number): void {
-    this.slots = slots
-    this.counted = this.line.inProgress
+    private readonly line: Line,
+    readonly slots: number,
+  ) {
+    this.counted = line.inProgress
     this.counted.slots += slots
-    this.queue.inProgress += slots
-  }
-
-  /** Gives the permit this number of slots in total. Waits until the slots are free. */
-  grow(slots: number): Permit | Promise<Permit> {
-    if (slots <= this.slots) return this
-    this.release()
-    return this.queue.admit(this, slots)
+    queue.inProgress += slots
   }
 
   /** Frees the slots. During the pause, other keys may use the slots, but this key may not. */
   release(pauseMs = 0): void {
-    if (this.slots === 0) return
+    if (this.isReleased) return
     const { slots, counted, line, queue } = this
-    this.slots = 0
+    this.isReleased = true
     queue.inProgress -= slots
     if (pauseMs === 0) return queue.end(line, counted, slots)
     setTimeout(() => queue.end(line, counted, slots), pauseMs)
@@ -94,7 +84,7 @@ export class FairQueue {
 
   /** @throws HttpError 429 if too many entries of the key wait; 503 if too many entries wait, or wait too long */
   acquire(key: string, slots = 1): Permit | Promise<Permit> {
-    return this.admit(new Permit(this, this.lineOf(key)), slots)
+    return this.admit(this.lineOf(key), slots)
   }
 
   async run<T>(key: string, work: () => PromiseLike<T>): Promise<T> {
@@ -106,11 +96,9 @@ export class FairQueue {
     }
   }
 
-  admit(permit: Permit, slots: number): Permit | Promise<Permit> {
-    const mustWait = this.bounds.slots === Infinity ? permit.line.waiting.length > 0 : this.waiting.size > 0
-    if (mustWait || !this.hasRoom(permit.line, slots)) return this.wait(permit, slots)
-    permit.take(slots)
-    return permit
+  protected admit(line: Line, slots: number): Permit | Promise<Permit> {
+    const mustWait = this.bounds.slots === Infinity ? line.waiting.length > 0 : this.waiting.size > 0
+    return mustWait || !this.hasRoom(line, slots) ? this.wait(line, slots) : new Permit(this, line, slots)
   }
 
   /** Entries start in the next event-loop iteration, so that many entries without I/O do not block the loop. */
@@ -145,8 +133,7 @@ export class FairQueue {
     return used === 0 || used + slots <= this.slotsOfKey(this.waiting.size)
   }
 
-  private wait(permit: Permit, slots: number): Promise<Permit> {
-    const { line } = permit
+  private wait(line: Line, slots: number): Promise<Permit> {
     const { what, whose, waitingOfKey = Infinity, rejectsWhenSlow, stuckMs } = this.bounds
     if (line.waitingSlots + slots > waitingOfKey)
       return Promise.reject(tooManyRequests(`Too many ${what} ${whose} wait`))
@@ -158,7 +145,7 @@ export class FairQueue {
     if (stuckMs) this.stuckTimer ??= setInterval(() => this.freeStuck(stuckMs), stuckMs).unref()
     this.admitSoon()
     const since = performance.now()
-    return new Promise((admit, reject) => void line.waiting.push({ since, slots, permit, admit, reject }))
+    return new Promise((admit, reject) => void line.waiting.push({ since, slots, admit, reject }))
   }
 
   /** If the queue is full, rejects the last entry of the key with the most waiting slots, unless `line` has as many. */
@@ -177,9 +164,8 @@ export class FairQueue {
     for (const line of this.waiting) {
       if (this.inProgress >= this.bounds.slots) return
       if (!this.hasRoom(line, line.waiting[0]!.slots)) continue
-      const { permit, slots, admit } = this.remove(line, line.waiting.shift()!)
-      permit.take(slots)
-      admit(permit)
+      const { slots, admit } = this.remove(line, line.waiting.shift()!)
+      admit(new Permit(this, line, slots))
     }
   }
 
@@ -249,7 +235,7 @@ export class Scheduler extends FairQueue {
   override acquire(accountId: string, writes = 1): Permit | Promise<Permit> {
     const line = this.lineOf(accountId)
     if (line !== this.last) this.changeAccount(line)
-    return this.admit(new Permit(this, line), slotsForWrites(writes))
+    return this.admit(line, slotsForWrites(writes))
   }
 
   /** Sends the response to a rejected request, and then pauses its slots. Rejections without a permit may wait for slots. */

@@ -34,7 +34,7 @@ export function openRunCommand<Input extends object, Row>(
   command: Command<Input, Row>,
   repeat: RouteHooks<Input>['repeat'],
 ) {
-  const { expensive, limits, run, withIdempotency, subscriptions } = services
+  const { expensive, limits, run, scheduler, withIdempotency, subscriptions } = services
   const { traceparentOf } = services.telemetry
   const { name, invites, weight, cost = weight, isExpensive, location, view } = command
   const headers = { location, hasVersion: view?.hasNoEtag }
@@ -65,7 +65,10 @@ export function openRunCommand<Input extends object, Row>(
     const charge = async () => {
       if (invitations > 0) await limits.takeInvitations(caller.userId, invitations)
       if (writes > 1) await limits.budgets?.writes.takeMore(caller, writes - 1)
-      if (!isSlow) await permit.grow(slotsForWrites(writes))
+      if (!isSlow && slotsForWrites(writes) > permit.slots) {
+        permit.release()
+        context.permit = await scheduler.acquire(caller.userId, writes)
+      }
       return execute(context, input)
     }
     return isSlow ? expensive.run(caller.userId, charge) : charge()
