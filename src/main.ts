@@ -10,7 +10,7 @@ import { createApp } from './app.ts'
 import { type Config, readConfig, requireProductionSettings } from './config.ts'
 import { maxReceivedBytes } from './http/json-body.ts'
 import type { Log } from './logger.ts'
-import { withProcessLabel } from './metrics/family.ts'
+import { withProcessLabel } from './metrics/counts.ts'
 import {
   collectFamilies,
   type CollectFamilies,

@@ -1,6 +1,5 @@
 import { importJobNames } from '../src/jobs/queue.ts'
-import type { Counts } from '../src/metrics/counts.ts'
-import { counter, gauge, labelledBy, lagFamilies } from '../src/metrics/family.ts'
+import { type Counts, counter, gauge, labelledBy, lagFamilies } from '../src/metrics/counts.ts'
 import type { Sql } from '../src/postgres/database.ts'
 import type { CollectFamilies } from '../src/process/metrics-server.ts'
 import type { Services } from '../src/services.ts'

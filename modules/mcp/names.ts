@@ -1,6 +1,6 @@
 import { canonicalId, isIdInAnyCase } from '../../src/id-format.ts'
 import { editNames } from '../../src/model/fields.ts'
-import { nearest } from '../../src/schema/nearest.ts'
+import { nearest } from '../../src/schema/validation.ts'
 import { caseless, visualForm } from '../../src/schema/text.ts'
 import { namedFields, userFields } from '../tasks/schema.ts'
 import { type Call, ToolError } from './tool.ts'

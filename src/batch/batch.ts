@@ -33,8 +33,7 @@ import {
   type OperationType,
 } from './operation-schema.ts'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
-import { nearest } from '../schema/nearest.ts'
-import { validationError } from '../schema/validation.ts'
+import { nearest, validationError } from '../schema/validation.ts'
 import { type View, view } from '../model/view.ts'
 import { etagOf } from '../responses/reply.ts'
 import { Id, named } from '../schema/response.ts'

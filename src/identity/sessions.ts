@@ -1,6 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { Counts } from '../metrics/counts.ts'
-import type { Distribution } from '../metrics/family.ts'
+import type { Counts, Distribution } from '../metrics/counts.ts'
 import type { Database, Sql } from '../postgres/database.ts'
 import { grouped } from '../postgres/grouped.ts'
 import { byOrdinal } from '../postgres/row-order.ts'

@@ -2,7 +2,7 @@ import { type TSchema, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { bodyFields, pathFields, type WriteDefinition } from '../commands/command.ts'
 import { targetNoun } from '../commands/decide.ts'
-import type { Download, Query } from '../commands/query.ts'
+import type { Query } from '../commands/query.ts'
 import {
   isAtLeast,
   roleNeeded,
@@ -47,7 +47,7 @@ export function commandHooks<Row>(path: string, command: WriteDefinition<never, 
   const pathParameters = pathFields(path, command)
   const body = bodyOf(command, pathParameters, capital(id))
   const requires = role === 'EDITOR' || role === 'ADMIN' ? `Requires the role ${role}.` : ''
-  const query = queryOf(command)
+  const query = command.queryFields && Input(fieldsOf(command, command.queryFields))
   const changes = command.does !== 'add' && status !== 201
   // Account commands do not run in the actor of a project.
   const isInProject = 'decide' in command && command.target.kind !== 'new'
@@ -100,16 +100,16 @@ function bodyOf<Row>(command: WriteDefinition<never, Row>, pathParameters: [stri
   const { body, input, view } = command
   if (body || nameOf(input)) return body ?? input
   const keys = bodyFields(command, pathParameters)
-  const fields = Object.fromEntries(keys.map((key) => [key, input.properties[key]!]))
   if (keys.length === 0) return undefined
+  const fields = fieldsOf(command, keys)
   // An input has its own examples if some fields of its body cannot be sent together.
   const { examples } = input
   const own = view?.hasNoEtag ? Input(fields) : Body(fields, view?.schema ?? Input({}))
   return named(name, { ...own, ...(examples && { examples }) })
 }
 
-const queryOf = <Row>({ input, queryFields }: WriteDefinition<never, Row>) =>
-  queryFields && Input(Object.fromEntries(queryFields.map((key) => [key, input.properties[key]!])))
+const fieldsOf = <Row>({ input }: WriteDefinition<never, Row>, keys: string[]) =>
+  Object.fromEntries(keys.map((key) => [key, input.properties[key]!]))
 
 function errorsOf<Row>(command: WriteDefinition<never, Row>): HttpError[] {
   const { name, input, target, destination, role, errors: own = [] } = command
@@ -143,16 +143,14 @@ export function queryHooks(query: Query, summary: string) {
     ...(eventStream && { Vary: streamVaryHeader }),
     ...(input?.properties.q && headerRefs(['Docket-Indexed'])),
   }
-  const unchanged =
-    Object.keys(ownHeaders).length > 0
-      ? { ...notModified, headers: { ...notModified.headers, ...ownHeaders } }
-      : { $ref: '#/components/responses/NotModified' }
+  const hasOwn = Object.keys(ownHeaders).length > 0
+  const unchanged = { ...notModified, headers: { ...notModified.headers, ...ownHeaders } }
   return operation({
     ...(query.operation ?? { id: isList ? `list${name}s` : `get${name}`, tag: `${name}s` }),
     ...{ summary, body, query: input, description: about, scope: callers ? undefined : scope },
     responses: {
-      200: responseToRead(query, isPost ? 'post' : isList ? 'page' : 'read'),
-      ...(!isPost && { 304: unchanged }),
+      200: responseToRead(query, isPost ? 'post' : isList ? 'page' : 'read', ownHeaders),
+      ...(!isPost && { 304: hasOwn ? unchanged : { $ref: '#/components/responses/NotModified' } }),
     },
     requestHeaders: isPost ? [] : eventStream ? ['ifNoneMatch', 'lastEventId'] : ['ifNoneMatch'],
     errors: body
@@ -161,18 +159,12 @@ export function queryHooks(query: Query, summary: string) {
   })
 }
 
-const downloadOf = ({ description, content, headers }: Download) => ({
-  description,
-  headers: {
-    ...headerRefs([...headersOf.download, ...(headers as HeaderName[])]),
-    'Cache-Control': noStoreHeader,
-  },
-  content,
-})
-
-function responseToRead(query: Query, kind: 'post' | 'page' | 'read') {
-  const { download, eventStream, input, isStreamOnly, isList, reply, examples } = query
-  if (download) return downloadOf(download)
+function responseToRead(query: Query, kind: 'post' | 'page' | 'read', ownHeaders: object) {
+  const { download, eventStream, isStreamOnly, isList, reply, examples } = query
+  if (download) {
+    const headers = headerRefs([...headersOf.download, ...(download.headers as HeaderName[])])
+    return { ...download, headers: { ...headers, 'Cache-Control': noStoreHeader } }
+  }
   const description = kind === 'post' ? 'The current state' : 'The current state, or the state at `asOf`'
   const one = isList ? Type.Array(query.view.schema) : query.view.schema
   const schema = reply?.schema ?? one
@@ -180,9 +172,9 @@ function responseToRead(query: Query, kind: 'post' | 'page' | 'read') {
     description: isList ? 'One page' : (reply?.description ?? description),
     headers: {
       ...headerRefs(headersOf[kind]),
-      ...(input?.properties.q && headerRefs(['Docket-Indexed'])),
       ...(isStreamOnly && headerRefs(['Link'])),
-      ...(eventStream && { ...headerRefs(['X-Accel-Buffering']), Vary: streamVaryHeader }),
+      ...(eventStream && headerRefs(['X-Accel-Buffering'])),
+      ...ownHeaders,
     },
     content: {
       ...(!isStreamOnly && {

@@ -1,4 +1,4 @@
-import type { Distribution } from '../metrics/family.ts'
+import type { Distribution } from '../metrics/counts.ts'
 import { isTransient } from './errors.ts'
 import { unavailable } from '../responses/errors.ts'
 

@@ -1,5 +1,5 @@
 import postgres from 'postgres'
-import type { Distribution } from '../metrics/family.ts'
+import type { Distribution } from '../metrics/counts.ts'
 import { connectMs, type Server, type Target } from './connect.ts'
 import { watchSocket, withTimeouts } from './timeouts.ts'
 import { isoInstant, arrayTypes } from './values.ts'

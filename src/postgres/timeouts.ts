@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { Stream } from 'node:stream'
 import type { Sql, TransactionSql } from 'postgres'
-import type { Distribution } from '../metrics/family.ts'
+import type { Distribution } from '../metrics/counts.ts'
 import {
   connectionError,
   errorCode,

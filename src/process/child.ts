@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import process from 'node:process'
-import type { Family } from '../metrics/family.ts'
+import type { Family } from '../metrics/counts.ts'
 import { within } from '../waits.ts'
 import type { Shutdown } from './shutdown.ts'
 

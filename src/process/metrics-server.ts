@@ -6,8 +6,8 @@ import type { Standbys } from '../reads/standbys.ts'
 import { within } from '../waits.ts'
 import { listenAt } from './port.ts'
 import type { Shutdown } from './shutdown.ts'
-import { countFamilies } from '../metrics/counts.ts'
 import {
+  countFamilies,
   counter,
   Distribution,
   type Family,
@@ -16,7 +16,7 @@ import {
   labelledBy,
   lagFamilies,
   type WithLabels,
-} from '../metrics/family.ts'
+} from '../metrics/counts.ts'
 
 const collectTimeoutMs = 1_500
 

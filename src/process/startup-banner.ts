@@ -3,7 +3,7 @@ import process from 'node:process'
 import { type Config, settingNames } from '../config.ts'
 import { variableNames } from '../local/environment.ts'
 import { type Log, openLog, openBufferedLog } from '../logger.ts'
-import { nearest } from '../schema/nearest.ts'
+import { nearest } from '../schema/validation.ts'
 import { urlsOf } from './port.ts'
 
 /** The command `start` buffers its log until `begin(port)`, which first prints the startup banner with the URLs. */

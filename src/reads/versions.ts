@@ -1,4 +1,4 @@
-import type { Distribution } from '../metrics/family.ts'
+import type { Distribution } from '../metrics/counts.ts'
 import { nilId } from '../id-format.ts'
 import { grouped, groupOfCheapReads } from '../postgres/grouped.ts'
 import type { Sql } from '../postgres/database.ts'

@@ -1,7 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { AggregatorRegistry } from 'prom-client'
-import { openCounts, RequestDurations } from '../../src/metrics/counts.ts'
-import { counter, Distribution, histogram, withProcessLabel } from '../../src/metrics/family.ts'
+import {
+  openCounts,
+  RequestDurations,
+  counter,
+  Distribution,
+  histogram,
+  withProcessLabel,
+} from '../../src/metrics/counts.ts'
 import { collectFamilies, openProcessFamilies, serviceFamilies } from '../../src/process/metrics-server.ts'
 import { Lags } from '../../src/subscriptions/subscriptions.ts'
 import { workerFamilies } from '../../workers/metrics.ts'

@@ -1,7 +1,7 @@
 import type { Config } from '../../src/config.ts'
 import { errorCode } from '../../src/postgres/errors.ts'
 import type { Sql } from '../../src/postgres/database.ts'
-import { nearest } from '../../src/schema/nearest.ts'
+import { nearest } from '../../src/schema/validation.ts'
 
 export interface AdminContext {
   config: Config

@@ -1,5 +1,5 @@
 import { model } from '../../../../src/model/model.ts'
-import { nearest } from '../../../../src/schema/nearest.ts'
+import { nearest } from '../../../../src/schema/validation.ts'
 import { fieldPrefix } from '../../../exports/cells.ts'
 import { FieldKeys } from '../../convert/fields.ts'
 import { type FieldItem, ImportError } from '../../items.ts'
