@@ -48,13 +48,12 @@ export function shortened(text: string, maxCharacters = maxTextCharacters): stri
 
 /** Returns the row with the first part of a long text, and for each further part a row with only the id and the part. */
 export function inParts(row: Record<string, unknown>, field: string): object[] {
-  const text = row[field]
-  if (typeof text !== 'string') return [row]
-  const first = partOf(text, 0, maxTextCharacters)
-  const rows: object[] = [{ ...row, [field]: first }]
-  for (let start = first.length; start < text.length;) {
+  const { id, [field]: text } = row
+  if (typeof text !== 'string' || text === '') return [row]
+  const rows: object[] = []
+  for (let start = 0; start < text.length;) {
     const part = partOf(text, start, maxTextCharacters)
-    rows.push({ id: row.id, [field]: part })
+    rows.push({ ...(start === 0 ? row : { id }), [field]: part })
     start += part.length
   }
   return rows
@@ -103,8 +102,6 @@ export async function withSections(
   return answer
 }
 
-type Place = Omit<Position, 'part'>
-
 /** Returns each row of a section with its place. If the section has further rows, the last place has no row. */
 async function* rowsFrom(
   call: Call,
@@ -112,11 +109,8 @@ async function* rowsFrom(
   { cursor: start, after, skip = 0 }: Place,
 ): AsyncGenerator<{ row?: object; place: Place }> {
   let [count, pages] = [0, 0]
-  for await (const { body, headers, cursor, next } of call.pages<Item>(
-    path,
-    Math.min(max, pageRows),
-    start,
-  )) {
+  const limit = Math.min(max, pageRows)
+  for await (const { body, headers, cursor, next } of call.pages<Item>(path, limit, start)) {
     onPage?.(headers)
     // If the item `after` has left the page meanwhile, the page begins again, so that no item is lost.
     for (const item of body.slice(1 + body.findIndex(({ id }) => id === after))) {
@@ -136,8 +130,8 @@ async function* rowsFrom(
  * The start of the next answer: in a part, on the page after `cursor` in its list, behind the item `after`, without the first
  * `skip` rows of the next item.
  */
-interface Position {
-  part: number
+type Position = { part: number } & Place
+interface Place {
   cursor?: string | undefined
   after?: string | undefined
   skip?: number
@@ -158,12 +152,14 @@ function readPosition(next = '0.0..', parts: number): Position {
 }
 
 /** Returns the number at which an answer begins whose `next` is a number. @throws ToolError 400 */
-export function numberOf(next: string | undefined, first = 0): number {
-  if (next !== undefined && !/^\d{1,15}$/.test(next)) throw invalidNext()
-  return Number(next ?? first)
+export function numberOf(next: string): number {
+  if (!/^\d{1,15}$/.test(next)) throw invalidNext()
+  return Number(next)
 }
 
-function invalidNext(): ToolError {
-  const advice = 'Call again without next to begin with the first answer'
-  return new ToolError(400, 'next must be from the previous answer', advice)
-}
+const invalidNext = () =>
+  new ToolError(
+    400,
+    'next must be from the previous answer',
+    'Call again without next to begin with the first answer',
+  )

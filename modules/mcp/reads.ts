@@ -214,7 +214,7 @@ export const changes = tool({
     next: Next,
   },
   async run({ project, wait, types, exceptActor, next, ...given }, call) {
-    const start = numberOf(next, given.after)
+    const start = numberOf(next ?? `${given.after ?? 0}`)
     const query = { after: start, wait, types, exceptActor, limit: pageEvents }
     const path = withQuery(`/projects/${project}/events`, query)
     const page = await call.get<Event[]>(path)

@@ -45,7 +45,7 @@ export const apply = tool({
     next: Next,
   },
   async run({ project, operations, key, dryRun, next, ...conditions }, call) {
-    const start = numberOf(next)
+    const start = numberOf(next ?? '0')
     const content = { ...conditions, operations }
     const path = withQuery(`/projects/${project}/batch`, { dryRun })
     const send = (own: object) =>

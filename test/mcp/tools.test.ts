@@ -1,6 +1,6 @@
 import { make, openScene, register, runBatch, versionOf, withService } from '../kit.ts'
 import { internalError, outcomeUnknown } from '../../src/responses/errors.ts'
-import { errorOf } from '../../modules/mcp/errors.ts'
+import { errorOf } from '../../modules/mcp/server.ts'
 import { connect, creates, expectError, maxAnswerCharacters } from './scene.ts'
 
 const { service, ada } = await openScene(['Ada'])
