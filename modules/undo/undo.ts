@@ -232,7 +232,7 @@ export function* restore(by: EventType, event: LoggedEvent, run: UndoState): Gen
   if (entity === 'member') requireCanReturn(event, run)
   else if (entity === 'task') {
     if (isInProject) throw undoConflict(event, [], run)
-    if (task || undo.movedAway.has(seq)) throw idTaken()
+    if (task) throw idTaken()
   } else if ((taskId && !isInProject) || state.row(entity, entityId)) throw undoConflict(event, [], run)
   const create = (type: EventType, row: object) => created(state, context, type, row as never) as EventDraft
   const row: object = withDefaults(entity, event.before!)

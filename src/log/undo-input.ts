@@ -38,9 +38,8 @@ export interface UndoInput {
   children: ReadonlyMap<number, Children>
   /** Children that prevent the undo of a task's creation, unless an earlier step of the undo deletes them. */
   remainingChildren: { taskId: string; entity: ChildOfTask; id: string }[]
+  /** The seqs of deletions whose rows were deleted again later, or moved to another project. */
   deletedAgain: ReadonlySet<number>
-  /** The seqs of deletions whose tasks are now in another project. */
-  movedAway: ReadonlySet<number>
   /** The events that cleared fields with removed members, the latest first, by the seq of the removal. */
   unassignments: ReadonlyMap<number, Unassignment[]>
   /** In the order of their seqs, from the events that made room for the first placed task of `events`. */

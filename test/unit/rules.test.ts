@@ -178,7 +178,7 @@ test('an undo restores a member unless the project has the maximum number of mem
   }
   const restoreMember = (projectMembers: number, pendingEvents: object[] = []) => {
     const undo = {
-      ...{ events: [removal], pendingEvents, deletedAgain: new Set(), movedAway: new Set() },
+      ...{ events: [removal], pendingEvents, deletedAgain: new Set() },
       ...{ children: new Map(), unassignments: new Map(), respacings: [] },
       people: new Map([['stranger', { id: 'stranger' }]]),
     }
