@@ -1,8 +1,9 @@
 import { type Static, type TSchema, type TUnsafe, Type } from '@sinclair/typebox'
+import { IANAZone } from 'luxon'
 import { checked } from '../../src/schema/input.ts'
 import { Email, Nullable } from '../../src/schema/text.ts'
 import { Status } from '../tasks/schema.ts'
-import { dateFormatOf, isZone } from './readers/csv/dates.ts'
+import { dateFormatOf } from './readers/csv/dates.ts'
 
 /** A file has at most 2,000 columns. The proposed mapping has at most 1,000 other names of each kind. */
 const maxEntries = 2_000
@@ -54,7 +55,7 @@ export const Mapping = Type.Partial(
         ['DD/MM/YYYY'],
       ),
       timeZone: text(
-        isZone,
+        (zone) => IANAZone.isValidZone(zone),
         50,
         'The IANA time zone of dates without an offset, or an offset such as +02:00: UTC if it is absent',
         ['Europe/Berlin'],

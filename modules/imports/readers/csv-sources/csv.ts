@@ -1,11 +1,10 @@
 import { isId } from '../../../../src/id-format.ts'
 import { model } from '../../../../src/model/model.ts'
 import { csvColumns } from '../../../exports/cells.ts'
-import { csvReader, type CsvFormat } from '../csv/csv-reader.ts'
-import { childPrefix, declared, notImported, plain } from '../csv/headers.ts'
+import type { CsvFormat } from '../csv/cells.ts'
+import { childPrefix, columnsOfSource, declared, plain } from '../csv/columns.ts'
+import { csvReader } from '../csv/csv-reader.ts'
 import colors from '../boards/colors.json' with { type: 'json' }
-
-const importedAuthor = plain('importedAuthor')
 
 /**
  * The format of CSV exports of Docket. The task number is not imported. `importedAuthor`, the first author, replaces
@@ -17,12 +16,11 @@ function own(headers: ReadonlySet<string>): CsvFormat {
   // A file of an earlier release does not have all columns.
   const later = [...declared.keys()].filter((name) => !csvColumns.includes(name) && headers.has(plain(name)))
   const empty = Object.fromEntries(later.map((name) => [name, null]))
-  const skipped = notImported(`number,${plain('updatedAt')},${importedAuthor}`)
   return {
-    columns: { ...skipped, ...Object.fromEntries(children) },
+    columns: { ...columnsOfSource('docket'), ...Object.fromEntries(children) },
     isOwn: true,
     finish({ task }, row) {
-      const name = row.text(importedAuthor)
+      const name = row.text('imported author')
       if (name !== '') task.author = { name }
       // A row with an id changes the task with this id.
       if (isId(task.key))
@@ -75,17 +73,15 @@ export const readCsv = csvReader(({ dates }, headers) => {
   if (csvColumns.every((name) => known.has(plain(name)))) return own(known)
   if (known.has('card id') && known.has('list name')) return trello
   if (known.has('work item type')) return azureDevOps(headers)
-  // Microsoft Planner writes the columns Task ID and Task Name too, and buckets.
-  if (!known.has('task id') || !known.has('task name') || known.has('bucket name')) return {}
+  // Microsoft Planner writes the columns Task ID and Task Name too, and words such as `In progress` in `Progress`.
+  if (known.has('bucket name')) return { columns: known.has('progress') ? { progress: 'status' } : {} }
+  if (!known.has('task id') || !known.has('task name')) return {}
   // Comments have dates such as 3/14/2024.
   dates.first ??= 'month'
   return clickUp
 })
 
 export const readLinear = csvReader(() => ({
-  columns: {
-    ...notImported('updated,uuid,project id,project milestone id,sla status,time in status minutes'),
-    canceled: 'completed',
-  },
+  columns: columnsOfSource('linear'),
   priorities: { '0': undefined, '1': 'HIGH', '2': 'HIGH', '3': 'MEDIUM', '4': 'LOW' },
 }))

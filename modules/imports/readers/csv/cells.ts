@@ -5,25 +5,59 @@ import { definitionOf } from '../../../../src/model/model.ts'
 import { fieldPrefix, nameInFile, readChildren, readComments, readPerson } from '../../../exports/cells.ts'
 import type { DigestKeys } from '../../convert/keys.ts'
 import { statusOf } from '../../convert/names.ts'
-import { parseObject } from '../../parse-object.ts'
+import { cut } from '../../convert/texts.ts'
 import type { ChildItem, CommentItem, ImportedItem, SubtaskItem, TaskItem } from '../../items.ts'
 import type { Mapping } from '../../mapping.ts'
-import { type Dates, isDate } from './dates.ts'
-import { childPrefix, declared, useOf } from './headers.ts'
+import { parseObject } from '../../parse-object.ts'
+import { answerOf, childPrefix, type ColumnFormat, declared, type ReadColumn, useOf } from './columns.ts'
+import { type Dates, isDate, unreadDate } from './dates.ts'
+import type { References } from './references.ts'
 import type { Row } from './rows.ts'
-import type { ReadColumn } from './columns.ts'
-import { idsIn, type References } from './references.ts'
 import * as values from './values.ts'
 
-export type Comment = Omit<CommentItem, 'row' | 'task'>
-type Part = Comment | Omit<SubtaskItem, 'row' | 'task'> | Omit<ChildItem, 'row' | 'task'>
+/** The format of the CSV files of a system. `scan` is called with each row, and then `finish` with each row. */
+export interface CsvFormat extends ColumnFormat {
+  /** True for an export of Docket: labels are separated by line ends only, and `null` is a name. */
+  isOwn?: boolean
+  priorities?: values.Priorities
+  /** The plain header of the column with the time zone of the dates in its row. */
+  zone?: string
+  /** The plain header of the column with the ids by which other rows refer to the task. Default: the title */
+  name?: string
+  /** True if a title means the nearest task above with this title. Otherwise it means the first task. */
+  meansNearest?: boolean
+  /** Decodes the text of a cell, which may have `\n` in place of a line end. */
+  decode?(text: string): string
+  /** Returns the id of a task, or a digest. Default: a digest of the title, if the column `id` is empty */
+  keyOf?(row: Row, title: string, keys: DigestKeys): string
+  scan?(row: Row): void
+  /** Returns the part of the mapping that the rows show. */
+  proposal?(): Mapping
+  /** Completes the draft. May return other items in place of the task, such as a comment on an earlier task. */
+  finish?(draft: Draft, row: Row): ImportedItem[] | void
+}
 
+export interface CsvFile {
+  format: CsvFormat
+  mapping: Mapping
+  dates: Dates
+  /** Undefined in files that do not refer to tasks by names. */
+  references?: References
+  /** Adds a line about the whole file to the report. */
+  report(message: string): void
+}
+
+type Part<Item> = Omit<Item, 'row' | 'task'>
+export type Comment = Part<CommentItem>
 export interface Draft {
+  file: CsvFile
+  /** The time zone of the row, if the file has one. */
+  zone?: string
   task: TaskItem & { notes: string[]; messages: string[] }
   /** The list or section, if another column has the status. */
   section?: string
   isCompleted?: boolean
-  parts: Part[]
+  parts: (Comment | Part<SubtaskItem> | Part<ChildItem>)[]
 }
 
 /** Adds a text to the foot of the description. */
@@ -32,75 +66,61 @@ export function addNote({ task }: Draft, header: string, text: string, message?:
   if (message) task.messages.push(message)
 }
 
-export interface CellOptions {
-  dates: Dates
-  zone?: string
-  priorities?: values.Priorities
-  /** True for an export of Docket: labels are separated by line ends only, and `null` is a name. */
-  isOwn?: boolean
-  /** Decodes the text of a cell, which may have `\n` in place of a line end. */
-  decode?(text: string): string
-  references?: References
-}
-interface Cell extends CellOptions {
-  text: string
-  column: ReadColumn
-}
-type CellReader = (draft: Draft, cell: Cell) => void
+type CellReader = (draft: Draft, text: string, column: ReadColumn) => void
 
-const times = ['createdAt', 'remindAt']
-const date: CellReader = (draft, { text, column: { target, header }, dates, zone }) => {
+const date: CellReader = (draft, text, { target, header }) => {
   // Notion writes `October 8, 2026 → October 10, 2026`.
   const [end, ...starts] = text.split('→').reverse()
-  const value = dates.read(end!.trim(), zone, !times.includes(target))
+  const isDue = target !== 'createdAt' && target !== 'remindAt'
+  const value = draft.file.dates.read(end!.trim(), draft.zone, isDue)
   if (value) Object.assign(draft.task, { [target]: value })
-  if (!value) addNote(draft, header, text, values.unreadDate(text, end))
+  if (!value) addNote(draft, header, text, unreadDate(text))
   else if (starts.length > 0) addNote(draft, header, text)
 }
 
-const person: CellReader = ({ task }, { text, isOwn, column: { target } }) => {
+const person: CellReader = ({ task, file }, text, { target }) => {
   const part = target as 'author'
   const line = values.oneLine(text)
-  const given = isOwn ? line : line.replace(/ ?\(([^()\s@]+@[^()\s@]+)\)$/, ' <$1>')
+  const given = file.format.isOwn ? line : line.replace(/ ?\(([^()\s@]+@[^()\s@]+)\)$/, ' <$1>')
   const { name = '', email } = readPerson(given) ?? {}
   task[part] = { name, email: task[part]?.email ?? email }
 }
-const email =
-  (part: 'assignee' | 'author'): CellReader =>
-  ({ task }, { text }) => {
-    const { name, email: address = name } = readPerson(text)!
-    task[part] = { name, ...task[part], email: address }
-  }
 
-const list: CellReader = ({ task }, { text, column: { target }, isOwn, references }) => {
-  const inBrackets = isOwn ? undefined : values.bracketedList(text)
-  const keysIn = (one: string) => references?.keysIn(one) ?? values.listOf(one).flatMap(idsIn)
+const personEmail: CellReader = ({ task }, text, { target }) => {
+  const part = target.replace('Email', '') as 'author'
+  const { name, email = name } = readPerson(text)!
+  task[part] = { name, ...task[part], email }
+}
+
+const list: CellReader = ({ task, file }, text, { target }) => {
+  const { format, references } = file
+  const inBrackets = format.isOwn ? undefined : values.bracketedList(text)
   const isOfTasks = declared.get(target)?.reference?.to === 'task'
-  const found = isOfTasks
-    ? (inBrackets ?? [text]).flatMap(keysIn)
-    : (inBrackets ?? values.listOf(text, isOwn ? /\n/ : undefined))
+  const found =
+    isOfTasks && references
+      ? (inBrackets ?? [text]).flatMap((one) => references.keysIn(one))
+      : (inBrackets ?? values.listOf(text, format.isOwn ? /\n/ : undefined))
   ;(task[target as 'labels'] ??= []).push(...found)
 }
 
 /** The conversion of items reads numbers, booleans and dates in the texts of custom fields. */
-const field: CellReader = ({ task }, { text, column: { key, target } }) => {
+const field: CellReader = ({ task }, text, { key, target }) => {
   const name = target === 'completed' ? key : target.slice(fieldPrefix.length)
   const fields = (task.fields ??= {})
   fields[name] = Object.hasOwn(fields, name) ? `${fields[name]}, ${text}` : text
 }
 
 /** Reads the cells of a declared field that needs no reader of its own. The conversion of items reads other texts. */
-const declaredField: CellReader = (draft, cell) => {
-  const { target } = cell.column
-  const { kind } = declared.get(target)!
-  if (!kind) list(draft, cell)
-  else if (kind.is === 'instant') date(draft, cell)
-  else if (kind.is === 'user') person(draft, cell)
-  else Object.assign(draft.task, { [target]: cell.text })
+const declaredField: CellReader = (draft, text, column) => {
+  const { kind } = declared.get(column.target)!
+  if (!kind) list(draft, text, column)
+  else if (kind.is === 'instant') date(draft, text, column)
+  else if (kind.is === 'user') person(draft, text, column)
+  else Object.assign(draft.task, { [column.target]: text })
 }
 
 /** Reads children that only their declaration names. */
-const declaredChild: CellReader = ({ parts }, { text: cell, column: { target } }) => {
+const declaredChild: CellReader = ({ parts }, cell, { target }) => {
   const kind = target.slice(childPrefix.length) as ChildOfTask
   const { text, input } = definitionOf(kind).asChild!
   const schemas = new Map(
@@ -122,90 +142,95 @@ function valueIn(schema: TSchema, text: string): unknown {
 
 /** The function that reads a cell into a draft, by the target of its column. */
 const cellReaders: Record<string, CellReader> = {
-  title: ({ task }, { text }) => {
+  title: ({ task }, text) => {
     task.title = text.trim()
   },
-  description: ({ task }, { text }) => {
+  description: ({ task }, text) => {
     task.description = task.description ? `${task.description}\n\n${text}` : text
   },
-  status: ({ task }, { text }) => {
+  status: ({ task }, text) => {
     const name = text.trim()
     if (name === 'TODO' || name === 'IN_PROGRESS' || name === 'DONE') task.status = name
     else task.list = name
   },
-  list: (draft, { text }) => {
+  list: (draft, text) => {
     draft.section = text.trim()
   },
-  priority: (draft, { text, column, priorities }) => {
-    const priority = values.priorityOf(text.trim(), priorities)
+  priority: (draft, text, { header }) => {
+    const priority = values.priorityOf(text.trim(), draft.file.format.priorities)
     if (priority) draft.task.priority = priority
-    else if (priority === null)
-      addNote(draft, column.header, text, `The priority "${values.short(text)}" is unknown`)
+    else if (priority === null) addNote(draft, header, text, `The priority "${cut(text, 100)}" is unknown`)
   },
-  assignee: (draft, cell) => {
-    const { text, column, isOwn } = cell
+  assignee: (draft, text, column) => {
+    const { isOwn } = draft.file.format
     const [first, ...others] = isOwn ? [text] : values.assigneesOf(text, column.plain)
-    if (first !== undefined) person(draft, { ...cell, text: first })
+    if (first !== undefined) person(draft, first, column)
     if (others.length > 0) addNote(draft, 'Also assigned', others.map(values.oneLine).join(', '))
   },
-  assigneeEmail: email('assignee'),
+  assigneeEmail: personEmail,
   author: person,
-  authorEmail: email('author'),
+  authorEmail: personEmail,
   createdAt: date,
   /** A time means that the task is completed. An answer other than yes or no also becomes a custom field. */
-  completed: (draft, cell) => {
-    const { column, dates, zone } = cell
-    const text = cell.text.trim()
-    const answer = values.answerOf(text, column.header)
-    const isTime = answer === 'other' && (isDate(text) || dates.read(text, zone) !== undefined)
+  completed: (draft, cell, column) => {
+    const text = cell.trim()
+    const answer = answerOf(text, column.header)
+    const isTime = answer === 'other' && (isDate(text) || draft.file.dates.read(text) !== undefined)
     if (answer === 'yes' || isTime) draft.isCompleted = true
-    if (answer === 'other') field(draft, { ...cell, text })
+    if (answer === 'other') field(draft, text, column)
     if (answer === 'other' && !isTime)
       draft.task.messages.push(
-        `${column.header}: ${values.short(text)} is not 100 %, a date, yes or no: the task is not completed`,
+        `${column.header}: ${cut(text, 100)} is not 100 %, a date, yes or no: the task is not completed`,
       )
   },
-  parent: ({ task }, { text, references }) => {
+  parent: ({ task, file }, text) => {
     const reference = values.oneLine(text)
-    task.parent ||= references?.find(reference) ?? reference
+    task.parent ||= file.references?.find(reference) ?? reference
   },
-  comments: ({ task, parts }, { text, dates, isOwn }) => {
-    const comments = (!isOwn && values.jsonComments(text, dates, task.messages)) || readComments(text)
-    parts.push(...comments.map((comment): Part => ({ kind: 'comment', ...comment })))
+  comments: (draft, text) => {
+    const { format, dates } = draft.file
+    const foreign = format.isOwn ? undefined : values.foreignComments(text)
+    const comments = foreign?.map(({ date = '', ...comment }) => {
+      const createdAt = dates.read(date, draft.zone)
+      const header = comment.author ? `Comment of ${comment.author.name}` : 'Comment'
+      if (date && !createdAt) addNote(draft, header, date, unreadDate(date))
+      return { ...comment, createdAt }
+    })
+    for (const comment of comments ?? readComments(text)) draft.parts.push({ kind: 'comment', ...comment })
   },
-  subtasks: ({ parts }, { text, column }) => {
+  subtasks: ({ parts }, text, { plain }) => {
     // Microsoft Planner writes `one;two`.
-    const lines = column.plain === 'checklist items' ? text.replaceAll(';', '\n') : text
-    parts.push(...values.subtasksOf(lines).map((subtask): Part => ({ kind: 'subtask', ...subtask })))
+    const lines = plain === 'checklist items' ? text.replaceAll(';', '\n') : text
+    for (const subtask of values.subtasksOf(lines)) parts.push({ kind: 'subtask', ...subtask })
   },
-  notes: (draft, { text, column }) => addNote(draft, column.header, text),
-  id: ({ task }, { text }) => {
+  notes: (draft, text, { header }) => addNote(draft, header, text),
+  id: ({ task }, text) => {
     task.key = values.oneLine(text)
   },
 }
 
 /** Returns the draft of the task in a row. */
-export function draftOf(row: Row, columns: ReadColumn[], options: CellOptions): Draft {
+export function draftOf(row: Row, columns: ReadColumn[], file: CsvFile): Draft {
+  const { decode, isOwn, zone } = file.format
   const task = { kind: 'task' as const, row: row.number, key: '', title: '', notes: [], messages: [] }
-  const draft: Draft = { task, parts: [] }
-  const cell: Cell = { ...options, text: '', column: columns[0]! }
+  const draft: Draft = { file, zone: zone && row.text(zone), task, parts: [] }
   const filled = new Map<string, string>()
   for (const column of columns) {
     const { target, header } = column
     const given = row.at(column.index)
-    const text = options.decode && target !== 'title' ? options.decode(given) : given
-    if (text.trim() === '' || (!options.isOwn && isEmpty(text, target))) continue
+    const text = decode && target !== 'title' ? decode(given) : given
+    if (text.trim() === '' || (!isOwn && isEmpty(text, target))) continue
     const first = useOf(target) === 'first' ? filled.get(target) : undefined
     if (first !== undefined) {
       if (first !== text) addNote(draft, header, text)
       continue
     }
     filled.set(target, text)
-    Object.assign(cell, { text, column })
-    if (target.startsWith(fieldPrefix)) field(draft, cell)
-    else if (target.startsWith(childPrefix)) declaredChild(draft, cell)
-    else (cellReaders[target] ?? declaredField)(draft, cell)
+    if (target.startsWith(fieldPrefix)) field(draft, text, column)
+    else if (target.startsWith(childPrefix)) declaredChild(draft, text, column)
+    else (cellReaders[target] ?? declaredField)(draft, text, column)
   }
+  row.noteUneven(draft.task)
   return draft
 }
 
@@ -214,24 +239,23 @@ const texts = ['title', 'description', 'author', 'authorEmail', 'assigneeEmail',
 const isEmpty = (text: string, target: string) =>
   /^\s*(null|\[\]|\{\})\s*$/.test(text) && !target.startsWith(fieldPrefix) && !texts.includes(target)
 
-/** Returns the task of a draft, then its children. */
-export function itemsOf(draft: Draft, keys: DigestKeys, mapping: Mapping): ImportedItem[] {
+/** Returns the task of a draft, then its children. @param keyOf returns the key of a task without an id */
+export function itemsOf(draft: Draft, keyOf: (title: string) => string): ImportedItem[] {
   const { task, parts } = draft
-  finishStatus(draft, mapping)
+  finishStatus(draft)
   if (!task.title) task.problem = 'The row has no title'
   if (task.labels) task.labels = [...new Set(task.labels)]
-  if (!task.key) Object.assign(task, { key: keys.next(values.oneLine(task.title)), hasNoId: true })
+  if (!task.key) Object.assign(task, { key: keyOf(values.oneLine(task.title)), hasNoId: true })
   const { row, key } = task
   return [task, ...parts.map((part) => ({ ...part, row, task: key }) as ChildItem)]
 }
 
 /** A completed task becomes DONE, unless the mapping gives its list another status than the usual one. */
-function finishStatus({ task, section, isCompleted }: Draft, mapping: Mapping): void {
+function finishStatus({ task, section, isCompleted, file: { mapping } }: Draft): void {
   if (section && !task.list && !task.status) task.list = section
   else if (section) (task.labels ??= []).push(section)
   const { list } = task
-  const isMapped = list !== undefined && statusOf(list, mapping) !== statusOf(list, {})
-  if (isMapped) return
+  if (list !== undefined && statusOf(list, mapping) !== statusOf(list, {})) return
   // In systems that only have open and closed tasks, the list shows the progress.
   const isOnlyOpen = !task.status && /^open(ed)?$/i.test(list ?? '')
   if (isOnlyOpen && section && statusOf(section, mapping) === 'IN_PROGRESS') task.status = 'IN_PROGRESS'

@@ -1,71 +1,207 @@
 import { model } from '../../../../src/model/model.ts'
 import { nearest } from '../../../../src/schema/validation.ts'
 import { fieldPrefix } from '../../../exports/cells.ts'
+import { headerOf, taskFields } from '../../../tasks/schema.ts'
 import { FieldKeys } from '../../convert/fields.ts'
+import { byWord } from '../../convert/texts.ts'
 import { type FieldItem, ImportError } from '../../items.ts'
 import { type Mapping, valueFor } from '../../mapping.ts'
-import { type Dates, type First, orderOf } from './dates.ts'
-import {
-  childPrefix,
-  type ColumnFormat,
-  declared,
-  englishName,
-  fieldName,
-  targets,
-  targetsOf,
-} from './headers.ts'
-import type { Row } from './rows.ts'
-import { answerOf } from './values.ts'
+import words from '../../words.json' with { type: 'json' }
+import type { Dates } from './dates.ts'
 
-const aliases = new Map([
-  ['section', 'list'],
-  ['key', 'id'],
-  ['comment', 'comments'],
-])
+/** Returns the plain header: `due date` for `Due date`, `due_date` and `dueDate`. */
+export const plain = (header: string): string =>
+  header.trim() === '#'
+    ? '#'
+    : header
+        .normalize()
+        .replace(/(\p{Ll})(\p{Lu})/gu, '$1 $2')
+        .toLowerCase()
+        .replace(/[^\p{L}\p{N}]+/gu, ' ')
+        .trim()
 
+/** The declared fields of tasks, by the names of their columns in our own files. */
+export const declared = new Map(taskFields.map((one) => [headerOf(...one), one[1]]))
+/** Before the name of an entity: the target of a column with children that only their declaration names. */
+export const childPrefix = 'child.'
+
+const ownNames = new Set([...declared.keys()].map(plain))
+const { title, ...others } = words.headers
+const ofDeclared = [...declared].map(([name, one]) => [name, `${plain(name)},${one.otherHeaders ?? ''}`])
+/** The usual plain headers of each target, the most certain first. The name of a declared field is no other header, except of the title. */
+const usualHeaders = Object.entries<string>({ title, ...Object.fromEntries(ofDeclared), ...others }).map(
+  ([target, names]): [string, string[]] => {
+    const isFree = (name: string) => target === 'title' || name === plain(target) || !ownNames.has(name)
+    return [target, names.split(/,\s*/).filter(isFree)]
+  },
+)
+const targets = usualHeaders.map(([target]) => target)
+
+/**
+ * Returns how several columns for a target are read. `first`: the first text is used, and the others become notes.
+ * `joined`: the texts become one value. `all`: all columns are read, also if their usual headers differ.
+ */
+export function useOf(target: string): 'first' | 'joined' | 'all' {
+  if (target.startsWith(fieldPrefix) || ['description', 'parent'].includes(target)) return 'joined'
+  const isList = ['completed', 'comments', 'subtasks', 'notes'].includes(target)
+  return isList || declared.get(target)?.reference ? 'all' : 'first'
+}
+
+export interface ColumnFormat {
+  /** The targets that differ from the usual ones, by plain header. Null: not imported. */
+  columns?: Record<string, string | null>
+  /** True if users name columns: only `columns` have targets, and all other columns become fields. */
+  hasOwnColumns?: boolean
+}
+
+/** Returns the targets of the plain headers of a source. */
+export const columnsOfSource = (source: keyof typeof words.columns): Record<string, string | null> =>
+  Object.fromEntries(
+    Object.entries(words.columns[source]).flatMap(([target, names]) =>
+      names.split(/,\s*/).map((name) => [name, target === 'none' ? null : target]),
+    ),
+  )
+
+/** Returns the targets of plain headers. Only a target with the use `all` belongs to several headers. */
+function targetsOf(headers: string[], { columns = {}, hasOwnColumns }: ColumnFormat) {
+  const found = new Map(Object.entries(columns))
+  const taken = new Set(headers.map((header) => found.get(header)))
+  for (const [target, names] of hasOwnColumns ? [] : usualHeaders) {
+    const free = names.filter((name) => headers.includes(name) && !found.has(name))
+    const first = taken.has(target) ? [] : free.slice(0, 1)
+    for (const name of useOf(target) === 'all' ? free : first) found.set(name, target)
+  }
+  return found
+}
+
+const custom = new RegExp(words.headerParts.custom)
+const headerParts = Object.entries(words.headerParts).map(([name, part]) => [name, new RegExp(part)] as const)
+/** Versions of Jira translate the headers of the same columns with different words. */
+const translated = byWord(words.translated)
+
+/** Returns the plain header in English. */
+export function englishName(header: string): string {
+  // GitLab writes `Created At (UTC)`.
+  const name = plain(header).replace(/ (utc|gmt)$/, '')
+  const parts = new Set(headerParts.flatMap(([part, pattern]) => (pattern.test(name) ? part : [])))
+  if (parts.has('parent') && !parts.has('custom')) {
+    if (parts.has('id')) return 'parent id'
+    if (parts.has('key')) return 'parent key'
+  }
+  if (parts.has('blocks') && parts.has('outward')) return 'outward issue link blocks'
+  if (parts.has('blocks') && parts.has('inward')) return 'inward issue link blocks'
+  return translated(name) ?? name.replace(custom, 'custom field ')
+}
+
+/** Returns the name of a custom field, without the words that Jira adds. */
+const fieldName = (header: string): string => {
+  const [, name] = /^[\p{L} ]+ \((.+)\)$/u.exec(header) ?? []
+  return (name && custom.test(plain(header)) ? name : header.replace(/^field\./, '')).slice(0, 100)
+}
+
+/** Returns the target with this name, or with this usual header. */
 const targetNamed = (name: string): string | undefined =>
   targets.includes(name) ||
   /^field\.[a-z][a-z0-9_]{0,39}$/.test(name) ||
   model().ofTask.some((child) => name === childPrefix + child.name)
     ? name
-    : aliases.get(name)
+    : usualHeaders.find(([, names]) => names.includes(name))?.[0]
 
 /** Returns the error of a mapping with an unknown field, or undefined. */
 export function columnsError(columns: Record<string, string | null> = {}): string | undefined {
   for (const [header, name] of Object.entries(columns)) {
     if (name === null || targetNamed(name)) continue
-    const suggestion = name.startsWith('field.') ? undefined : nearest(name, targets)
+    const suggestion = name.startsWith(fieldPrefix) ? undefined : nearest(name, targets)
     const end = suggestion ? `; did you mean ${suggestion}?` : ''
     return `mapping.columns.${header.slice(0, 100)} must be null, field.<key>, or one of ${targets.join(', ')}${end}`
   }
   return undefined
 }
 
-export interface Column {
-  index: number
-  header: string
-  plain: string
+const knownAnswer = byWord<'yes' | 'no'>(words.answers)
+
+/** Returns whether a task is completed. In a column of percentages, only 100 means yes. Elsewhere, 1 and 100 % mean yes. */
+export function answerOf(text: string, header: string): 'yes' | 'no' | 'other' {
+  const [, digits, percent] = /^([+-]?\d+(?:[.,]\d+)?)\s*(%?)$/.exec(text) ?? []
+  if (digits === undefined) return knownAnswer(text) ?? 'other'
+  const number = Number(digits.replace(',', '.'))
+  const whole = percent || /%|\bpercent/i.test(header) ? 100 : 1
+  return number === whole ? 'yes' : number === 0 ? 'no' : 'other'
+}
+
+const shapes = {
+  number: (text: string) => /^-?(0|[1-9]\d{0,14})(\.\d{1,6})?$/.test(text) || isShortest(text),
+  boolean: (text: string) => /^(true|false)$/i.test(text),
+  date: (text: string) => /^[12]\d{3}-\d\d-\d\d$/.test(text) && new Date(text).toJSON()?.startsWith(text),
+}
+const allTypes = Object.keys(shapes) as (keyof typeof shapes)[]
+
+/** True for numbers such as 1e+21 and 0.1234567, as JSON and our exports have them. */
+const isShortest = (text: string) => /^-?\d(\.\d+)?(e[+-]\d+)?$/.test(text) && String(Number(text)) === text
+
+/** A column of a file, and what its values show. */
+export class Column {
+  readonly plain: string
+  /** True if the header has no usual target, or another column has it. The column then becomes a custom field. */
+  readonly isUnknown: boolean
   /** Null: not imported. */
   target: string | null
-  /** The key of the column's custom field, for values that have no other target. */
-  key: string
-  /** True if the header has no usual target, or another column has it. The column then becomes a custom field. */
-  isUnknown: boolean
-  /** True if the values show the order of day and month. */
-  hasDates: boolean
   /** The types that fit all values read so far. Absent: the column has no values. */
-  types?: CheckedType[]
-  /** The numbers of decimals, such as 1 for 2.5, and whether some decimals end with 0. */
-  decimals: Set<number>
-  endsWithZero?: boolean
-  hasOtherAnswers?: boolean
+  types?: typeof allTypes
+  /** The numbers of decimals, such as 1 for 2.5. */
+  private readonly decimals = new Set<number>()
+  private endsWithZero = false
+  /** True if some values of a column of completion are neither yes nor no. */
+  hasOtherAnswers = false
+  private readonly hasDates: boolean
+
+  /** @param key of the column's custom field, for values that have no other target */
+  constructor(
+    readonly index: number,
+    readonly header: string,
+    readonly key: string,
+    target: string | null | undefined,
+  ) {
+    this.plain = englishName(header)
+    this.isUnknown = target === undefined
+    this.target = target === undefined ? fieldPrefix + key : target
+    this.hasDates =
+      /\b(date|start|started|updated|modified|changed)\b/.test(this.plain) ||
+      ['createdAt', 'completed'].includes(this.target ?? '') ||
+      declared.get(this.target ?? '')?.kind?.is === 'instant'
+  }
+
+  scan(text: string, dates: Dates): void {
+    if (text === '' || this.target === null) return
+    if (this.hasDates) dates.scan(text)
+    if (this.target === 'completed') this.hasOtherAnswers ||= answerOf(text, this.header) === 'other'
+    // The version 1.0 is no number. Our export writes each number and boolean in one form, so TRUE is a text.
+    const isOwn = this.header.startsWith(fieldPrefix)
+    this.types ??= /\bversions?\b/.test(this.plain) && !isOwn ? [] : allTypes
+    if (this.types.length === 0) return
+    const decimals = /\.(\d+)/.exec(text)?.[1] ?? ''
+    if (!isOwn) this.decimals.add(decimals.length)
+    if (!isOwn) this.endsWithZero ||= decimals.endsWith('0')
+    this.types = this.types.filter((type) => {
+      const ownForm = type === 'number' ? String(Number(text)) : text.toLowerCase()
+      return shapes[type](text) && (!isOwn || text === ownForm)
+    })
+  }
+
+  get type() {
+    // As numbers, the versions 1.1 and 1.10 would be equal.
+    const isText = this.types?.[0] === 'number' && this.decimals.size > 1 && this.endsWithZero
+    return (!isText && this.types?.[0]) || 'text'
+  }
 }
+
+/** A column that is imported. */
 export type ReadColumn = Column & { target: string }
 
 /** Returns the test for headers of columns that can be the title. */
 export const isTitle =
   ({ columns }: Mapping, format: ColumnFormat) =>
-  (header: string) => {
+  (header: string): boolean => {
     const given = valueFor(columns, header)
     const name = englishName(header)
     return (given === undefined ? targetsOf([name], format).get(name) : given) === 'title'
@@ -80,29 +216,17 @@ export function columnsOf(names: string[], { columns: given = {} }: Mapping, for
   const free = names.filter((name) => valueFor(given, name) === undefined)
   const usual = targetsOf(free.map(englishName), format)
   const keys = new FieldKeys()
-  const columns = names.map((name, index): Column => {
+  const columns = names.map((name, index) => {
     const header = name || `Column ${index + 1}`
-    const plain = englishName(header)
     const key = keys.keyFor(fieldName(header), header)
     const own = valueFor(given, header)
-    const found = header.startsWith(fieldPrefix) ? targetNamed(header) : usual.get(plain)
-    const isFree = found === null || found?.startsWith(fieldPrefix) || !taken.has(found ?? null)
-    const known = own === undefined ? (isFree ? found : undefined) : own && targetNamed(own)
-    const target = known === undefined ? fieldPrefix + key : known
-    const hasDates =
-      /\b(date|start|started|updated|modified|changed)\b/.test(plain) ||
-      ['createdAt', 'completed'].includes(target ?? '') ||
-      declared.get(target ?? '')?.kind?.is === 'instant'
-    const isUnknown = known === undefined
-    return { index, header, plain, target, key, isUnknown, hasDates, decimals: new Set() }
+    if (own !== undefined) return new Column(index, header, key, own && targetNamed(own))
+    const found = header.startsWith(fieldPrefix) ? targetNamed(header) : usual.get(englishName(header))
+    const isTaken = found && !found.startsWith(fieldPrefix) && taken.has(found)
+    return new Column(index, header, key, isTaken ? undefined : found)
   })
-  checkTitle(columns)
-  return columns
-}
-
-function checkTitle(columns: Column[]): void {
   const titles = new Set(columns.flatMap(({ target, header }) => (target === 'title' ? [header] : [])))
-  if (titles.size === 1) return
+  if (titles.size === 1) return columns
   const headers = columns.map(({ header }) => header.slice(0, 50)).slice(0, 20)
   throw new ImportError(
     titles.size > 1
@@ -112,120 +236,36 @@ function checkTitle(columns: Column[]): void {
 }
 
 /** Returns lines for the report: headers in the mapping that the file lacks, and a header in an unknown language. */
-export function headerMessages({ columns: given = {} }: Mapping, columns: Column[]): string[] {
+export function* headerMessages({ columns: given = {} }: Mapping, columns: Column[]): Generator<string> {
   const headers = new Set(columns.map(({ header }) => header.normalize()))
   const missing = Object.keys(given).filter((header) => !headers.has(header.normalize()))
   const shown = missing.slice(0, 10).map((header) => JSON.stringify(header.slice(0, 50)))
-  const others = missing.length > shown.length ? `, and ${missing.length - shown.length} others` : ''
-  const unknown = columns.filter(({ isUnknown }) => isUnknown)
+  const rest = missing.length > shown.length ? `, and ${missing.length - shown.length} others` : ''
+  if (missing.length > 0)
+    yield `The file has no column for these names in mapping.columns: ${shown.join(', ')}${rest}`
+  const unknown = columns.filter((column) => column.isUnknown)
   const known = columns.filter(({ isUnknown, target }) => !isUnknown && target !== 'title')
-  const isUnread =
-    known.every(({ target }) => target === 'id') && unknown.length >= (known.length > 0 ? 2 : 3)
-  return [
-    missing.length > 0
-      ? `The file has no column for these names in mapping.columns: ${shown.join(', ')}${others}`
-      : [],
-    isUnread
-      ? `Only the columns of titles and ids were recognized. If others are a status, people or dates, send mapping.columns, such as {${JSON.stringify(unknown[0]!.header.slice(0, 50))}: "status"}`
-      : [],
-  ].flat()
+  if (known.every(({ target }) => target === 'id') && unknown.length >= (known.length > 0 ? 2 : 3))
+    yield `Only the columns of titles and ids were recognized. If others are a status, people or dates, send mapping.columns, such as {${JSON.stringify(unknown[0]!.header.slice(0, 50))}: "status"}`
 }
-
-const shapes = {
-  number: (text: string) => /^-?(0|[1-9]\d{0,14})(\.\d{1,6})?$/.test(text) || isShortest(text),
-  boolean: (text: string) => /^(true|false)$/i.test(text),
-  date: (text: string) => /^[12]\d{3}-\d\d-\d\d$/.test(text) && new Date(text).toJSON()?.startsWith(text),
-}
-type CheckedType = keyof typeof shapes
-
-/** True for numbers such as 1e+21 and 0.1234567, as JSON and our exports have them. */
-const isShortest = (text: string) => /^-?\d(\.\d+)?(e[+-]\d+)?$/.test(text) && String(Number(text)) === text
 
 /** A project has at most this many fields. Further columns go to the foot of the description. */
 const maxFields = 50
 
-/** Determines from all rows which columns have values, the types of fields, and the order of day and month. */
-export class Survey {
-  /** The first date of each order, and whether its numbers show the order. */
-  private readonly orders = new Map<First, { separator?: string; certain?: string }>()
-
-  constructor(
-    private readonly columns: Column[],
-    private readonly decode = (text: string) => text,
-  ) {}
-
-  scan(row: Row): void {
-    for (const column of this.columns) {
-      if (column.target === null || (column.types?.length === 0 && !column.hasDates)) continue
-      const text = this.decode(row.at(column.index)).trim()
-      if (text !== '') this.addType(column, text)
-      if (text !== '' && column.hasDates) this.addDate(column, text)
-    }
+/** Sets the targets of the columns after the scan: unknown columns without values are not read. Returns the fields. */
+export function fieldsOf(columns: Column[]): FieldItem[] {
+  const fields = new Map<string, FieldItem>()
+  for (const column of columns) {
+    const { header, types, isUnknown } = column
+    if (isUnknown && !types) column.target = null
+    else if (isUnknown && fields.size >= maxFields && !fields.has(column.key)) column.target = 'notes'
+    const { target } = column
+    const isField = target?.startsWith(fieldPrefix)
+    if (!types || !(isField || column.hasOtherAnswers)) continue
+    const isRepeated = columns.some((one) => one.header === header && one !== column)
+    const key = isField ? target!.slice(fieldPrefix.length) : column.key
+    const type = isRepeated ? 'text' : column.type
+    fields.set(key, { kind: 'field', row: 1, key, name: fieldName(header), type })
   }
-
-  private addType(column: Column, text: string): void {
-    // The version 1.0 is no number. Our export writes each number and boolean in one form, so TRUE is a text.
-    const isOwn = column.header.startsWith(fieldPrefix)
-    const isVersion = /\bversions?\b/.test(column.plain) && !isOwn
-    const types = column.types ?? (isVersion ? [] : (['number', 'boolean', 'date'] as const))
-    column.types = types.filter((type) => {
-      const ownForm = type === 'number' ? String(Number(text)) : text.toLowerCase()
-      return shapes[type](text) && (!isOwn || text === ownForm)
-    })
-    const decimals = /\.(\d+)/.exec(text)?.[1] ?? ''
-    if (!isOwn && types.length > 0) column.decimals.add(decimals.length)
-    if (!isOwn) column.endsWithZero ||= decimals.endsWith('0')
-    if (column.target === 'completed') column.hasOtherAnswers ||= answerOf(text, column.header) === 'other'
-  }
-
-  private addDate({ isUnknown }: Column, text: string): void {
-    const { usual, certain, separator } = orderOf(text)
-    if (!usual) return
-    const known = this.orders.get(usual)?.certain
-    // Dates in custom fields stay as they are, so the report does not mention them.
-    this.orders.set(usual, { separator, certain: known ?? (isUnknown ? undefined : certain && text) })
-  }
-
-  /** Returns a message with a date that has another order of day and month than the given format. */
-  otherOrder({ format, first }: Dates): string[] {
-    const date = format && first && this.orders.get(first === 'day' ? 'month' : 'day')?.certain
-    return date
-      ? [
-          `The date "${date}" does not have the order of day and month in mapping.dateFormat. Such dates were read in the only possible order`,
-        ]
-      : []
-  }
-
-  /** Sets the order of day and month, unless it is given. Returns the format, if the rows agree on the order. */
-  decideOrder(dates: Dates): string | undefined {
-    if (dates.first || dates.format || this.orders.size !== 1) return undefined
-    const [[first, { separator }]] = this.orders as unknown as [[First, { separator: string }]]
-    dates.first = first
-    return (first === 'day' ? ['DD', 'MM', 'YYYY'] : ['MM', 'DD', 'YYYY']).join(separator)
-  }
-
-  /**
-   * Selects the columns with values. Columns without a known target become custom fields, up to the limit of a project.
-   * `proposal` has the target of each header. Null: not imported.
-   */
-  columnsToRead() {
-    const fields = new Map<string, FieldItem>()
-    const proposal = new Map<string, string | null>()
-    const columns = this.columns.flatMap((column): ReadColumn[] => {
-      const { header, isUnknown, types, decimals, endsWithZero } = column
-      const isTooMany = isUnknown && fields.size >= maxFields && !fields.has(column.key)
-      const target = isUnknown && !types ? null : isTooMany ? 'notes' : column.target
-      if (!proposal.get(header)) proposal.set(header, target)
-      if (target === null || !types) return []
-      const isRepeated = this.columns.some((one) => one.header === header && one !== column)
-      // As numbers, the versions 1.1 and 1.10 would be equal.
-      const isText = isRepeated || (types[0] === 'number' && decimals.size > 1 && endsWithZero)
-      const type = (!isText && types[0]) || 'text'
-      const key = target === 'completed' ? column.key : target.slice(fieldPrefix.length)
-      if (target.startsWith(fieldPrefix) || column.hasOtherAnswers)
-        fields.set(key, { kind: 'field', row: 1, key, name: fieldName(header), type })
-      return [{ ...column, target }]
-    })
-    return { columns, fields: [...fields.values()], proposal: [...proposal] }
-  }
+  return [...fields.values()]
 }

@@ -1,27 +1,23 @@
-import { DateTime, IANAZone, Info } from 'luxon'
-import { withoutAccents } from '../../convert/texts.ts'
+import { LRUCache } from 'lru-cache'
+import { DateTime, Info } from 'luxon'
+import { cut, withoutAccents } from '../../convert/texts.ts'
 
 /** `day` for 21/11/2026, `month` for 11/21/2026. */
 export type First = 'day' | 'month'
 
-const languages = 'en es de fr pt it nl pl cs da nb sv ro tr ru uk'.split(' ')
 const minMonthCharacters = 3
-
-/** Formats that give the names of months: alone, after a day, and abbreviated. */
-const nameFormats = [{ month: 'long' }, { month: 'long', day: 'numeric' }, { month: 'short' }] as const
-/** The months, from 1, that a name or the start of a name means. An ambiguous start means several. */
-const months = new Map<string, Set<number>>()
-for (const format of languages.flatMap((one) => nameFormats.map((it) => new Intl.DateTimeFormat(one, it))))
-  for (let month = 1; month <= 12; month++) {
-    const parts = format.formatToParts(new Date(2026, month - 1))
-    const name = withoutAccents(parts.find(({ type }) => type === 'month')!.value).replace('.', '')
-    for (let end = minMonthCharacters; end <= name.length; end++)
-      months.set(name.slice(0, end), (months.get(name.slice(0, end)) ?? new Set()).add(month))
-  }
-
-function monthNamed(name: string): number | undefined {
-  const [month, other] = months.get(withoutAccents(name)) ?? []
-  return other ? undefined : month
+/** The months, from 1, by their names and the starts of their names. 0 for an ambiguous start. */
+const months = new Map<string, number>()
+for (const locale of 'en es de fr pt it nl pl cs da nb sv ro tr ru uk'.split(' ')) {
+  const lists = [Info.months('long', { locale }), Info.monthsFormat('long', { locale })]
+  for (const names of [...lists, Info.months('short', { locale })])
+    for (const [index, given] of names.entries()) {
+      const name = withoutAccents(given).replace('.', '')
+      for (let end = minMonthCharacters; end <= name.length; end++) {
+        const [start, month] = [name.slice(0, end), index + 1]
+        months.set(start, (months.get(start) ?? month) === month ? month : 0)
+      }
+    }
 }
 
 /** The time zones that an abbreviation means everywhere or usually. */
@@ -32,35 +28,49 @@ const abbreviations = new Map(
     .map((pair) => [pair.replace(/[^A-Z]/g, ''), `UTC${pair.replace(/[A-Z]/g, '')}`]),
 )
 
-/** Returns the name of the time zone that a text means, or null. */
-function zoneIn(text: string): string | null {
+const maxCharacters = 80
+/** The usual names of time zones by their texts in files; '' for other texts. luxon stores each name that it gets until the process ends. */
+const zoneNames = new LRUCache<string, string>({
+  max: 1_000,
+  memoMethod(text) {
+    try {
+      return new Intl.DateTimeFormat('en', { timeZone: text }).resolvedOptions().timeZone
+    } catch {
+      return ''
+    }
+  },
+})
+
+/** Returns the name of the time zone that a text means; '' for another text. */
+function zoneIn(text: string): string {
   const [, hours, minutes = '00'] = /^(?:GMT|UTC)?\s*([+-]\d{1,2}):?(\d{2})?$/i.exec(text) ?? []
   if (hours) return `UTC${hours}:${minutes}`
-  return abbreviations.get(text.toUpperCase()) ?? (text.includes('/') ? (zoneNamed(text) ?? null) : null)
+  return abbreviations.get(text.toUpperCase()) ?? zoneNames.memo(text.slice(0, maxCharacters))
 }
 
-export const isZone = (zone: string): boolean => zone === 'UTC' || IANAZone.isValidZone(zone)
+const dayMs = 86_400_000
+/** Offsets in ms by day and time zone, because luxon takes microseconds for each. */
+const offsets = new LRUCache<string, number>({
+  max: 20_000,
+  memoMethod(key) {
+    const [day, zone] = key.split(' ')
+    return offsetIn(zone!, Number(day) * dayMs)
+  },
+})
+const offsetIn = (zone: string, time: number): number => Info.normalizeZone(zone).offset(time) * 60_000
 
-/**
- * Returns the usual name of a time zone: `Europe/Berlin` for `europe/BERLIN`. Undefined for other texts.
- * luxon stores each name that it gets until the process ends.
- */
-function zoneNamed(text: string): string | undefined {
-  try {
-    return new Intl.DateTimeFormat('en', { timeZone: text }).resolvedOptions().timeZone
-  } catch {
-    return undefined
-  }
+/** Returns the instant in ms since 1970. @param local the same, as if the time were in UTC */
+function instantOf(local: number, zone: string): number {
+  const day = Math.floor(local / dayMs)
+  const [before, after] = [offsets.memo(`${day - 1} ${zone}`), offsets.memo(`${day + 2} ${zone}`)]
+  return local - (before === after ? before : offsetIn(zone, local - offsetIn(zone, local)))
 }
 
 const time =
   /(?:T|,?\s+(?:(?:at|um|om|kl|alle|à|às|a las|o)\s+)?)(\d{1,2})(?:[:h.](\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?|(?=\s*[ap]\.?\s?m))(?:\s*([ap])\.?\s?m\.?|\s*uhr)?\s*(Z\b|(?:GMT|UTC)?[+-]\d{1,2}(?::?\d{2})?|[A-Z]+\/[A-Z_/]+|[A-Z]{2,5})?(?:\s*(?:\(([^()]*(?:\([^()]*\)[^()]*)*)\)|\[[^\][]*\]))?$/i
 
-/**
- * Returns the time at the end of a text, from `index` on, in ms of the day. Its zone is undefined if the text has none, and
- * null if it is unknown.
- */
-export function clockIn(text: string) {
+/** Returns the time at the end of a text, from `index` on, in ms of the day. Its zone is undefined if the text has none, and '' if it is unknown. */
+function clockIn(text: string) {
   const match = time.exec(text)
   if (!match) return undefined
   const [, hours, minutes = '0', seconds = '0', fraction = '', half, offset, inParentheses] = match
@@ -73,49 +83,44 @@ export function clockIn(text: string) {
   return { index: match.index, ms, zone: zone && zoneIn(zone.trim()) }
 }
 
-const maxCharacters = 80
-/** A weekday may be before the numbers. */
-const numbers = /^(?:\p{L}{2,10}\.?,? )?(\d{1,4})([-/.]) ?(\d{1,2})\2 ?(\d{1,4})\.?$/u
-const dayFirst =
-  /^(?:\p{L}{2,10}\.?,? )?(\d{1,2})(?:st|nd|rd|th|er|º)?[ /.-]+(?:de )?(\p{L}{3,10})\.?,?[ /.-]+(?:de )?(\d{2,4})$/iu
-const monthFirst = /^(?:\p{L}{2,10}\.?,? )?(\p{L}{3,10})\.?[ -](\d{1,2})(?:st|nd|rd|th)?,?[ -](\d{4})$/iu
+/** The forms of a date without a time, below a weekday. `one` and `two` are day and month in either order. */
+const forms = [
+  /(?<year>\d{4})([-/.]) ?(?<month>\d{1,2})\2 ?(?<day>\d{1,2})\.?/u,
+  /(?<one>\d{1,2})(?<separator>[-/.]) ?(?<two>\d{1,2})\k<separator> ?(?<year>\d{2}|\d{4})\.?/u,
+  /(?<day>\d{1,2})(?:st|nd|rd|th|er|º)?[ /.-]+(?:de )?(?<name>\p{L}{3,10})\.?,?[ /.-]+(?:de )?(?<year>\d{2,4})/u,
+  /(?<name>\p{L}{3,10})\.?[ -](?<day>\d{1,2})(?:st|nd|rd|th)?,?[ -](?<year>\d{4})/u,
+].map(({ source }) => new RegExp(`^(?:\\p{L}{2,10}\\.?,? )?${source}$`, 'iu'))
 
-/**
- * Returns which of day and month comes first in a date. `certain`: a number above 12 shows the order. `usual`: the
- * order that the separator suggests, if no number shows it.
- */
-export function orderOf(text: string): { certain?: First; usual?: First; separator?: string } {
-  if (text.length > maxCharacters) return {}
-  const [, one = '', separator, two] = numbers.exec(text.slice(0, clockIn(text)?.index)) ?? []
-  if (one === '' || one.length > 2) return {}
+function partsOf(text: string): Record<string, string | undefined> {
+  for (const form of forms) {
+    const match = form.exec(text)
+    if (match) return match.groups!
+  }
+  return {}
+}
+
+/** `certain`: the part that a number above 12 shows to be first. `usual`: that of the separator, if no number shows it. */
+function orderIn({ one, two, separator }: ReturnType<typeof partsOf>): { certain?: First; usual?: First } {
+  if (one === undefined) return {}
   const certain = Number(one) > 12 ? 'day' : Number(two) > 12 ? 'month' : undefined
-  return { certain, usual: certain ?? (separator === '.' ? 'day' : undefined), separator }
+  return { certain, usual: certain ?? (separator === '.' ? 'day' : undefined) }
 }
 
-/** Reads a date without a time. */
-function dayOf(text: string, first: First | undefined): DateTime | undefined {
-  const [year = 0, month, day] = (numericDay(text, first) ?? namedDay(text.normalize()))?.map(Number) ?? []
-  if (!month) return undefined
-  const date = DateTime.utc(year < 100 ? year + (year < 70 ? 2000 : 1900) : year, month, day!)
-  return date.isValid && date.year >= 1000 ? date : undefined
-}
-
-/** Returns year, month and day. */
-function numericDay(text: string, given?: First): unknown[] | undefined {
-  const [, one, , two, three = ''] = numbers.exec(text) ?? []
-  if (!one || one.length === 3 || three.length === 3) return undefined
-  if (one.length === 4) return [one, two, three]
-  const { certain, usual } = orderOf(text)
+/** Returns the day of a date without a time, in ms since 1970. */
+function dayOf(text: string, given: First | undefined): number | undefined {
+  const parts = partsOf(text.normalize())
+  const { year, one, two, name } = parts
+  const { certain, usual } = orderIn(parts)
   const first = certain ?? (one === two ? 'day' : given) ?? usual
-  if (!first || three.length === 1) return undefined
-  return first === 'day' ? [three, two, one] : [three, one, two]
-}
-
-function namedDay(text: string): unknown[] | undefined {
-  const [, day, name = '', year] = dayFirst.exec(text) ?? []
-  if (day) return [year, monthNamed(name), day]
-  const [, month, dayAfter, yearAfter] = monthFirst.exec(text) ?? []
-  return month ? [yearAfter, monthNamed(month), dayAfter] : undefined
+  if (year === undefined || (one && !first)) return undefined
+  const [inDay, inMonth] = first === 'day' ? [one, two] : [two, one]
+  const day = Number(parts.day ?? inDay)
+  const month = name ? (months.get(withoutAccents(name)) ?? 0) : Number(parts.month ?? inMonth)
+  const century = Number(year) < 70 ? 2000 : 1900
+  const fullYear = year.length === 2 ? century + Number(year) : Number(year)
+  const date = new Date(Date.UTC(fullYear, month - 1, day))
+  const isValid = fullYear >= 1000 && date.getUTCMonth() === month - 1 && date.getUTCDate() === day
+  return isValid ? date.getTime() : undefined
 }
 
 /** True for a date with or without a time, also if the order of day and month, or the time zone, is unknown. */
@@ -131,13 +136,13 @@ const withSeparators = (text: string): string =>
         .replace(/^(\d{4})[年년] ?(\d{1,2})[月월] ?(\d{1,2})[日일]/, '$1-$2-$3')
     : text
 
-/** Returns the time in UTC. luxon needs more time for the same. */
-const isoOf = (time: DateTime): string => new Date(time.toMillis()).toISOString()
-const isMidnight = (time: DateTime): boolean => time.equals(time.startOf('day'))
+const dateOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
 
-const maxZones = 1_000
-const maxDays = 20_000
-const dayMs = 86_400_000
+/** Returns a time in UTC, or the date of a due date at midnight in the time zone. */
+function shown(instant: number, isDue: boolean, zone: string): string {
+  const local = isDue ? instant + offsetIn(zone, instant) : NaN
+  return local % dayMs === 0 ? dateOf(local) : new Date(instant).toISOString()
+}
 
 /** Reads the dates of one file. */
 export class Dates {
@@ -149,11 +154,9 @@ export class Dates {
   /** True after `zone` was used: for a time without an offset in a row without a time zone. */
   usedZone = false
   readonly zone: string
-  readonly format?: string
-  /** The names of time zones by their texts in the file. */
-  private readonly zones = new Map<string, string>()
-  /** Offsets by time zone and day, because luxon takes microseconds. Undefined: the offset changes near the day. */
-  private readonly offsets = new Map<string, number | undefined>()
+  private readonly format?: string
+  /** The separator of the latest date of each order, and the first date whose numbers show the order. */
+  private readonly orders = new Map<First, { separator?: string; certain?: string }>()
 
   constructor({ dateFormat, timeZone = 'UTC' }: { dateFormat?: string; timeZone?: string }) {
     this.zone = timeZone
@@ -162,65 +165,66 @@ export class Dates {
       this.first = this.format.indexOf('d') < this.format.search(/[ML]/) ? 'day' : 'month'
   }
 
+  /** Collects the orders of day and month in the file. */
+  scan(text: string): void {
+    if (text.length > maxCharacters) return
+    const parts = partsOf(text.slice(0, clockIn(text)?.index))
+    const { certain, usual } = orderIn(parts)
+    if (!usual) return
+    const known = this.orders.get(usual)?.certain
+    this.orders.set(usual, { separator: parts.separator, certain: known ?? (certain && text) })
+  }
+
+  /** Returns a message with a date that has another order than the given format. */
+  otherOrder(): string[] {
+    const other = this.first === 'day' ? 'month' : 'day'
+    const date = this.format && this.first && this.orders.get(other)?.certain
+    const message = `The date "${date}" does not have the order of day and month in mapping.dateFormat. Such dates were read in the only possible order`
+    return date ? [message] : []
+  }
+
+  /** Sets the order, unless it is given. Returns the format, if all scanned dates agree on the order. */
+  decideOrder(): string | undefined {
+    const [order, another] = this.orders
+    if (this.first || this.format || !order || another) return undefined
+    this.first = order[0]
+    const parts = this.first === 'day' ? ['DD', 'MM', 'YYYY'] : ['MM', 'DD', 'YYYY']
+    return parts.join(order[1].separator)
+  }
+
   /**
    * Returns a date, or an ISO 8601 time in UTC. Returns undefined if the text is no date, or is ambiguous.
-   * @param isDue a due date at midnight is a date, in every time zone
+   * @param givenZone of the row
    */
-  read(text: string, zone?: string, isDue = false): string | undefined {
+  read(text: string, givenZone = '', isDue = false): string | undefined {
     if (text.length > maxCharacters) return undefined
-    // With a usual order, `guess` reads the same dates as the format, and is faster.
-    const guess = this.first && this.guess(text, isDue, zone)
-    return guess ?? this.readFormat(text, isDue, zone) ?? this.guess(text, isDue, zone)
+    const zone = (givenZone && zoneIn(givenZone)) || this.zone
+    // With a known order, `guess` reads the same dates as the format, and is faster.
+    const known = this.first && this.guess(text, isDue, zone)
+    return known ?? this.readFormat(text, isDue, zone) ?? this.guess(text, isDue, zone)
   }
 
-  /** Returns the name of a time zone of the file, or the default time zone for another text. */
-  zoneOf(given = this.zone): string {
-    if (!given || given === this.zone) return this.zone
-    const zone = this.zones.get(given) ?? ((given.length < maxCharacters && zoneNamed(given)) || this.zone)
-    if (this.zones.size < maxZones) this.zones.set(given, zone)
-    return zone
-  }
-
-  private readFormat(text: string, isDue: boolean, given?: string): string | undefined {
+  private readFormat(text: string, isDue: boolean, zone: string): string | undefined {
     if (!this.format) return undefined
-    const date = DateTime.fromFormat(text, this.format, { zone: this.zoneOf(given), locale: 'en' })
+    const date = DateTime.fromFormat(text, this.format, { zone, locale: 'en' })
     if (!date.isValid) return undefined
-    const isTime = /[hH]/.test(this.format) && !(isDue && isMidnight(date))
-    return isTime ? isoOf(date) : date.toISODate()
+    return /[hH]/.test(this.format) ? shown(date.toMillis(), isDue, zone) : date.toISODate()
   }
 
-  private guess(written: string, isDue: boolean, given?: string): string | undefined {
+  private guess(written: string, isDue: boolean, zone: string): string | undefined {
     const text = withSeparators(written)
     // Milliseconds since 1970, as ClickUp writes them, or seconds.
-    if (/^[1-9]\d{9}(\d{3})?$/.test(text)) {
-      const instant = DateTime.fromMillis(Number(text.padEnd(13, '0')), { zone: this.zoneOf(given) })
-      return isDue && isMidnight(instant) ? instant.toISODate()! : isoOf(instant)
-    }
+    if (/^[1-9]\d{9}(\d{3})?$/.test(text)) return shown(Number(text.padEnd(13, '0')), isDue, zone)
     const clock = clockIn(text)
     const day = dayOf(text.slice(0, clock?.index), this.first)
-    if (!day || !clock || (isDue && clock.ms === 0)) return day?.toISODate() ?? undefined
-    if (clock.zone === null) return undefined
-    const zone = clock.zone ?? this.zoneOf(given)
+    if (day === undefined) return undefined
+    if (!clock || (isDue && clock.ms === 0)) return dateOf(day)
+    if (clock.zone === '') return undefined
     this.usedZone ||= clock.zone === undefined && zone === this.zone
-    const local = day.toMillis() + clock.ms
-    return new Date(local - this.offsetAt(local, zone)).toISOString()
-  }
-
-  /** Returns the offset of a time zone in ms. @param local in ms since 1970, as if it were in UTC */
-  private offsetAt(local: number, zone: string): number {
-    const offsetAt = (time: number) => Info.normalizeZone(zone).offset(time) * 60_000
-    const day = Math.floor(local / dayMs)
-    const key = `${zone} ${day}`
-    if (!this.offsets.has(key) && this.offsets.size < maxDays) {
-      const [before, after] = [offsetAt((day - 1) * dayMs), offsetAt((day + 2) * dayMs)]
-      this.offsets.set(key, before === after ? before : undefined)
-    }
-    return this.offsets.get(key) ?? offsetAt(local - offsetAt(local))
+    return shown(instantOf(day + clock.ms, clock.zone ?? zone), isDue, zone)
   }
 }
 
-/** Other letters of luxon mean several parts of a date, or parts that dates in files do not have. */
-const letters = 'dMLyHhmsSaZzE'
 const sample = DateTime.utc(2026, 11, 21)
 
 /** Returns the format for luxon; undefined if it lacks the day, month or year, or has a letter in two places. */
@@ -228,14 +232,30 @@ export function dateFormatOf(given: string): string | undefined {
   // Other tools write the day as D, the year as Y and a.m. as A.
   const format = given.replace(/[DYA]/g, (letter) => letter.toLowerCase())
   // luxon converts a format to a regular expression. Repeated letters, as in `HmsHmsHms`, would take exponential time.
-  const found = (format.replace(/'[^']*'?/g, ' ').match(/([A-Za-z])\1*/g) ?? []).map((run) => run[0]!)
-  if (new Set(found).size < found.length || !found.every((letter) => letters.includes(letter)))
-    return undefined
+  const runs = format.replace(/'[^']*'?/g, ' ').match(/([A-Za-z])\1*/g) ?? []
+  const letters = runs.map((run) => run[0]).join('')
+  // Other letters mean several parts of a date, or parts that dates in files do not have.
+  const isKnown = /^[dMLyHhmsSaZzE]*$/.test(letters) && new Set(letters).size === letters.length
+  if (!isKnown || !/d/.test(letters) || !/[ML]/.test(letters) || !/y/.test(letters)) return undefined
   try {
     const read = DateTime.fromFormat(sample.toFormat(format), format, { zone: 'UTC', locale: 'en' })
-    const isWhole = /d/.test(format) && /[ML]/.test(format) && /y/.test(format)
-    return isWhole && read.toISODate() === sample.toISODate() ? format : undefined
+    return read.toISODate() === sample.toISODate() ? format : undefined
   } catch {
     return undefined
   }
+}
+
+/** Returns a line for the report. */
+export function unreadDate(text: string): string {
+  return `The date "${cut(text, 100)}" cannot be read: ${adviceFor(text.split('→').at(-1)!.trim())}`
+}
+
+function adviceFor(date: string): string {
+  // Spreadsheets store a date as the number of its day.
+  if (/^\d{5}([.,]\d+)?$/.test(date)) return 'format the column of the spreadsheet as dates'
+  if (/^(\p{L}{3,10}\.? \d{1,2}|\d{1,2}\.? \p{L}{3,10}|\d{1,2}[./]\d{1,2}\.?)$/u.test(date))
+    return 'it has no year'
+  if (date.length <= maxCharacters && clockIn(date)?.zone === '') return 'its time zone is not known'
+  if (!/\d.*\d.*\d/s.test(date)) return 'it has no day, month and year'
+  return 'send mapping.dateFormat, such as DD/MM/YYYY'
 }

@@ -1,30 +1,27 @@
-import { DigestKeys, shortKey } from '../../convert/keys.ts'
+import { shortKey } from '../../convert/keys.ts'
 import { KeyMap } from '../key-map.ts'
 import { listOf, oneLine } from './values.ts'
 
 /** In a list with more than `maxSearched` parts, titles with separators are not searched. */
 const [maxTitleParts, maxSearched] = [10, 1_000]
 
-/** The names by which rows of a file refer to tasks: titles, or ids other than the keys of the tasks. */
+/** The keys of tasks by the names by which rows refer to them: titles, or ids other than the keys. */
 export class References {
   private readonly keys = new KeyMap<string>()
 
   constructor(private readonly hasIds: boolean) {}
 
-  /**
-   * @param key empty for a task without an id
-   * @param replaces true if the name means this task from now on; false if it means the first task with the name
-   */
+  /** @param replaces true if the name means this task from now on; false if it means the first task with the name */
   add(given: string, key: string, replaces = false): void {
     const name = oneLine(given)
     if (replaces || this.keys.get(name) === undefined) this.keys.set(name, shortKey(oneLine(key)))
   }
 
-  /** Returns the key of the task with the name, or undefined. */
   find(reference: string): string | undefined {
-    const name = pageIn(reference) ?? reference
-    const key = this.keys.get(name)
-    return key === undefined ? undefined : key || new DigestKeys().next(name)
+    // Notion writes a title and an address, such as `Draw (https://…)`.
+    const end = reference.lastIndexOf(' (')
+    const isPage = end > 0 && /(:\/\/|\.md|\.csv).*\)$/.test(reference.slice(end))
+    return this.keys.get(isPage ? reference.slice(0, end) : reference)
   }
 
   /** Returns the references in a list. A title may contain separators: of several matches, the longest title is used. */
@@ -49,13 +46,7 @@ export class References {
 }
 
 /** Ids may be separated by spaces. Words without digits are a title. Microsoft Project writes `2FS+1 day`. */
-export function idsIn(text: string): string[] {
+function idsIn(text: string): string[] {
   const parts = listOf(text.replace(/^(\d+)FS\b.*/, '$1'), /\s/)
   return parts.every((part) => /\d/.test(part)) ? parts : [text]
-}
-
-/** Returns the title in a reference to a page of Notion, such as `Draw (https://…)`. */
-function pageIn(text: string): string | undefined {
-  const end = text.endsWith(')') ? text.lastIndexOf(' (') : -1
-  return end > 0 && /:\/\/|\.md|\.csv/.test(text.slice(end)) ? text.slice(0, end) : undefined
 }

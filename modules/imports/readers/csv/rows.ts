@@ -1,10 +1,11 @@
 import { unescapeFormula } from '../../../exports/cells.ts'
 import { ImportError } from '../../items.ts'
+import { englishName } from './columns.ts'
 import { linesIn, type Open, readText } from './text.ts'
 
 /** Many, because an export of Jira has as many comment columns as the issue with the most comments has comments. */
 const maxColumns = 2_000
-/** Bounds the memory for a row. Quotes and separators do not count. */
+/** Bounds the memory for a row. Quotes around cells and separators do not count. */
 const maxRowCharacters = 4 * 1024 * 1024
 /** Bounds the work for a small archive that contains a file of empty lines. CRLF counts twice. */
 const maxEmptyLines = 1_000_000
@@ -14,6 +15,9 @@ async function* withLineEnd(open: Open): AsyncGenerator<string> {
   yield '\n'
 }
 
+/** The state after a quote. `closing`: the next character must be a second quote, or end the cell. */
+const afterQuote = { start: 'quoted', quoted: 'closing', closing: 'quoted', plain: 'plain' } as const
+
 /**
  * Reads the rows of a CSV file. Empty lines are skipped; rows may have different numbers of cells. As in spreadsheets, a
  * quote in a cell that does not begin with a quote is text. A cell that begins with a quote must end with a quote, and
@@ -21,52 +25,48 @@ async function* withLineEnd(open: Open): AsyncGenerator<string> {
  * @throws ImportError with the line, if the file is broken or a row is too large
  */
 async function* readRecords(open: Open, delimiter: string, max = maxRowCharacters): AsyncGenerator<string[]> {
-  const tokens = new RegExp(`["\r\n${delimiter}]|[^"\r\n${delimiter}]+`, 'y')
-  const quotedTokens = /(?:[^"]+|"")+|"/y
-  const ends = new Set([delimiter, '\n', '\r'])
-  /** `closing`: after a quote in a quoted cell. The next character must be a second quote, or end the cell. */
-  let state = 'start' as 'start' | 'plain' | 'quoted' | 'closing'
+  const [special, quote] = [new RegExp(`["\r\n${delimiter}]`, 'g'), /"/g]
+  let state = 'start' as keyof typeof afterQuote
   let [cells, cell]: [string[], string] = [[], '']
   let [line, quotedLine, emptyLines, characters] = [1, 1, 0, 0]
+  const fail = (message: string, at = line) => new ImportError(message, `line ${at}`)
   for await (const text of withLineEnd(open))
     for (let at = 0; at < text.length;) {
-      const pattern = state === 'quoted' ? quotedTokens : tokens
-      pattern.lastIndex = at
-      const token = pattern.exec(text)![0]
-      at += token.length
-      const isEnd = state !== 'quoted' && ends.has(token)
-      if (token === '"' && state === 'quoted') state = 'closing'
-      else if (token === '"' && state === 'start') [state, quotedLine] = ['quoted', line]
-      else if (!isEnd) {
-        if (state === 'closing' && token !== '"')
-          throw new ImportError('A quote within a quoted cell must be doubled', `line ${line}`)
-        state = state === 'closing' || state === 'quoted' ? 'quoted' : 'plain'
-        const part = state === 'quoted' ? token.replaceAll('""', '"') : token
+      const end = state === 'quoted' ? quote : special
+      end.lastIndex = at
+      const to = end.test(text) ? end.lastIndex - 1 : text.length
+      const [part, char] = [text.slice(at, to), text[to]]
+      at = to + 1
+      if (part !== '') {
+        if (state === 'closing') throw fail('A quote within a quoted cell must be doubled')
+        if (state === 'start') state = 'plain'
+        if (state === 'quoted') line += linesIn(part)
         cell += part
         characters += part.length
-      } else if (state === 'start' && cells.length === 0 && token !== delimiter) {
-        if (++emptyLines > maxEmptyLines)
+      }
+      if (char === '"') {
+        const isText = state === 'plain' || state === 'closing'
+        if (isText) [cell, characters] = [cell + char, characters + 1]
+        if (state === 'start') quotedLine = line
+        state = afterQuote[state]
+      } else if (char !== undefined) {
+        const isLineEnd = char !== delimiter
+        if (state !== 'start' || cells.length > 0 || !isLineEnd) {
+          cells.push(cell)
+          ;[cell, state] = ['', 'start']
+          if (isLineEnd) {
+            yield cells
+            ;[cells, characters, emptyLines] = [[], 0, 0]
+          }
+        } else if (++emptyLines > maxEmptyLines)
           throw new ImportError(`The file has more than ${maxEmptyLines} empty lines`)
-      } else {
-        cells.push(cell)
-        ;[cell, state] = ['', 'start']
-        if (token !== delimiter) {
-          yield cells
-          ;[cells, characters, emptyLines] = [[], 0, 0]
-        }
+        if (char === '\n') line++
       }
       if (characters > max || cells.length > maxColumns)
-        throw new ImportError(
-          `A row must have at most ${maxColumns} columns and ${maxRowCharacters} characters`,
-          `line ${line}`,
-        )
-      line += linesIn(token)
+        throw fail(`A row must have at most ${maxColumns} columns and ${maxRowCharacters} characters`)
     }
   if (state === 'quoted')
-    throw new ImportError(
-      'The quote at the start of a cell is never closed. The file may be cut off',
-      `line ${quotedLine}`,
-    )
+    throw fail('The quote at the start of a cell is never closed. The file may be cut off', quotedLine)
 }
 
 export interface Header {
@@ -74,6 +74,11 @@ export interface Header {
   /** The number of records up to the header, including the header. */
   skip: number
   names: string[]
+}
+interface Candidate extends Header {
+  hasTitle: boolean
+  /** The number of names that are not empty. */
+  filled: number
 }
 
 const delimiters = [',', ';', '\t', '|']
@@ -83,36 +88,36 @@ const maxNameCharacters = 500
 
 /** @param isTitle true for the names of columns that can be the title @throws ImportError if the file is empty or broken */
 export async function findHeader(open: Open, isTitle: (name: string) => boolean): Promise<Header> {
-  let best: { header: Header; rank: number } | undefined
-  let firstError: ImportError | undefined
+  const rankOf = (one?: Candidate) => (one ? one.names.length + (one.hasTitle ? maxColumns : 0) : 0)
+  let best: Candidate | undefined
+  let firstError: unknown
   for (const delimiter of delimiters) {
     try {
       const header = await headerWith(open, delimiter, isTitle)
-      const rank = header ? header.names.length + (header.names.some(isTitle) ? maxColumns : 0) : 0
-      if (header && rank > (best?.rank ?? 0)) best = { header, rank }
+      if (rankOf(header) > rankOf(best)) best = header
     } catch (error) {
       if (!(error instanceof ImportError)) throw error
       firstError ??= error
     }
   }
   // With a wrong separator, the whole header is one name.
-  if (best && (!firstError || best.rank > 1)) return best.header
+  if (best && (!firstError || rankOf(best) > 1)) return best
   throw firstError ?? new ImportError('The file is empty')
 }
 
 async function headerWith(open: Open, delimiter: string, isTitle: (name: string) => boolean) {
-  let first: Header | undefined
-  let mostAbove = 0
+  let best: Candidate | undefined
   let skip = 0
   for await (const record of readRecords(open, delimiter, maxColumns * maxNameCharacters)) {
     const names = record.map((cell) => cell.trim().slice(0, maxNameCharacters))
     const filled = names.filter((name) => name !== '').length
-    const header = { delimiter, skip: ++skip, names }
-    if (filled > 0 && names.some(isTitle) && (mostAbove < 2 || filled > 2)) return header
-    if (filled > 2 || skip > maxLinesAbove) return first ?? header
-    if (filled > mostAbove) [first, mostAbove] = [header, filled]
+    const header = { delimiter, skip: ++skip, names, filled, hasTitle: names.some(isTitle) }
+    const filledAbove = best?.filled ?? 0
+    if (header.hasTitle && (filledAbove < 2 || filled > 2)) return header
+    if (filled > filledAbove) best = header
+    if (filled > 2 || skip > maxLinesAbove) break
   }
-  return first
+  return best
 }
 
 const maxCellCharacters = 100_000
@@ -128,11 +133,12 @@ export class Row {
   readonly used = new Set<string>()
   private readonly indexes: Map<string, number[]>
 
-  /** @param names the headers in plain English */
-  constructor(names: string[]) {
-    this.indexes = Map.groupBy(names.keys(), (index) => names[index]!)
+  constructor(private readonly header: Header) {
+    const plainNames = header.names.map(englishName)
+    this.indexes = Map.groupBy(plainNames.keys(), (index) => plainNames[index]!)
   }
 
+  /** @param name the plain header in English */
   text(name: string): string {
     return this.texts(name)[0] ?? ''
   }
@@ -150,32 +156,30 @@ export class Row {
     return text.slice(0, maxCellCharacters).replace(/[\ud800-\udbff]$/, '')
   }
 
-  /** Returns lines for the report and for the foot of the description, if the row does not fit the header. */
-  uneven(columns: number): { messages: string[]; notes: string[] } {
-    const { cells } = this
-    const messages: string[] = []
-    const extra = [...cells.keys()].slice(columns).filter((index) => cells[index]!.trim() !== '')
-    if (cells.length < columns || extra.length > 0) {
-      const advice = extra.length > 0 ? ': a cell that contains the separator must be quoted' : ''
-      const count = `${cells.length} ${cells.length === 1 ? 'cell' : 'cells'}`
-      messages.push(`The row has ${count}, and the header ${columns}${advice}`)
-    }
-    if (cells.some((cell) => cell.length > maxCellCharacters))
+  /** Adds lines to the report and to the foot of the description, if the row does not fit the header. */
+  noteUneven({ messages, notes }: { messages: string[]; notes: string[] }): void {
+    const [count, columns] = [this.cells.length, this.header.names.length]
+    const extra = this.cells.flatMap((cell, index) => (index >= columns && cell.trim() !== '' ? index : []))
+    const advice = extra.length > 0 ? ': a cell that contains the separator must be quoted' : ''
+    if (count < columns || extra.length > 0)
+      messages.push(
+        `The row has ${count} ${count === 1 ? 'cell' : 'cells'}, and the header ${columns}${advice}`,
+      )
+    if (this.cells.some((cell) => cell.length > maxCellCharacters))
       messages.push(`A cell was cut at ${maxCellCharacters} characters`)
-    return { messages, notes: extra.map((index) => `Without a header: ${this.at(index)}`) }
+    notes.push(...extra.map((index) => `Without a header: ${this.at(index)}`))
   }
-}
 
-/** Reads the rows below the header into `row`. Rows without text are skipped. */
-export async function* readRows(open: Open, { delimiter, skip, names }: Header, row: Row) {
-  let above = skip
-  row.number = 0
-  for await (const cells of readRecords(open, delimiter)) {
-    if (above-- > 0) continue
-    row.number++
-    if (row.number > maxRows) throw new ImportError(`The file has more than ${maxRows} rows. Split it`)
-    row.cells = cells
-    row.repeatsHeader = names.length > 1 && names.every((name, i) => row.at(i).trim() === name)
-    if (cells.some((cell) => cell.trim() !== '')) yield
+  /** Reads the rows below the header into this row. Rows without text are skipped. */
+  async *readAll(open: Open): AsyncGenerator<void> {
+    const { delimiter, skip, names } = this.header
+    this.number = -skip
+    for await (const cells of readRecords(open, delimiter)) {
+      if (++this.number <= 0) continue
+      if (this.number > maxRows) throw new ImportError(`The file has more than ${maxRows} rows. Split it`)
+      this.cells = cells
+      this.repeatsHeader = names.length > 1 && names.every((name, i) => this.at(i).trim() === name)
+      if (cells.some((cell) => cell.trim() !== '')) yield
+    }
   }
 }

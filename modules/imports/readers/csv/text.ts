@@ -5,8 +5,6 @@ export type Open = () => AsyncIterable<Uint8Array>
 
 /** The event loop runs after each piece, which may have thousands of rows. */
 const maxPieceBytes = 16 * 1024
-/** The first bytes show the encoding. */
-const minHeadBytes = 2
 
 /**
  * Reads a file in UTF-8 or UTF-16, without a byte order mark, in pieces of at most 16 KiB.
@@ -17,7 +15,8 @@ export async function* readText(open: Open): AsyncGenerator<string> {
   let decode: ReturnType<typeof decoderOf> | undefined
   for await (const chunk of open()) {
     const bytes = decode ? chunk : (head = Buffer.concat([head, chunk]))
-    if (!decode && head.length < minHeadBytes) continue
+    // The first two bytes show the encoding.
+    if (!decode && head.length < 2) continue
     decode ??= decoderOf(head)
     for (let at = 0; at < bytes.length; at += maxPieceBytes) {
       yield decode(bytes.subarray(at, at + maxPieceBytes))
@@ -44,16 +43,15 @@ function decoderOf([first, second]: Uint8Array) {
   return (bytes?: Uint8Array): string => {
     const options = { stream: bytes !== undefined }
     const text = tolerant.decode(bytes, options)
-    const errorAt = (index: number, message: string) =>
-      new ImportError(message, `line ${line + linesIn(text.slice(0, index))}`)
+    const failAt = (character: RegExp, message: string) =>
+      new ImportError(message, `line ${line + linesIn(text.slice(0, text.search(character)))}`)
     try {
       strict.decode(bytes, options)
     } catch {
       const name = encoding === 'utf-8' ? 'UTF-8' : 'UTF-16'
-      throw errorAt(text.search(/\ufffd|$/), `The file is not ${name} text. Save it again in UTF-8`)
+      throw failAt(/\ufffd|$/, `The file is not ${name} text. Save it again in UTF-8`)
     }
-    const nul = text.indexOf('\0')
-    if (nul >= 0) throw errorAt(nul, 'The file contains the character U+0000: remove it')
+    if (text.includes('\0')) throw failAt(/\0/, 'The file contains the character U+0000: remove it')
     line += linesIn(text)
     return text
   }

@@ -4,14 +4,13 @@ import { byWord } from '../../convert/texts.ts'
 import type { TaskItem } from '../../items.ts'
 import { parseObject } from '../../parse-object.ts'
 import words from '../../words.json' with { type: 'json' }
-import { clockIn, type Dates } from './dates.ts'
+import { isDate } from './dates.ts'
 
 type Priority = NonNullable<TaskItem['priority']>
+export type Priorities = Record<string, Priority | undefined>
 
 const knownPriority = byWord<Priority>(words.priorities, true)
 const noPriority = 'none,no priority,not set,unset,0,-,--,---'.split(',')
-
-export type Priorities = Record<string, Priority | undefined>
 
 /** Returns undefined for words that mean no priority, and null for unknown words. */
 export function priorityOf(text: string, own: Priorities = {}): Priority | undefined | null {
@@ -24,13 +23,10 @@ export function priorityOf(text: string, own: Priorities = {}): Priority | undef
 }
 
 export const listOf = (text: string, separator = /[,;\n]/): string[] =>
-  text
-    .split(separator)
-    .map((part) => part.trim())
-    .filter((part) => part !== '')
+  text.split(separator).flatMap((part) => part.trim() || [])
 
 /** Returns the list in a text such as `["brand","ui"]`; undefined for another text. */
-const jsonList = (text: string): unknown[] | undefined => {
+function jsonList(text: string): unknown[] | undefined {
   const { list } = /^\s*\[/.test(text) ? (parseObject(`{"list":${text}}`) ?? {}) : {}
   return Array.isArray(list) ? list : undefined
 }
@@ -39,10 +35,8 @@ const jsonList = (text: string): unknown[] | undefined => {
 export function bracketedList(text: string): string[] | undefined {
   const [, inside] = /^\s*\[(.*)\]\s*$/s.exec(text) ?? []
   if (inside === undefined) return undefined
-  const list = jsonList(text)?.filter((one) => typeof one === 'string')
-  return list
-    ? list.flatMap((one) => one.trim() || [])
-    : listOf(inside).map((one) => /^'(.*)'$/.exec(one)?.[1] ?? one)
+  const list = jsonList(text) ?? listOf(inside).map((one) => /^'(.*)'$/.exec(one)?.[1] ?? one)
+  return list.flatMap((one) => (typeof one === 'string' && one.trim()) || [])
 }
 
 /** Reads lines such as `- [x] Oil the wheels`, `☑ Oil the wheels` and `Oil the wheels`, or lists in JSON as ClickUp writes them. */
@@ -55,25 +49,12 @@ export function subtasksOf(text: string): { title: string; completed: boolean }[
   })
 }
 
-const knownAnswer = byWord<'yes' | 'no'>(words.answers)
-
-/** Returns whether a task is completed. In a column of percentages, only 100 means yes. Elsewhere, 1 and 100 % mean yes. */
-export function answerOf(text: string, header: string): 'yes' | 'no' | 'other' {
-  const [, digits, percent] = /^([+-]?\d+(?:[.,]\d+)?)\s*(%?)$/.exec(text) ?? []
-  if (digits === undefined) return knownAnswer(text) ?? 'other'
-  const number = Number(digits.replace(',', '.'))
-  const whole = percent || /%|\bpercent/i.test(header) ? 100 : 1
-  return number === whole ? 'yes' : number === 0 ? 'no' : 'other'
-}
-
-const nobody = /^\s*(unassigned|not assigned|nobody|no one|none|n\/a|-)\s*$/i
-
 /**
  * Returns the people in a cell. ClickUp writes `[Ada,Bob]`. `Ada, Bob` under `Owners` are two people, and `Lovelace, Ada`
  * under `Owner` is one person.
  */
 export function assigneesOf(text: string, header: string): string[] {
-  if (nobody.test(text)) return []
+  if (/^\s*(unassigned|not assigned|nobody|no one|none|n\/a|-)\s*$/i.test(text)) return []
   const inBrackets = bracketedList(text)
   if (inBrackets?.length) return inBrackets
   const listed = listOf(text, /[;\n]/)
@@ -87,45 +68,28 @@ export function assigneesOf(text: string, header: string): string[] {
 /** Names in Docket have no line breaks or other control characters. */
 export const oneLine = (text: string): string => text.replace(/[\s\p{Cc}]+/gu, ' ').trim()
 
-export const short = (text: string) => (text.length > 100 ? `${text.slice(0, 100)}…` : text)
-
-/** Returns a line for the report. @param date the part of the text that is the date */
-export const unreadDate = (text: string, date = text): string =>
-  `The date "${short(text)}" cannot be read: ${adviceFor(date.trim())}`
-
-function adviceFor(date: string): string {
-  // Spreadsheets store a date as the number of its day.
-  if (/^\d{5}([.,]\d+)?$/.test(date)) return 'format the column of the spreadsheet as dates'
-  if (/^(\p{L}{3,10}\.? \d{1,2}|\d{1,2}\.? \p{L}{3,10}|\d{1,2}[./]\d{1,2}\.?)$/u.test(date))
-    return 'it has no year'
-  if (date.length < 100 && clockIn(date)?.zone === null) return 'its time zone is not known'
-  if (!/\d.*\d.*\d/s.test(date)) return 'it has no day, month and year'
-  return 'send mapping.dateFormat, such as DD/MM/YYYY'
-}
-
 const commentKeys = [
   ['text', 'comment', 'body', 'content', 'comment_text'],
   ['by', 'author', 'user', 'username', 'email', 'created_by'],
   ['date', 'created', 'created_at', 'createdAt', 'time'],
 ]
 
+/** A comment whose time is not read yet. */
+export type WrittenComment = Pick<CellComment, 'text' | 'author'> & { date?: string }
+
 /**
- * Reads a list of comments as JSON, such as `[{"text":"In brass","by":"ada@example.com","date":"1791288000000"}]`.
- * Returns undefined for another text. @param messages gets a line for each date that cannot be read
+ * Reads comments in other forms than that of our exports: `14/Mar/26 2:15 PM;Ada;The text` of Jira, or a list in JSON such
+ * as `[{"text":"In brass","by":"ada@example.com","date":"1791288000000"}]`. Returns undefined for another text.
  */
-export function jsonComments(text: string, dates: Dates, messages: string[]): CellComment[] | undefined {
-  const list = jsonList(text) as Record<string, unknown>[] | undefined
-  const comments = list?.flatMap((one): CellComment | [] => {
+export function foreignComments(text: string): WrittenComment[] | undefined {
+  const [, date = '', name = '', content = ''] = /^([^;\n]+);([^;\n]*);\s*(\S.*)$/s.exec(text.trim()) ?? []
+  if (isDate(date.trim())) return [{ text: content, author: readPerson(name), date: date.trim() }]
+  const all = (jsonList(text) as Record<string, unknown>[] | undefined)?.map((one) => {
     const [content, author, date] = commentKeys.map((keys) =>
       keys.map((key) => one?.[key]).find((value) => value != null && value !== ''),
     )
-    if (typeof content !== 'string') return []
-    const createdAt = date ? dates.read(String(date).trim()) : undefined
-    if (date && !createdAt) messages.push(`A comment: ${unreadDate(String(date))}`)
-    return {
-      ...{ text: content, createdAt },
-      author: typeof author === 'string' ? readPerson(oneLine(author)) : undefined,
-    }
+    const person = typeof author === 'string' ? readPerson(oneLine(author)) : undefined
+    return { text: content as string, author: person, ...(date != null && { date: String(date).trim() }) }
   })
-  return comments?.length === list?.length ? comments : undefined
+  return all?.every((one) => typeof one.text === 'string') ? all : undefined
 }
