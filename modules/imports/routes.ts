@@ -4,7 +4,6 @@ import { concurrencyErrors } from '../../src/admission/fair-queue.ts'
 import type { Query } from '../../src/commands/query.ts'
 import type { Config } from '../../src/config.ts'
 import { admitFirst, guarded } from '../../src/http/guards.ts'
-import { tooLarge } from '../../src/http/json-body.ts'
 import type { RouteBuilders } from '../../src/routes/route-builders.ts'
 import { roleNeeded } from '../../src/identity/rights.ts'
 import { headerRefs, headersOf, locationAt } from '../../src/openapi/components.ts'
@@ -28,9 +27,7 @@ import type { Services } from '../../src/services.ts'
 import { cancelled, importActive, importEnded, openChanges, tooManyImports, undoErrors } from './changes.ts'
 import { type Imports, noImport, openImports } from './rows.ts'
 import { formParameters, ImportParameters, importView, type ReportLine, reportLineView } from './schema.ts'
-import { fileErrors } from './upload/file.ts'
-import { formErrors, parameterErrors } from './upload/form.ts'
-import { codingNotSupported, openStartImport, uploadLimit } from './upload/start.ts'
+import { openStartImport, uploadErrors, uploadLimit } from './upload.ts'
 
 const importReply = (description: string, values: object, headers = {}) => ({
   description,
@@ -71,21 +68,21 @@ const requestBody = {
 const aboutStart = (bytes: number) =>
   `Stores a file of at most ${bytes} bytes, and queues its import. The body is the file, with any Content-Type, or a form with the part \`file\`; \`source\`, \`dryRun\` and \`mapping\` are query parameters or parts of the form. A long mapping needs a form. The file may be compressed with gzip. \`GET /imports/{id}\` shows the progress, and the mapping that the import uses. With \`dryRun=true\` the import changes nothing, and has the same report. A retry with the same Idempotency-Key gets the import of the first request; the service does not compare the files. Requires the role EDITOR.`
 
-function startHooks({ importBytes, bodyTimeoutMs }: Config) {
+function startHooks(config: Config) {
   const { detail, ...hooks } = operation({
-    ...{ ...written, id: 'createImport', summary: 'Import a file', description: aboutStart(importBytes) },
+    ...{
+      ...written,
+      id: 'createImport',
+      summary: 'Import a file',
+      description: aboutStart(config.importBytes),
+    },
     query: ImportParameters,
     responses: {
       202: importReply('The file is stored, and the import waits for a worker', queued, location),
     },
     errors: [
-      ...[...parameterErrors(), ...formErrors(), ...fileErrors(bodyTimeoutMs), tooLarge(importBytes)],
-      ...[
-        codingNotSupported(),
-        importActive(active),
-        tooManyImports(),
-        ...concurrencyErrors(uploadLimit.what),
-      ],
+      ...[...uploadErrors(config), importActive(active), tooManyImports()],
+      ...concurrencyErrors(uploadLimit.what),
       ...[invalidIdempotencyKey(), roleNeeded('EDITOR'), notFound('Project')],
     ],
   })

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
-import { partsOf } from '../../../modules/imports/upload/file.ts'
+import { partsOf } from '../../../modules/imports/upload.ts'
 import { endImports } from '../../http/own-import.ts'
 import {
   anId,
