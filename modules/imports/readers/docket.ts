@@ -10,11 +10,11 @@ import { docketFormat } from '../../exports/formats.ts'
 import { fieldTypes } from '../../fields/schema.ts'
 import { headerOf, namedFields, taskFields } from '../../tasks/schema.ts'
 import { DigestKeys } from '../convert/keys.ts'
-import { isBlank } from '../convert/texts.ts'
-import { ImportError, type ImportedItem, isChild, type ProjectItem } from '../items.ts'
+import { ImportError, type ImportedItem, isChild } from '../items.ts'
 import { parseObject } from '../parse-object.ts'
-import { readText } from './csv/text.ts'
-import type { Reader, ReaderInput } from './reader.ts'
+import { type Open, readText } from './csv/text.ts'
+import { Entry } from './json-file.ts'
+import type { Reader } from './reader.ts'
 
 /** The longest comment takes about 120,000 characters as JSON. */
 const maxLineCharacters = 1_048_576
@@ -29,12 +29,16 @@ const maxKinds = 20
  * imported.
  */
 export const readDocket: Reader = async function* ({ open, report }) {
-  const moved = await checkFile(jsonLines(open), report)
+  const moved = await checkFile(readLines(open), report)
   const [addresses, keys] = [new Map<unknown, string>(), new DigestKeys()]
   let [n, after] = [0, '']
-  for await (const line of jsonLines(open)) {
-    collectAddress(addresses, line.value)
-    if (line.number === 1) yield* projectIn(line.value.project)
+  for await (const line of readLines(open)) {
+    collectAddress(addresses, line)
+    if (line.row === 0) {
+      yield { kind: 'project', row: 0, description: line.text('project.description') }
+      if (line.get('project.textEdits') === 'if-match')
+        yield { kind: 'project', row: 0, textEdits: 'if-match' }
+    }
     const item = itemOf(line, addresses)
     if (!item) continue
     if (isChild(item)) item.csvKey = keys.ofChild(item)
@@ -46,49 +50,37 @@ export const readDocket: Reader = async function* ({ open, report }) {
   }
 }
 
-function* projectIn(project: unknown): Generator<ProjectItem> {
-  const [description, textEdits] = [partOf(project, 'description'), partOf(project, 'textEdits')]
-  if (typeof description === 'string' && !isBlank(description)) yield { kind: 'project', row: 0, description }
-  if (textEdits === 'if-match') yield { kind: 'project', row: 0, textEdits }
-}
-
-interface Line {
-  /** From 1. */
-  number: number
-  value: Record<string, unknown>
-}
-
 /**
  * Reports the lines that are not imported. Returns which tasks were moved: tasks are created in the order of their
  * numbers. Undefined if a number is missing, or occurs twice.
  * @throws ImportError if the file is no export, or was cut
  */
 async function checkFile(
-  lines: AsyncIterable<Line>,
+  lines: AsyncIterable<Entry>,
   report: (message: string) => void,
 ): Promise<boolean[] | undefined> {
   const skipped = new Map<string, number>()
   const numbers: number[] = []
-  let last: Line | undefined
+  let last: Entry | undefined
   for await (const line of lines) {
-    const { number, value } = line
-    if (number === 1) checkFirstLine(value)
-    else if (last?.value.kind === 'end')
-      throw new ImportError('The file continues after its end', `line ${number}`)
-    else if (value.kind !== 'end' && !lineKinds().has(value.kind)) countKind(skipped, String(value.kind))
-    if (value.kind === 'task' && numbers.length <= maxTasks)
-      numbers.push(isNumber(value.number) ? value.number : NaN)
+    const { kind, number } = line.value
+    if (line.row === 0) requireFormat(line.value.docket)
+    else if (last?.value.kind === 'end') throw errorAt(line.row, 'The file continues after its end')
+    else if (kind !== 'end' && !lineKinds().has(kind)) {
+      const name = String(kind).slice(0, 40)
+      const counted = skipped.has(name) || skipped.size < maxKinds ? name : 'others'
+      skipped.set(counted, (skipped.get(counted) ?? 0) + 1)
+    }
+    if (kind === 'task' && numbers.length <= maxTasks) numbers.push(isNumber(number) ? number : NaN)
     last = line
   }
   if (!last) throw new ImportError('The file is empty')
-  if (last.value.kind !== 'end' || last.value.lines !== last.number)
-    throw new ImportError('The file was cut: its last line is missing', `line ${last.number}`)
+  if (last.value.kind !== 'end' || last.value.lines !== last.row + 1)
+    throw errorAt(last.row, 'The file was cut: its last line is missing')
   const counts = [...skipped].map(([kind, count]) => `${kind} (${count})`)
   if (counts.length > 0) report(`Lines of these kinds are not imported: ${counts.join(', ')}`)
-  const sorted = Float64Array.from(numbers).sort()
-  // `sort` puts NaN last.
-  const isMissing = numbers.length > maxTasks || Number.isNaN(sorted.at(-1))
-  return isMissing || sorted.some((number, i) => number === sorted[i + 1]) ? undefined : outOfOrder(numbers)
+  const isUnique = numbers.length <= maxTasks && new Set(numbers).size === numbers.length
+  return isUnique && !numbers.includes(NaN) ? outOfOrder(numbers) : undefined
 }
 
 /** True for the numbers that are not in a longest increasing subsequence, so that as few tasks as possible are moved. */
@@ -113,30 +105,22 @@ function outOfOrder(numbers: number[]): boolean[] {
 const isNumber = (value: unknown): value is number =>
   Number.isInteger(value) && Number(value) >= 1 && Number(value) <= maxNumber
 
-function countKind(counts: Map<string, number>, kind: string): void {
-  const known = kind.slice(0, 40)
-  const name = counts.has(known) || counts.size < maxKinds ? known : 'others'
-  counts.set(name, (counts.get(name) ?? 0) + 1)
-}
+/** @param row the first line is the header, so rows count from the second line */
+const errorAt = (row: number, message: string) => new ImportError(message, `line ${row + 1}`)
 
-function checkFirstLine({ docket }: Line['value']): void {
-  if (docket === docketFormat) return
-  const version = `The file has the version ${String(docket).slice(0, 20)} of the format; this service reads version ${docketFormat}`
-  const isExport = docket !== undefined
-  throw new ImportError(
-    isExport ? version : 'The file is not an export of Docket with format=docket',
-    'line 1',
-  )
+function requireFormat(format: unknown): void {
+  if (format === undefined) throw errorAt(0, 'The file is not an export of Docket with format=docket')
+  const version = String(format).slice(0, 20)
+  const known = `this service reads version ${docketFormat}`
+  if (format !== docketFormat) throw errorAt(0, `The file has the version ${version} of the format; ${known}`)
 }
-
-const partOf = (value: unknown, name: string): unknown =>
-  typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined
 
 /** Collects the email addresses of the owner and the members. Their lines are before the tasks. */
-function collectAddress(byId: Map<unknown, string>, { docket, kind, project, user }: Line['value']): void {
-  const person: unknown = docket ? partOf(project, 'owner') : kind === 'member' ? user : undefined
-  const [id, email] = [partOf(person, 'id'), partOf(person, 'email')]
-  if (typeof email === 'string' && byId.size < maxPeople) byId.set(id, email)
+function collectAddress(byId: Map<unknown, string>, line: Entry): void {
+  if (line.row > 0 && line.value.kind !== 'member') return
+  const person = line.row === 0 ? 'project.owner' : 'user'
+  const email = line.text(`${person}.email`)
+  if (email !== undefined && byId.size < maxPeople) byId.set(line.get(`${person}.id`), email)
 }
 
 const Text = Type.String()
@@ -207,25 +191,25 @@ const lineKinds = () =>
 
 /** Returns undefined for a line that is not imported. @throws ImportError for an invalid field */
 function itemOf(
-  { number, value: line }: Line,
+  { row, value: line }: Entry,
   addresses: ReadonlyMap<unknown, string>,
 ): ImportedItem | undefined {
-  const { kind, author, importedAuthor } = line
+  const { kind, importedAuthor } = line
   const fields = lineKinds().get(kind)
   if (!fields) return undefined
-  // The first line is the header, so rows count from the second.
-  const item: Record<string, unknown> = { kind, row: number - 1 }
+  const item: Record<string, unknown> = { kind, row }
   for (const { name, inItem, check, isRequired, isNullable } of fields) {
     const value = line[name]
     if (value == null && !isRequired) {
       if (value === null && isNullable) item[inItem] = null
     } else if (check.Check(value)) item[inItem] = value
-    else throw new ImportError(`The field ${name} of the ${String(kind)} is not valid`, `line ${number}`)
+    else throw errorAt(row, `The field ${name} of the ${String(kind)} is not valid`)
   }
-  const email = addresses.get(partOf(author, 'id'))
+  const author = item.author as { id?: string } | undefined
+  const email = addresses.get(author?.id)
   // The first author of a row that the exporting project had imported.
   if (importedAuthor) item.author = { name: importedAuthor }
-  else if (email && item.author) item.author = { email, ...(item.author as object) }
+  else if (author && email) item.author = { email, ...author }
   delete item.importedAuthor
   if (kind === 'task')
     Object.assign(item, { isExported: true, externalId: item.externalId ?? `docket:${item.key}` })
@@ -233,25 +217,21 @@ function itemOf(
 }
 
 /** Parses each line of the file as a JSON object. @throws ImportError for another line */
-async function* jsonLines(open: ReaderInput['open']): AsyncGenerator<Line, void, void> {
-  let [number, rest] = [0, '']
+async function* readLines(open: Open): AsyncGenerator<Entry, void, void> {
+  let [row, rest] = [0, '']
   for await (const text of readText(open)) {
     const lines = (rest + text).split('\n')
     rest = lines.pop()!
-    for (const line of lines) yield { number: ++number, value: objectIn(line, number) }
-    checkLength(rest, number + 1)
+    for (const line of lines) yield entryIn(line, row++)
+    if (rest.length > maxLineCharacters) entryIn(rest, row)
   }
-  if (rest !== '') yield { number: number + 1, value: objectIn(rest, number + 1) }
+  if (rest !== '') yield entryIn(rest, row)
 }
 
-function checkLength(line: string, number: number): void {
+function entryIn(line: string, row: number): Entry {
   if (line.length > maxLineCharacters)
-    throw new ImportError(`A line must have at most ${maxLineCharacters} characters`, `line ${number}`)
-}
-
-function objectIn(line: string, number: number): Line['value'] {
-  checkLength(line, number)
+    throw errorAt(row, `A line must have at most ${maxLineCharacters} characters`)
   const value = parseObject(line)
-  if (!value) throw new ImportError('The line is not a JSON object', `line ${number}`)
-  return value
+  if (!value) throw errorAt(row, 'The line is not a JSON object')
+  return new Entry('', [], value as Entry['value'], row)
 }

@@ -4,7 +4,7 @@ import { type Entry, readEntries } from '../json-file.ts'
 import { KeyMap } from '../key-map.ts'
 import type { Reader } from '../reader.ts'
 import { Board, idOf, nameOf, type Table } from './board.ts'
-import { type Card, cardOf, commentOf, creationIn, linesOf, namesOf } from './cards.ts'
+import { commentOf, commentsIn, creationIn, listOf, type OwnValues, taskOf } from './cards.ts'
 
 type Kind<Name> = Name | ((row: Entry) => Name | undefined)
 
@@ -22,8 +22,10 @@ interface BoardSource {
   tables?: Record<string, Kind<Table | 'description'>>
   /** The other rows, by their patterns. */
   rows: Record<string, Kind<'card' | 'item' | 'comment'>>
-  /** Returns the parts of a card that differ from the usual ones; undefined for a row that is not a card. Labels and notes are added. */
-  card?(row: Entry, board: Board): Card | undefined
+  /** Returns the values of a card that differ from the usual ones; undefined for a row that is not a card. */
+  card?(row: Entry, board: Board): OwnValues | undefined
+  /** The key of the cards that are parts of a card. */
+  parts?: string
   /** Returns the key of the card that a comment belongs to, if not the usual one. */
   commented?(row: Entry): string | undefined
 }
@@ -44,7 +46,7 @@ export const boardReader = (source: BoardSource): Reader =>
     const [patterns, lists] = [[...Object.keys(tables), ...counted], new Set<string>()]
     if (patterns.length > 0)
       for await (const row of readEntries(open, patterns, [...omit, ...others, ...texts], lists))
-        reading.addToTables(row)
+        reading.add(row)
     const { ready } = reading.board
     for await (const row of readEntries(open, Object.keys(rows), omit)) {
       reading.read(row)
@@ -65,10 +67,6 @@ class BoardReading {
   readonly board: Board
   hasCards = false
   private readonly position: string
-  /** The names or ids of the creators, by the ids of cards. */
-  private readonly creators = new KeyMap<string>()
-  /** The numbers of comments in the file, by the keys of tasks. */
-  private readonly comments = new KeyMap<number>()
   /** The latest creation time of the subtasks so far in ms, by the keys of tasks. */
   private readonly latest = new KeyMap<number>()
   /** Cards that are parts of other cards may be in the file twice. */
@@ -81,20 +79,17 @@ class BoardReading {
     this.position = source.position ?? ''
   }
 
-  addToTables(row: Entry): void {
-    const { tables = {}, rows } = this.source
-    const kind = kindOf<string>(tables[row.part] ?? rows[row.part], row)
-    if (kind === 'description')
-      this.board.ready.push({ kind: 'project', row: 0, description: row.text(row.part) })
-    else if (kind === 'comment') this.countComment(row)
-    else if (kind !== undefined && kind !== 'card') this.board.add(kind as Table, row)
-  }
-
-  private countComment(row: Entry): void {
-    const { task } = this.commentIn(row)
-    if (task !== undefined) this.comments.setIfSpace(task, (this.comments.get(task) ?? 0) + 1)
-    const { card, creator } = creationIn(row)
-    if (card !== undefined && creator !== undefined) this.creators.setIfSpace(card, creator)
+  /** Adds a row of the first pass. */
+  add(row: Entry): void {
+    const { source, board } = this
+    const kind = kindOf<string>(source.tables?.[row.part] ?? source.rows[row.part], row)
+    if (kind === 'description') board.ready.push({ kind: 'project', row: 0, description: row.text(row.part) })
+    else if (kind === 'comment') {
+      const { task } = this.commentIn(row)
+      if (task !== undefined) board.comments.setIfSpace(task, (board.comments.get(task) ?? 0) + 1)
+      const [card, creator] = creationIn(row)
+      if (card !== undefined && creator !== undefined) board.creators.setIfSpace(card, creator)
+    } else if (kind !== undefined && kind !== 'card') board.add(kind as Table, row)
   }
 
   read(row: Entry): void {
@@ -104,55 +99,24 @@ class BoardReading {
     if (kind === 'comment') this.readComment(row)
   }
 
-  private readCard(row: Entry, parent?: string): void {
-    const card = this.taskOf(row, parent)
-    if (!card) return
-    const { task, listId, comments = [], parts = [] } = card
-    this.hasCards = true
-    if (task.parent !== undefined && this.parts.get(task.key)) return
-    if (task.parent !== undefined) this.parts.setIfSpace(task.key, true)
-    // Cards come before the items of checklists.
-    this.add(
-      task,
-      [0, ...this.board.placeOf(listId, this.position), row.number(this.position)],
-      row.characters,
-    )
-    for (const comment of comments) this.readComment(comment, task.key)
-    for (const part of parts) this.readCard(part, task.key)
+  private taskOf(row: Entry, inside?: string): TaskItem | undefined {
+    const { source, board } = this
+    const own = source.card ? source.card(row, board) : {}
+    return own && taskOf(row, board, own, inside)
   }
 
-  private taskOf(row: Entry, inside?: string): (Card & { task: TaskItem }) | undefined {
-    const { source, board, creators } = this
-    const own = source.card ? source.card(row, board) : {}
-    if (!own) return undefined
-    const usual = cardOf(row, board, creators)
-    const {
-      attachments,
-      people = [],
-      values = [],
-      comments = [],
-      parts,
-      total = 0,
-      listId,
-      ...card
-    } = {
-      ...usual,
-      ...own,
-    }
-    const [assignee, ...others] = people
-    const { fields, notes, messages } = board.fieldValues(values)
-    const { key = idOf(row), parent = inside } = card
-    const labels = [...(usual.labels ?? []), ...(own.labels ?? [])].filter((label) => label !== undefined)
-    const lines = { ...usual.notes, ...own.notes, Attachment: attachments, 'Also assigned': namesOf(others) }
-    const missing = this.comments.isFull ? 0 : total - comments.length - (this.comments.get(key) ?? 0)
-    const task: TaskItem = {
-      ...card,
-      ...{ kind: 'task', row: row.row, key, parent, assignee, fields, labels: [...new Set(labels)] },
-      title: row.required(row.value.name === undefined ? 'title' : 'name'),
-      notes: [...linesOf(lines), ...notes],
-      messages: missing > 0 ? [`${missing} of ${total} comments are not in the file`, ...messages] : messages,
-    }
-    return { task, listId, comments, parts }
+  private readCard(row: Entry, inside?: string): void {
+    const { source, board, parts, position } = this
+    const task = this.taskOf(row, inside)
+    if (!task) return
+    this.hasCards = true
+    const { key, parent } = task
+    if (parent !== undefined && parts.get(key)) return
+    if (parent !== undefined) parts.setIfSpace(key, true)
+    // Cards come before the items of checklists.
+    this.sort(task, [0, ...board.placeOf(listOf(row), position), row.number(position)], row.characters)
+    for (const comment of commentsIn(row)) this.readComment(comment, key)
+    for (const part of source.parts ? row.entries(source.parts) : []) this.readCard(part, key)
   }
 
   /**
@@ -164,18 +128,18 @@ class BoardReading {
     const id = row.text('taskListId|checklistId') ?? row.path.slice(0, 2).join('.')
     const checklist = board.find('checklists', id)
     const card = (checklist ?? row).text('cardId|idCard')
-    const { task } = (card !== undefined && this.taskOf(row, card)) || {}
+    const task = card === undefined ? undefined : this.taskOf(row, card)
     if (card === undefined || !task) return
-    const status = row.text('state') === 'complete' ? 'DONE' : (task.status ?? 'TODO')
     const name = board.of('checklists', card).length > 1 ? nameOf(checklist) : undefined
-    const title = name ? `${name}: ${task.title}` : task.title
-    const { key, createdAt, dueDate, assignee, notes = [] } = task
+    if (name) task.title = `${name}: ${task.title}`
+    task.status = row.text('state') === 'complete' ? 'DONE' : (task.status ?? 'TODO')
+    const { key, title, createdAt } = task
     const parts = { row: row.row, key, title, createdAt }
     const item: TaskItem | SubtaskItem =
-      dueDate || assignee || notes.length > 0
-        ? { ...task, title, status }
-        : { kind: 'subtask', ...parts, task: card, completed: status === 'DONE' }
-    this.add(item, [1, checklist?.number(position), checklist?.row, row.number(position)], row.characters)
+      task.dueDate || task.assignee || task.notes?.length
+        ? task
+        : { kind: 'subtask', ...parts, task: card, completed: task.status === 'DONE' }
+    this.sort(item, [1, checklist?.number(position), checklist?.row, row.number(position)], row.characters)
   }
 
   private readComment(row: Entry, card?: string): void {
@@ -191,7 +155,7 @@ class BoardReading {
     return commented ? { ...comment, task: commented(row) } : comment
   }
 
-  private add(item: TaskItem | SubtaskItem, place: Place, characters: number): void {
+  private sort(item: TaskItem | SubtaskItem, place: Place, characters: number): void {
     this.unsorted.push({ item, place })
     this.characters += characters
     if (this.position === '' || this.characters > maxSortedCharacters) this.takeSorted()

@@ -47,6 +47,10 @@ const fieldTypes = new Map<string, FieldItem['type']>([
 export class Board {
   /** The items that were read and not taken yet. */
   readonly ready: ImportedItem[] = []
+  /** The names or ids of the creators, by the ids of cards. */
+  readonly creators = new KeyMap<string>()
+  /** The numbers of comments in the file, by the keys of tasks. */
+  readonly comments = new KeyMap<number>()
   private readonly counts: Partial<Record<Table, number>> = {}
   private readonly keep = countCharacters('The lists, labels and links of the cards')
   private readonly byId = new Map<string, Entry>()
@@ -168,18 +172,18 @@ export class Board {
     this.ready.push({ kind: 'field', row, ...field, options: options.map(([, option]) => option) })
   }
 
-  /** Returns the values of a card by field, notes for values without a field, and lines for the report. */
+  /** Returns the values of a card by field, lines for values without a field, and messages for the report. */
   fieldValues(values: FieldValue[]) {
     const fields: Record<string, string | number | boolean> = {}
-    const [notes, messages]: [string[], string[]] = [[], []]
+    const [lines, messages]: [string[], string[]] = [[], []]
     for (const [id, value] of values) {
       if (value === undefined || value === null || typeof value === 'object') continue
       const field = this.fields.get(id)
-      if (!field) notes.push(`Custom field ${id}: ${value}`)
+      if (!field) lines.push(`Custom field ${id}: ${value}`)
       else fields[field.key] = field.names.get(String(value)) ?? value
       if (field?.type === 'date' && /T(?!00:00:00)/.test(String(value)))
         messages.push(`The field "${field.name}" has only the date of ${value}`)
     }
-    return { fields, notes, messages }
+    return { fields, lines, messages }
   }
 }

@@ -1,25 +1,19 @@
 import type { CommentItem, ImportedPerson, TaskItem } from '../../items.ts'
 import { type Entry, isObject, type Json } from '../json-file.ts'
-import type { KeyMap } from '../key-map.ts'
 import { type Board, type FieldValue, idOf, nameOf } from './board.ts'
 
 /** The lines of each name, such as `Start: 2027-01-31`. A true value is the name alone. */
 type Notes = Record<string, Json | undefined | (Json | undefined)[]>
 
-/** A card as the parts of a task. */
-export interface Card extends Partial<Omit<TaskItem, 'labels' | 'notes'>> {
-  listId?: string
-  /** The first person is the assignee. */
-  people?: ImportedPerson[]
+/** The values of a task that differ from the usual ones. Labels and notes are added. */
+export interface OwnValues extends Pick<
+  Partial<TaskItem>,
+  'key' | 'list' | 'status' | 'parent' | 'blockedBy'
+> {
+  remindAt?: string | undefined
   labels?: (string | undefined)[]
   values?: FieldValue[]
   notes?: Notes
-  attachments?: (string | undefined)[]
-  comments?: Entry[]
-  /** The number of comments in the source. */
-  total?: number
-  /** Sub-items, which are read as cards. */
-  parts?: Entry[]
 }
 
 /** The keys of a value in all products. */
@@ -62,52 +56,70 @@ const peopleInNotes = ['Requested by', 'Assigned by', 'Votes for', 'Votes agains
 const isArchived = (row: Entry | undefined): boolean =>
   Boolean(row?.isSet('closed') || row?.isSet('archived'))
 
+export const listOf = (row: Entry): string | undefined => row.text('idList|listId|stackId')
+
 /**
- * Returns the parts of a card, or of an item of a checklist, by their usual keys.
- * @param creators the names or ids of creators, by the ids of cards
+ * Returns the task of a card, or of an item of a checklist, by their usual keys.
+ * @param inside the key of the card that contains it
  */
-export function cardOf(row: Entry, board: Board, creators: KeyMap<string>): Card {
+export function taskOf(row: Entry, board: Board, own: OwnValues, inside?: string): TaskItem {
+  const { labels: ownLabels = [], values: ownValues, notes: ownNotes, ...others } = own
   const id = row.text('_id|gid|id') ?? ''
-  const listId = row.text('idList|listId|stackId')
-  const list = board.find('lists', listId)
+  const list = board.find('lists', listOf(row))
   const type = list?.get('type')
   const isDone = type === 'closed' || list?.isSet('isDoneColumn') || done.some((key) => row.isSet(key))
-  const comments = typeof row.get('comments') === 'object' ? row.entries('comments') : []
-  const creator = creators.get(id)
+  const creator = board.creators.get(id)
+  const members = board.of('cardMemberships', id).flatMap((one) => board.people(one, ['userId']))
+  const [assignee, ...helpers] = [...board.people(row, people), ...members]
+  const stored = [...values.flatMap((path) => row.entries(path)), ...board.of('customFieldValues', id)]
+  const { fields, lines, messages } = board.fieldValues(ownValues ?? stored.map(valueOf))
+  const names = [
+    ...labels.flatMap((path) => board.labelNames(row, path)),
+    ...board.of('cardLabels', id).flatMap((one) => board.labelOf(one.required('labelId'))),
+    board.laneOf(row.text('swimlaneId') ?? list?.text('boardId')),
+    ...ownLabels,
+  ]
+  const notes = {
+    Archived: isArchived(row) || type === 'archive',
+    'In an archived list': !isArchived(row) && isArchived(list),
+    'In the trash': type === 'trash',
+    Deleted: row.isSet('deletedAt'),
+    Template: row.isSet('isTemplate') || row.get('type') === 'template-card',
+    ...notesIn(row, board),
+    ...ownNotes,
+    Attachment: [...row.entries('attachments'), ...board.of('attachments', id)].map(attachmentOf),
+    'Also assigned': namesOf(helpers),
+  }
+  const key = own.key ?? idOf(row)
   return {
-    listId,
+    ...{ kind: 'task', row: row.row, assignee, fields },
+    title: row.required(row.value.name === undefined ? 'title' : 'name'),
     description: row.text('desc|description|notes|body'),
     list: nameOf(list),
     status: isDone ? 'DONE' : undefined,
     dueDate: row.text('due|dueAt|dueDate|duedate|due_at|due_on'),
     createdAt: createdAtOf(row),
     author: creator === undefined ? board.people(row, authors)[0] : board.personWith(creator),
-    people: [
-      ...board.people(row, people),
-      ...board.of('cardMemberships', id).flatMap((one) => board.people(one, ['userId'])),
-    ],
-    labels: [
-      ...labels.flatMap((path) => board.labelNames(row, path)),
-      ...board.of('cardLabels', id).flatMap((one) => board.labelOf(one.required('labelId'))),
-      board.laneOf(row.text('swimlaneId') ?? list?.text('boardId')),
-    ],
-    parent: row.text('parentId'),
-    values: [...values.flatMap((path) => row.entries(path)), ...board.of('customFieldValues', id)].map(
-      valueOf,
-    ),
-    notes: {
-      Archived: isArchived(row) || type === 'archive',
-      'In an archived list': !isArchived(row) && isArchived(list),
-      'In the trash': type === 'trash',
-      Deleted: row.isSet('deletedAt'),
-      Template: row.isSet('isTemplate') || row.get('type') === 'template-card',
-      ...notesIn(row, board),
-    },
-    attachments: [...row.entries('attachments'), ...board.of('attachments', id)].map(attachmentOf),
-    comments: [...comments, ...row.entries('stories')].filter(isComment),
-    total: row.number('badges.comments|commentsTotal|commentsCount') ?? numberIn(row.get('comments')),
+    labels: [...new Set(names)].filter((label) => label !== undefined),
+    notes: [...linesOf(notes), ...lines],
+    messages: [...missingComments(row, board, key), ...messages],
+    ...others,
+    ...{ key, parent: own.parent ?? row.text('parentId') ?? inside },
   }
 }
+
+/** Returns a line for the report if the source has more comments on a card than the file. */
+function missingComments(row: Entry, board: Board, key: string): string[] {
+  const count = row.get('badges.comments|commentsTotal|commentsCount|comments')
+  const missing = Number(count) - commentsIn(row).length - (board.comments.get(key) ?? 0)
+  return missing > 0 && !board.comments.isFull ? [`${missing} of ${count} comments are not in the file`] : []
+}
+
+/** Returns the comments inside a card. Some products have a number instead. */
+export const commentsIn = (row: Entry): Entry[] =>
+  ['comments', 'stories']
+    .flatMap((path) => (typeof row.get(path) === 'object' ? row.entries(path) : []))
+    .filter(isComment)
 
 const notesIn = (row: Entry, board: Board): Notes =>
   Object.fromEntries(
@@ -117,7 +129,7 @@ const notesIn = (row: Entry, board: Board): Notes =>
     }),
   )
 
-export const linesOf = (all: Notes): string[] =>
+const linesOf = (all: Notes): string[] =>
   Object.entries(all).flatMap(([name, values]) =>
     [values].flat().flatMap((value) => {
       if (!value) return []
@@ -126,8 +138,7 @@ export const linesOf = (all: Notes): string[] =>
     }),
   )
 
-export const namesOf = (all: ImportedPerson[]): string => all.map(({ name }) => name).join(', ')
-const numberIn = (value: Json | undefined) => (typeof value === 'number' ? value : undefined)
+const namesOf = (all: ImportedPerson[]): string => all.map(({ name }) => name).join(', ')
 
 function attachmentOf(row: Entry): string | undefined {
   const isInData = isObject(row.value.data)
@@ -177,10 +188,9 @@ export const commentOf = (row: Entry, board: Board): Partial<CommentItem> =>
 const creations = ['createCard', 'copyCard', 'convertToCardFromCheckItem', 'emailCard']
 
 /** Returns the card that an action has created, and the name or id of the creator. */
-export function creationIn(row: Entry): { card?: string; creator?: string } {
-  if (!creations.includes(String(row.value.type))) return {}
-  return {
-    card: row.text('data.card.id'),
-    creator: row.text('memberCreator.fullName|memberCreator.username|idMemberCreator'),
-  }
-}
+export const creationIn = (row: Entry): (string | undefined)[] =>
+  creations.includes(String(row.value.type))
+    ? ['data.card.id', 'memberCreator.fullName|memberCreator.username|idMemberCreator'].map((path) =>
+        row.text(path),
+      )
+    : []

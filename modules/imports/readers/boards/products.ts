@@ -149,7 +149,7 @@ const linkedIssue = (row: Entry, path: string): string | undefined =>
 export const readAsanaJson = boardReader({
   missing: 'The file has no tasks: expected the JSON export of an Asana project',
   omit: ['followers', 'hearts', 'likes', 'workspace', 'photo', 'html_notes'],
-  rows: { 'data.*': 'card', '*': 'card' },
+  ...{ rows: { 'data.*': 'card', '*': 'card' }, parts: 'subtasks' },
   card(task, board) {
     const type = task.text('resource_subtype')
     // A page of the API also contains the address of the next page.
@@ -169,7 +169,6 @@ export const readAsanaJson = boardReader({
           [one.text('project.name'), one.text('section.name')].filter(Boolean).join(', '),
         ),
       },
-      parts: task.entries('subtasks'),
     }
   },
 })
