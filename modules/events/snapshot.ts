@@ -19,8 +19,7 @@ import {
   readParts,
   shownTasks,
 } from '../exports/project.ts'
-import { type Chunks, unzipped } from '../exports/response.ts'
-import { charge, openSpooled, type Spool } from '../exports/spool.ts'
+import { type Chunks, unzipped, charge, openSpooled, type Spool } from '../exports/spool.ts'
 
 const what = 'snapshots'
 export const snapshotErrors = () => concurrencyErrors(what)

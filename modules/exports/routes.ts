@@ -30,8 +30,6 @@ import {
   respondWithFile,
   unzipped,
   zipped,
-} from './response.ts'
-import {
   charge,
   type ExportsInProgress,
   nextWaitMs,

@@ -162,7 +162,7 @@ class Rules {
     const { state } = this
     const { op, ownId = '', number = 0, createdAt, importedAuthor, externalId = '', ...values } = operation
     const isOwn = state.row('task', ownId)?.projectId === state.projectId
-    const id = isOwn ? ownId : state.fact(externalIds).holderOf(externalId)?.id
+    const id = isOwn ? ownId : state.fact(externalIds).get(externalId)?.id
     if (id === undefined) {
       const row = { ...values, op, externalId, createdAt, importedAuthor }
       return this.create(row, number > state.lastNumber ? { number } : {})

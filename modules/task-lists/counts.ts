@@ -17,7 +17,7 @@ import type { Services } from '../../src/services.ts'
 import * as kinds from '../tasks/kinds.ts'
 import { taskFields } from '../tasks/schema.ts'
 import { conditionsOf, joinedByAnd } from './filters.ts'
-import { type Found, openFindTasks, placeFor, type Reading, respondNow, suffixFor } from './find-tasks.ts'
+import { type Found, openFindTasks, placeFor, type Reading, respondNow, suffixFor } from './reads.ts'
 import { badListQuery, ListTasksQuery } from './list-query.ts'
 import { byPosition, columnOf, conditionsWithoutIndex, type TaskFilter } from './sorts.ts'
 

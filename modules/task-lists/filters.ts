@@ -12,8 +12,9 @@ import { sampleId } from '../../src/schema/response.ts'
 import { isReady } from '../tasks/ready.ts'
 import { taskFields } from '../tasks/schema.ts'
 import { type Matching, matchesTask } from '../search/tasks.ts'
-import { fieldConditions } from './custom-fields.ts'
-import { columnOf, type TaskFilter } from './sorts.ts'
+import { columnOf, type FieldParameter, type TaskFilter } from './sorts.ts'
+import type { FieldRow } from '../../drizzle/rows.ts'
+import { storedForm } from '../fields/values.ts'
 
 /** SQL for an array of the `ids` that exist in the project of the task `t`, now or at the snapshot. */
 function existing(sql: Sql, entity: 'task' | 'label', ids: string[] | SqlPart, snapshot?: Snapshot): SqlPart {
@@ -212,3 +213,64 @@ export const selectsReferences = ({ others, fields }: TaskFilter) =>
 /** True for a list that changes when a claim ends. The end of a claim does not change the version of the project. */
 export const dependsOnTime = ({ others }: TaskFilter) =>
   others.some(({ name }) => filters[name]!.dependsOnTime)
+
+export const fieldPrefix = 'field.'
+
+const NAME = /^field\.([a-z][a-z0-9_]{0,39})(?:\.(min|max))?$/
+
+export const unknownFieldParameter = (name: string) =>
+  badRequest(`${name.slice(0, 100)} must name a field of the project`)
+const notOrdered = (name: string) => badRequest(`${name} must name a field of the type number or date`)
+export function readFieldParameters(query: Record<string, unknown>): FieldParameter[] {
+  const found: FieldParameter[] = []
+  for (const name in query) {
+    if (!name.startsWith(fieldPrefix)) continue
+    const [, key, bound] = NAME.exec(name) ?? []
+    if (!key) throw unknownFieldParameter(name)
+    found.push({ name, key, bound: bound as FieldParameter['bound'], text: String(query[name]) })
+  }
+  return found
+}
+
+type Field = Pick<FieldRow, 'key' | 'type' | 'options'>
+
+const NUMBER = /^-?\d{1,400}(\.\d{1,400})?(e[+-]?\d{1,3})?$/i
+
+/** Returns the value that the text means for a type of fields, or the text itself. */
+function valueIn(text: string, type: Field['type']): string | number | boolean {
+  if (type === 'number') return NUMBER.test(text) ? Number(text) : text
+  return type === 'boolean' && (text === 'true' || text === 'false') ? text === 'true' : text
+}
+
+/** Returns the value of the parameter as JSON in the stored form. @throws HttpError 400 if the field is unknown or has another type */
+export function fieldValue({ name, bound, text }: FieldParameter, field: Field | undefined): string {
+  if (!field) throw unknownFieldParameter(name)
+  const { type } = field
+  if (bound && type !== 'number' && type !== 'date') throw notOrdered(name)
+  return JSON.stringify(storedForm(field, valueIn(text.trim(), type), name))
+}
+
+/** SQL for each parameter `field.*`. @throws HttpError 400 if a field is unknown or has another type */
+async function fieldConditions(
+  sql: Sql,
+  { projectId, fields: parameters }: { projectId?: string; fields?: FieldParameter[] },
+  snapshot?: Snapshot,
+): Promise<SqlPart[]> {
+  if (!parameters) return []
+  const fieldsIn = (source: SqlPart) =>
+    sql`select key, type, options from ${source} f where project_id = ${projectId!}`
+  const fields = await sql<Field[]>`${unionOf(sql, rowSources(sql, 'field', snapshot), fieldsIn)}`
+  return parameters.map((parameter) => {
+    const field = fields.find(({ key }) => key === parameter.key)
+    return condition(sql, parameter, fieldValue(parameter, field), field?.type === 'date')
+  })
+}
+
+/** Numbers are compared as JSON. A task may still store a value of an earlier field that had the same key. */
+function condition(sql: Sql, { key, bound }: FieldParameter, value: string, isDate: boolean): SqlPart {
+  const stored = sql`(t.fields -> ${key}::text)`
+  if (!bound) return sql`${stored} = ${value}::text::jsonb`
+  const compare = bound === 'min' ? sql`>=` : sql`<=`
+  if (!isDate) return sql`(jsonb_typeof${stored} = 'number' and ${stored} ${compare} ${value}::text::jsonb)`
+  return sql`((${stored} ->> 'date') collate "C" ${compare} ${JSON.parse(value).date}::text)`
+}

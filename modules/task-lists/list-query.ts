@@ -11,9 +11,8 @@ import { SearchText } from '../search/schema.ts'
 import { readSearchText, searchTextErrors } from '../search/text/query.ts'
 import { badUser, parameterOf } from '../tasks/kinds.ts'
 import { fieldParameters, taskFields } from '../tasks/schema.ts'
-import { type FieldParameter, fieldPrefix, readFieldParameters } from './custom-fields.ts'
-import { badBlocks, badClaimedBy, filters } from './filters.ts'
-import { byPosition, sortNamed, sorts, type Bounds, type TaskFilter } from './sorts.ts'
+import { fieldPrefix, readFieldParameters, badBlocks, badClaimedBy, filters } from './filters.ts'
+import { byPosition, sortNamed, sorts, type Bounds, type FieldParameter, type TaskFilter } from './sorts.ts'
 
 const parameters: Record<string, TSchema> = {
   projectId: IdOf('project'),

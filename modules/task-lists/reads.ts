@@ -1,37 +1,22 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
-import type { Query } from '../../src/commands/query.ts'
+import type { ReadRequest } from '../../src/commands/query.ts'
 import { pinToVersion } from '../../src/log/as-of.ts'
-import type { Module } from '../../src/module.ts'
 import { pageOf } from '../../src/reads/pages.ts'
 import { notFound } from '../../src/responses/errors.ts'
-import { respondByDigest } from '../../src/responses/reply.ts'
+import { respondByDigest, type CachedBody, pathAndQuery, respondWithBody } from '../../src/responses/reply.ts'
 import type { Services } from '../../src/services.ts'
 import { timedEtag } from '../tasks/claim.ts'
-import { taskView } from '../tasks/schema.ts'
+import { taskView, userFields } from '../tasks/schema.ts'
 import { showClaims, type ShownClaims } from '../tasks/shown-claims.ts'
-import { taskCounts } from './counts.ts'
-import {
-  type Found,
-  openFindTasks,
-  placeFor,
-  type Reading,
-  respondNow,
-  type SeenProject,
-} from './find-tasks.ts'
-import { badListQuery, ListTasksQuery } from './list-query.ts'
-import { maxScannedTasks, listCharged, listShown, listTasks } from './list.ts'
+import { asOfNeedsProject, readTaskFilter } from './list-query.ts'
+import { listCharged, listShown, listTasks } from './list.ts'
 import type { TaskFilter } from './sorts.ts'
-
-function taskList(services: Services): Query {
-  return {
-    about: `Returns the tasks of one project, or of all projects of the caller. Without \`sort\`, the order is oldest first; with a filter by due date, earliest due date first. \`dueBefore\` and \`dueAfter\` are exclusive. Tasks without a due date are last with \`sort=dueDate\`, first with \`-dueDate\`. \`sort=position\` lists one project in the order of its tasks. All filters can be combined. Some filters scan at most ${maxScannedTasks} tasks of a project for a page, so a page before the last may have fewer tasks than \`limit\`.`,
-    input: ListTasksQuery,
-    view: taskView,
-    isList: true,
-    errors: [...badListQuery(), ...services.snapshots.errors, notFound('Project')],
-    read: openReadTasks(services),
-  }
-}
+import { requireVisible, type VisibleProject } from '../../src/reads/lookups.ts'
+import type { Sql } from '../../src/postgres/database.ts'
+import type { Demand } from '../../src/reads/standby.ts'
+import { etagAt } from '../../src/reads/versions.ts'
+import { openTaskSearch } from '../search/tasks.ts'
+import { dependsOnTime } from './filters.ts'
 
 const viewWith =
   ({ holderOf }: ShownClaims) =>
@@ -77,9 +62,64 @@ async function listAsOf(
   return respondByDigest(request, page, snapshot.version)
 }
 
-export const taskLists: Module = {
-  reads: (services) => [
-    ['/tasks', taskList(services), 'List tasks'],
-    ['/tasks/counts', taskCounts(services), 'Count tasks'],
-  ],
+export type SeenProject = Omit<VisibleProject, 'role'>
+/** `by`: what the tasks are counted by. */
+export type Reading = Pick<ReadRequest, 'request' | 'caller' | 'query'> & { by?: string }
+type Reply = Response | Promise<Response>
+
+export interface Found {
+  filter: TaskFilter
+  /** With `asOf`, there is a project. */
+  project: SeenProject | undefined
+  /** True if the response for one project changes only with its version. */
+  isCurrent: boolean
+  /** The state of the documents that the search of the filter read. */
+  demand?: Demand | undefined
+}
+type Respond = (reading: Reading, found: Found) => Reply
+
+/** Returns a function that reads the query of a list of tasks, and finds its project and the tasks of a search. */
+export function openFindTasks(services: Services, respond: Respond) {
+  const { findRole } = services
+  const search = openTaskSearch(services)
+  /** @param seen the project, if the caller of this function has checked that it is visible */
+  return async (reading: Reading, seen?: SeenProject): Promise<Response> => {
+    const { caller, query } = reading
+    const filter = readTaskFilter(query, caller)
+    const { projectId } = filter
+    const project =
+      seen ?? (projectId === undefined ? undefined : await requireVisible(findRole, caller, projectId))
+    if (query.asOf !== undefined && !project) throw asOfNeedsProject()
+    if (!filter.q) return respond(reading, { filter, project, isCurrent: true })
+    const { q, others } = filter
+    return search(caller, q, project?.projectId, async (found, { indexed, demand }) => {
+      const matching = Object.entries(found).map(([name, value]) => ({ name, value: value as unknown }))
+      const complete = { ...filter, others: [...others, ...matching] }
+      return respond(reading, { filter: complete, project, isCurrent: indexed === 'all', demand })
+    })
+  }
+}
+
+/** Chooses the server of a list of one project. @param found with the demand of its search */
+export const placeFor = ({ place }: Services, sql: Sql, { filter, project, isCurrent, demand }: Found) =>
+  project && isCurrent && !dependsOnTime(filter) ? place(sql, demand ?? { projects: [project] }) : sql
+
+/** The part of an ETag for `me`: the response depends on the caller. */
+export const suffixFor = ({ caller, query }: Reading): string =>
+  userFields.some((name) => query[name] === 'me') ? `.${caller.userId}` : ''
+
+/** Responds with the body that `build` returns. @param build gets the ETag of the body, if it has one before it is built */
+export function respondNow(
+  { serve }: Services,
+  reading: Reading,
+  { filter, project, isCurrent }: Found,
+  build: (etag?: string) => Promise<CachedBody>,
+): Reply {
+  const { request } = reading
+  if (!project || !isCurrent) return build().then((body) => respondWithBody(request, body, project?.version))
+  const { version, renaming } = project
+  if (dependsOnTime(filter)) return build().then((body) => respondByDigest(request, body, version))
+  const suffix = suffixFor(reading)
+  const etag = etagAt(project, suffix)
+  return serve(request, pathAndQuery(request) + suffix, etag, () => build(etag), version, renaming)
 }

@@ -7,7 +7,6 @@ import type { SortKey } from '../tasks/kinds.ts'
 import { type FieldName, taskFields, priorities, statuses } from '../tasks/schema.ts'
 import type { TaskRow } from '../../drizzle/rows.ts'
 import type { SearchQuery } from '../search/text/query.ts'
-import type { FieldParameter } from './custom-fields.ts'
 
 /** SQL for the column of a field of a task `t`. */
 export const columnOf = (name: string): string => `t.${tasks[name as FieldName].name}`
@@ -149,6 +148,14 @@ export interface Bounds {
   key: SortKey
   from: string | undefined
   to: string | undefined
+}
+
+/** A parameter `field.<key>`, `field.<key>.min` or `field.<key>.max`. The field's type decides how `text` is read. */
+export interface FieldParameter {
+  name: string
+  key: string
+  bound?: 'min' | 'max'
+  text: string
 }
 
 /** The query of a list of tasks. */

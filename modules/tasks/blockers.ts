@@ -21,22 +21,16 @@ const named = { tasks: 20, characters: 100 }
 type Blocker = Pick<TaskRow, 'number' | 'title' | 'blockedByIds'>
 
 /** The tasks that block others, directly or through other tasks; null for a task that is not in the project. */
-class Blockers implements Fact {
+class Blockers extends Map<string, Blocker | null> implements Fact {
   constructor(
     readonly projectId: string,
-    private readonly blockers = new Map<string, Blocker | null>(),
-  ) {}
-
-  set(id: string, blocker: Blocker | null): void {
-    this.blockers.set(id, blocker)
-  }
-
-  isInProject(id: string): boolean {
-    return this.blockers.get(id) != null
+    blockers?: Blockers,
+  ) {
+    super(blockers)
   }
 
   fork(): Blockers {
-    return new Blockers(this.projectId, new Map(this.blockers))
+    return new Blockers(this.projectId, this)
   }
 
   apply({ entity, entityId, after }: EventDraft): void {
@@ -48,7 +42,7 @@ class Blockers implements Fact {
     const blockedBy = new Map(newBlockerIds.map((id) => [id, task.id]))
     // The loop also visits the keys that it adds.
     for (const id of blockedBy.keys()) {
-      const blocker = this.blockers.get(id)
+      const blocker = this.get(id)
       if (blocker === undefined || blockedBy.size > maxBlockers) throw tooManyBlockers()
       if (id === task.id) return this.pathTo(task, blockedBy)
       for (const next of blocker?.blockedByIds ?? []) if (!blockedBy.has(next)) blockedBy.set(next, id)
@@ -59,7 +53,7 @@ class Blockers implements Fact {
   private pathTo(task: TaskRow, blockedBy: Map<string, string>): Blocker[] {
     const path: Blocker[] = [task]
     for (let id = blockedBy.get(task.id)!; id !== task.id; id = blockedBy.get(id)!)
-      path.unshift(this.blockers.get(id)!)
+      path.unshift(this.get(id)!)
     return [task, ...path]
   }
 }
@@ -88,7 +82,7 @@ export const blockers: FactKind<Blockers, string[]> = {
     const isAll = await load(all)
     // Many blockers of one task must not cause the rejection of the group's other commands.
     if (!isAll && wanted.length > 1) for (const ids of wanted) await load(ids)
-    return all.filter((id) => fact.isInProject(id))
+    return all.filter((id) => fact.get(id))
   },
 }
 
@@ -96,24 +90,22 @@ const blockedByItself = () => invalid('blockedByIds', 'must not contain the task
 export const tooManyBlockers = () =>
   conflict(`A task can be blocked by at most ${maxBlockers} tasks, directly or through other tasks`)
 
-function blockersInCycle([first, ...others]: Pick<Blocker, 'number' | 'title'>[]) {
-  const nameOf = ({ number, title }: Pick<Blocker, 'number' | 'title'>) =>
-    `#${number} "${[...title].slice(0, named.characters).join('')}"`
-  const names = others.map(nameOf)
+function blockersInCycle(cycle: Pick<Blocker, 'number' | 'title'>[]) {
+  const [first, ...names] = cycle.map(
+    ({ number, title }) => `#${number} "${[...title].slice(0, named.characters).join('')}"`,
+  )
   const omitted = names.length - named.tasks
   if (omitted > 0) names.splice(named.tasks - 1, omitted, `${omitted} more tasks`)
   return conflict(
-    `blockedByIds must not form a cycle: ${nameOf(first!)} is blocked by ${names.join(', which is blocked by ')}`,
+    `blockedByIds must not form a cycle: ${first} is blocked by ${names.join(', which is blocked by ')}`,
   )
 }
 
-export function sampleCycle() {
-  const [first, second] = [
-    { number: 7, title: 'Cast the frame' },
-    { number: 9, title: 'Mount the wheels' },
-  ]
-  return blockersInCycle([first, second, first])
-}
+const [sampleTask, sampleBlocker] = [
+  { number: 7, title: 'Cast the frame' },
+  { number: 9, title: 'Mount the wheels' },
+]
+export const sampleCycle = () => blockersInCycle([sampleTask, sampleBlocker, sampleTask])
 export const blockerErrors = () => [blockedByItself(), sampleCycle(), tooManyBlockers()]
 
 /** @throws HttpError 400, and 409 if a new blocker is blocked by the task, directly or through other tasks */
@@ -185,29 +177,23 @@ interface Holder {
 }
 
 /** The tasks that have the external ids of a group of commands. */
-class ExternalIds implements Fact {
+class ExternalIds extends Map<string, Holder> implements Fact {
   constructor(
     readonly projectId: string,
-    private readonly holders = new Map<string, Holder>(),
-  ) {}
-
-  holderOf(externalId: string): Holder | undefined {
-    return this.holders.get(externalId)
-  }
-
-  set(externalId: string, holder: Holder): void {
-    this.holders.set(externalId, holder)
+    holders?: ExternalIds,
+  ) {
+    super(holders)
   }
 
   fork(): ExternalIds {
-    return new ExternalIds(this.projectId, new Map(this.holders))
+    return new ExternalIds(this.projectId, this)
   }
 
   apply({ entity, before, after }: EventDraft): void {
     if (entity !== 'task') return
     const [old, now] = [before as Partial<TaskRow> | null, after as TaskRow | null]
-    if (old?.externalId) this.holders.delete(old.externalId)
-    if (now?.externalId) this.holders.set(now.externalId, now)
+    if (old?.externalId) this.delete(old.externalId)
+    if (now?.externalId) this.set(now.externalId, now)
   }
 }
 
@@ -227,7 +213,7 @@ export const externalIdTaken = (number: number) =>
 
 /** @throws HttpError 409 if another task of the project has the external id */
 export function requireFreeExternalId({ id, externalId }: TaskRow, _: unknown, state: CheckedState): void {
-  const holder = state.fact(externalIds).holderOf(externalId!)
+  const holder = state.fact(externalIds).get(externalId!)
   if (holder && holder.id !== id) throw externalIdTaken(holder.number)
 }
 

@@ -117,7 +117,7 @@ export const upsertTask = command('task.upsert', {
   role: 'EDITOR',
   creates: true,
   decide(state, context, { projectId: _, ...input }) {
-    const holder = state.fact(externalIds).holderOf(input.externalId.trim())
+    const holder = state.fact(externalIds).get(input.externalId.trim())
     if (holder) {
       const task = state.requireRow('task', holder.id)
       requireMatch(context, task)

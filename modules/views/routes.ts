@@ -3,16 +3,76 @@ import type { Query } from '../../src/commands/query.ts'
 import type { Module } from '../../src/module.ts'
 import { openLookUp, requireVisible } from '../../src/reads/lookups.ts'
 import { Cursor, Limit } from '../../src/reads/pages.ts'
-import { notFound } from '../../src/responses/errors.ts'
+import { notFound, badRequest, HttpError } from '../../src/responses/errors.ts'
 import { Input } from '../../src/schema/input.ts'
 import type { Services } from '../../src/services.ts'
 import { childList } from '../children/list.ts'
-import { unknownFieldParameter } from '../task-lists/custom-fields.ts'
-import type { SeenProject } from '../task-lists/find-tasks.ts'
-import { openReadTasks } from '../task-lists/reads.ts'
+import { unknownFieldParameter, fieldValue } from '../task-lists/filters.ts'
+import { type SeenProject, openReadTasks } from '../task-lists/reads.ts'
 import { taskView } from '../tasks/schema.ts'
 import { taskListView } from './entity.ts'
-import { createView, deleteView, updateView } from './writes.ts'
+import { inProject } from '../../src/commands/command.ts'
+import { creation, deletion, update } from '../../src/commands/row-commands.ts'
+import { CreateView, UpdateView, unstoredParameters, maxCharacters } from './schema.ts'
+import type { ProjectState } from '../../src/actor/state.ts'
+import type { Caller } from '../../src/identity/rights.ts'
+import { readTaskFilter } from '../task-lists/list-query.ts'
+
+type StoredQuery = ViewRow['query']
+
+const notInViews = (name: string) => badRequest(`query.${name} is not allowed in a view`)
+const queryTooLong = () =>
+  badRequest(`query must have at most ${maxCharacters} characters in names and values`)
+
+/** Returns the query if the list of tasks accepts it now. @throws HttpError 400 that names the parameter */
+function checkedQuery(state: ProjectState, caller: Caller, given: object): StoredQuery {
+  const query = given as StoredQuery
+  const name = unstoredParameters.find((one) => one in query)
+  if (name) throw notInViews(name)
+  const length = Object.entries(query).reduce((sum, [key, value]) => sum + key.length + value.length, 0)
+  if (length > maxCharacters) throw queryTooLong()
+  try {
+    const { fields = [] } = readTaskFilter({ ...query, projectId: state.projectId }, caller)
+    const all = state.all('field')
+    for (const one of fields)
+      fieldValue(
+        one,
+        all.find(({ key }) => key === one.key),
+      )
+  } catch (error) {
+    throw error instanceof HttpError ? badRequest(`query.${error.message}`) : error
+  }
+  return query
+}
+
+// These rules are pure, but call functions of the list of tasks, whose files import the clock. A file named commands.ts
+// must not import the clock, so the rules are in this file.
+
+const queryErrors = [notInViews('projectId'), queryTooLong()]
+
+const createView = creation(taskListView, {
+  about: 'The query is checked like a list of tasks. `me` stands for the caller who reads the tasks.',
+  input: CreateView,
+  target: inProject(),
+  role: 'EDITOR',
+  path: '/views',
+  fields: ({ projectId, name, query }, { caller, now }, state) => {
+    return { projectId, name: name.trim(), query: checkedQuery(state, caller, query), createdAt: now }
+  },
+  errors: queryErrors,
+})
+
+const updateView = update(taskListView, {
+  about: 'Absent values do not change; a new query replaces the previous query.',
+  input: UpdateView,
+  role: 'EDITOR',
+  fields: ({ name, query }, { caller }, _, state) => {
+    return { name: name?.trim(), query: query && checkedQuery(state, caller, query) }
+  },
+  errors: queryErrors,
+})
+
+const deleteView = deletion(taskListView, { role: 'EDITOR' })
 
 export const views = {
   entity: taskListView,
@@ -32,7 +92,7 @@ export const views = {
 } satisfies Module
 
 interface SeenView extends SeenProject {
-  query: ViewRow['query']
+  query: StoredQuery
 }
 
 /** The maximum number of views in memory. A view has at most 4,000 characters, so these are at most about 40 MB. */
@@ -45,7 +105,7 @@ const openSeenViews = ({ database: { reads: sql }, versions }: Services) =>
     projectId: sql`w.project_id`,
     columns: sql`translate(encode(convert_to(w.query::text, 'UTF8'), 'base64'), E'\\n', '')`,
     make(seen, [text = '']) {
-      const query = JSON.parse(Buffer.from(text, 'base64').toString()) as SeenView['query']
+      const query = JSON.parse(Buffer.from(text, 'base64').toString()) as StoredQuery
       return { ...(seen as SeenProject), query }
     },
     max: cachedViews,

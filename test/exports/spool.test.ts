@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openExportsInProgress, openTemporaryFile, Spool } from '../../modules/exports/spool.ts'
-import type { Chunks } from '../../modules/exports/response.ts'
+import { openExportsInProgress, openTemporaryFile, Spool, type Chunks } from '../../modules/exports/spool.ts'
 
 const calm = { isWanted: () => false }
 type Options = ConstructorParameters<typeof Spool>[2]

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { connect, type Socket } from 'node:net'
 import { promisify } from 'node:util'
-import { respondWithFile, zipped } from '../../modules/exports/response.ts'
+import { respondWithFile, zipped } from '../../modules/exports/spool.ts'
 import {
   createApp,
   eventually,
