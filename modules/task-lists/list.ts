@@ -10,9 +10,7 @@ import { ofToken, visibleProject, visibleProjects } from '../../src/reads/visibl
 import { columnList } from '../../src/postgres/columns.ts'
 import { unprepared } from '../../src/postgres/timeouts.ts'
 import { hasFilters, projectsOf, selectsReferences, joinedByAnd, conditionsOf } from './filters.ts'
-import { joined, joinedColumns, type JoinedRows, readJoined } from './shown-rows.ts'
 import {
-  byPosition,
   orderOf,
   type TaskFilter,
   branchesOf,
@@ -57,11 +55,8 @@ export async function listTasks(
   return cutAtEnd(rows[0]!.id === null ? [] : rows, limit)
 }
 
-/** The maximum number of lists that each of two caches remembers: about 2 MB. */
-const maxLists = 10_000
-
 /** Lists in which this process has seen tasks with references. Only a hint: a wrong one costs time. */
-const listsWithReferences = new LRUCache<string, true>({ max: maxLists })
+const listsWithReferences = new LRUCache<string, true>({ max: 10_000 })
 
 /**
  * Reads tasks without references faster: the SQL that hides references to deleted rows makes a query of 50 rows twice as
@@ -102,23 +97,6 @@ export async function listCharged(
     from ${visible(sql, filter)} join streams s on s.project_id = v.id`)
   const tasks = Math.min(row!.tasks, maxScannedTasksOfAll)
   return charge(1 + tasks / tasksPerRead, (sql) => listTasks(sql, filter))
-}
-
-/** After a page with a task that is not plain, the pages of the list are read by columns for this time. */
-const columnsForMs = 10_000
-const listsByColumns = new LRUCache<string, true>({ max: maxLists, ttl: columnsForMs })
-
-/** Returns the tasks of a page as `taskView` shows them; undefined if they need `listTasks`, or the project is not visible. */
-export async function listShown(sql: Sql, filter: TaskFilter): Promise<PageRows<TaskRow> | undefined> {
-  const list = filter.projectId ?? filter.caller
-  if (filter.sort === byPosition || listsByColumns.has(list) || !isShort(filter) || hasFilters(filter))
-    return undefined
-  const { select, isScan } = await openSelect(sqlText, filter)
-  if (isScan) return undefined
-  const [row] = await runText(sql, joined(sqlText, select(sqlText.unsafe(joinedColumns))))
-  const rows = readJoined(row!)
-  if (!rows) listsByColumns.set(list, true)
-  return rows && cutToLimit(rows, filter.limit)
 }
 
 const isNever = ({ ready, is }: TaskFilter) => ready && is.status === 'DONE'
@@ -184,36 +162,6 @@ const visible = (sql: Sql, filter: TaskFilter) => {
   if (projectId) return sql`${visibleProject(sql, sql`${projectId}`, sql`${caller}`)} v`
   const within = sql`${ofToken(sql, tokenProjects)} ${projectsOf(sql, filter)}`
   return sql`${visibleProjects(sql, sql`${caller}`, within)} v`
-}
-
-class TextPart {
-  constructor(
-    readonly strings: readonly string[],
-    readonly args: unknown[] = [],
-  ) {}
-}
-
-const template = (strings: readonly string[], ...args: unknown[]) => new TextPart(strings, args)
-
-/**
- * Builds the parts of a query for `runText`. A part of `sql` costs more, because it is a promise. Does not quote
- * identifiers.
- */
-const sqlText = Object.assign(template, {
-  unsafe: (text: string) => new TextPart([text]),
-}) as unknown as Sql
-
-/** @param part from `sqlText` */
-function runText(sql: Sql, part: SqlPart) {
-  const values: never[] = []
-  return sql.unsafe<JoinedRows[]>(textOf(part as unknown as TextPart, values), values, { prepare: true })
-}
-
-function textOf({ strings, args }: TextPart, values: unknown[]): string {
-  let text = strings[0]!
-  for (const [n, arg] of args.entries())
-    text += (arg instanceof TextPart ? textOf(arg, values) : `$${values.push(arg)}`) + strings[n + 1]
-  return text
 }
 
 interface Selection {

@@ -9,7 +9,7 @@ import { timedEtag } from '../tasks/claim.ts'
 import { taskView, userFields } from '../tasks/schema.ts'
 import { showClaims, type ShownClaims } from '../tasks/shown-claims.ts'
 import { asOfNeedsProject, readTaskFilter } from './list-query.ts'
-import { listCharged, listShown, listTasks } from './list.ts'
+import { listCharged, listTasks } from './list.ts'
 import type { TaskFilter } from './sorts.ts'
 import { requireVisible, type VisibleProject } from '../../src/reads/lookups.ts'
 import type { Sql } from '../../src/postgres/database.ts'
@@ -37,8 +37,6 @@ const openList = (services: Services) => (reading: Reading, found: Found) => {
   const { cursorOf } = sort
   return respondNow(services, reading, found, async (etag = '') => {
     const own = placeFor(services, sql, found)
-    const shown = await listShown(own, filter)
-    if (shown) return pageOf(request, shown, (row) => row, cursorOf, etag)
     const page = await listCharged(own, filter, (cost, work) => charge(caller, cost, work))
     if (!page) throw notFound('Project')
     const claims = await showClaims(findPerson, page.rows)

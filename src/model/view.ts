@@ -15,16 +15,10 @@ export interface View<Row = unknown> {
   computed?: Record<string, Computed<never>>
 }
 
-/** A field that is `empty` if the column is null. With `isColumn`, the field otherwise equals the column. */
-interface OptionalField {
-  column: string
-  empty: unknown
-  isColumn: boolean
-}
-
 interface Computed<Row> {
   (row: Row, person?: Person): unknown
-  ifSet?: OptionalField
+  /** The field is `empty` if the column is null. */
+  ifSet?: { column: string; empty: unknown }
 }
 
 interface ViewDefinition<Row> extends Omit<View<Row>, 'of' | 'computed'> {
@@ -48,7 +42,7 @@ export function ifSet<Row, T>(
 ) {
   const of = (row: Row, person?: Person): T =>
     row[column] == null ? empty : compute ? compute(row, person) : (row[column] as T)
-  return Object.assign(of, { ifSet: { column, empty, isColumn: !compute } })
+  return Object.assign(of, { ifSet: { column, empty } })
 }
 
 /**
