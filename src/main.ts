@@ -12,20 +12,19 @@ import { maxReceivedBytes } from './http/json-body.ts'
 import type { Log } from './logger.ts'
 import { withProcessLabel } from './metrics/counts.ts'
 import {
+  checkEveryMs,
   collectFamilies,
   type CollectFamilies,
+  openBusyCheck,
   openProcessFamilies,
   serveMetrics,
   serviceFamilies,
 } from './process/metrics-server.ts'
 import { warnIfNotMigrated, migrateDatabase, printResult, runOnDatabase } from './process/database.ts'
-import { listen } from './process/listen.ts'
-import { withLocalServers } from './process/local-servers.ts'
+import { listen, requireFreePorts, urlsOf } from './process/port.ts'
+import { openStartupLog, warnOfUnknownSettings, withLocalServers } from './process/start.ts'
 import { isChild, handleParentMessages, sendToParent } from './process/child.ts'
-import { requireFreePorts, urlsOf } from './process/port.ts'
 import { toOneLine, Shutdown } from './process/shutdown.ts'
-import { checkEveryMs, openBusyCheck } from './process/busy-home.ts'
-import { openStartupLog, warnOfUnknownSettings } from './process/startup-banner.ts'
 import { childEnvs, Supervisor } from './process/supervisor.ts'
 import { openServices } from './services.ts'
 import { ConfigError } from './setting-values.ts'

@@ -1,6 +1,6 @@
 // The helpers and the parts of the product that most tests use, so that a test has one import. Helpers of one folder stay in that folder.
 export { freePort } from '../src/local/server.ts'
-export { until } from '../src/local/wait.ts'
+export { until } from '../src/local/server.ts'
 export { newId } from '../src/ids.ts'
 export { readConfig } from '../src/config.ts'
 export { openLog } from '../src/logger.ts'

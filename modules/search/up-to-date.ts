@@ -1,5 +1,5 @@
 import type { Database } from '../../src/postgres/database.ts'
-import type { Demand } from '../../src/reads/standby.ts'
+import type { Demand } from '../../src/reads/standbys.ts'
 import type { Services } from '../../src/services.ts'
 import { fillNext } from './documents.ts'
 import { indexEvents, isBehind, maxProjects, type Progress, readProgress } from './indexing.ts'

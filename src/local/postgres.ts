@@ -4,9 +4,8 @@ import { readFile, rm, chmod, mkdir, rename, stat, writeFile } from 'node:fs/pro
 import { createRequire } from 'node:module'
 import { join, dirname } from 'node:path'
 import postgres from 'postgres'
-import { chownAll, type User } from './owner.ts'
-import { launch, type Launched, type StartOptions, run } from './process.ts'
-import { ensureRunning, type Server } from './server.ts'
+import { chownAll, type User } from './files.ts'
+import { ensureRunning, launch, type Launched, run, type Server, type StartOptions } from './server.ts'
 
 const settings = {
   listen_addresses: '127.0.0.1',

@@ -3,10 +3,17 @@ import { randomBytes } from 'node:crypto'
 import { statSync, writeFileSync } from 'node:fs'
 import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { chownToFolderOwner } from './owner.ts'
-import { launch, type Launched, type StartOptions, run, type LogProgress } from './process.ts'
-import { readOrCreate } from './secret.ts'
-import { ensureRunning, type RunningServer, type Server } from './server.ts'
+import { chownToFolderOwner, readOrCreate } from './files.ts'
+import {
+  ensureRunning,
+  launch,
+  type Launched,
+  type LogProgress,
+  run,
+  type RunningServer,
+  type Server,
+  type StartOptions,
+} from './server.ts'
 
 const settings = {
   bind: '127.0.0.1',

@@ -2,12 +2,10 @@ import { Database } from 'bun:sqlite'
 import { constants } from 'node:fs'
 import { access, mkdir, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
-import { chownToFolderOwner } from './owner.ts'
+import { chownToFolderOwner } from './files.ts'
 import { postgresIn, startPostgres } from './postgres.ts'
-import type { LogProgress, StartOptions } from './process.ts'
+import { type LogProgress, type StartOptions, stop, until } from './server.ts'
 import { NoRedisServer, redisIn, startRedis } from './redis.ts'
-import { stop } from './server.ts'
-import { until } from './wait.ts'
 
 const startGateTimeoutMs = 300_000
 const stopGateTimeoutMs = 15_000

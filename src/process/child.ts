@@ -9,74 +9,61 @@ const childArgument = 'led'
 
 /** `retire`: stop, because a successor is ready. */
 type ParentMessage = 'stop' | 'retire' | 'measure'
-
 type MetricsMessage = { families: Family[] }
-
-export type ReadyMessage = { port?: number }
+type ReadyMessage = { port?: number }
 
 const readyTimeoutMs = 60_000
 const metricsTimeoutMs = 2_000
 
 export type Role = 'web' | 'worker'
 export type Env = Record<string, string | undefined>
-
 export type Exit = { code: number | null; signal: string | null }
+export type Child = ReturnType<typeof startChild>
 
-export class Child {
-  readonly ready: Promise<ReadyMessage | undefined>
-  readonly exited: Promise<Exit>
-  private readonly child: ChildProcess
-  private readyAt = Infinity
-
-  constructor(role: Role, env: Env) {
-    const command = [...process.execArgv, process.argv[1] ?? '', role, childArgument]
-    const child = spawn(process.execPath, command, { env, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
-    this.child = child
-    this.exited = new Promise((resolve) => {
-      child.once('exit', (code, signal) => resolve({ code, signal }))
-      child.once('error', (error) => child.pid ?? resolve({ code: null, signal: error.message }))
-    })
-    const message = this.nextMessage<ReadyMessage>()
-    void message.then(() => (this.readyAt = performance.now()))
-    this.ready = this.killAfter(Promise.race([message, this.exited.then(() => undefined)]), readyTimeoutMs)
-  }
-
-  get pid(): number {
-    return this.child.pid ?? 0
-  }
-
-  get uptimeMs(): number {
-    return Math.max(0, performance.now() - this.readyAt)
-  }
-
-  stop(message: ParentMessage, withinMs: number): Promise<Exit> {
-    this.send(message)
-    return this.killAfter(this.exited, withinMs)
-  }
-
-  async measure(): Promise<Family[]> {
-    if (this.uptimeMs === 0) return []
-    const message = this.nextMessage<MetricsMessage>()
-    this.send('measure')
-    return (await within(metricsTimeoutMs, message))?.families ?? []
-  }
-
-  kill(): void {
-    this.child.kill('SIGKILL')
-  }
-
-  private send(message: ParentMessage): void {
-    if (this.child.connected) this.child.send(message, () => {})
-  }
-
-  private nextMessage<T>(): Promise<T> {
-    return new Promise((resolve) => this.child.once('message', (message) => resolve(message as T)))
-  }
-
-  private killAfter<T>(work: Promise<T>, withinMs: number): Promise<T> {
-    const late = setTimeout(() => this.kill(), withinMs)
+export function startChild(role: Role, env: Env) {
+  const command = [...process.execArgv, process.argv[1] ?? '', role, childArgument]
+  const child = spawn(process.execPath, command, { env, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+  const kill = () => void child.kill('SIGKILL')
+  const killAfter = <T>(work: Promise<T>, withinMs: number): Promise<T> => {
+    const late = setTimeout(kill, withinMs)
     return work.finally(() => clearTimeout(late))
   }
+  const exited = new Promise<Exit>((resolve) => {
+    child.once('exit', (code, signal) => resolve({ code, signal }))
+    child.once('error', (error) => child.pid ?? resolve({ code: null, signal: error.message }))
+  })
+  let readyAt = Infinity
+  const started = nextMessage<ReadyMessage>(child).then((message) => {
+    readyAt = performance.now()
+    return message
+  })
+  return {
+    pid: child.pid ?? 0,
+    exited,
+    kill,
+    /** Resolves to undefined if the process ends before it is ready. */
+    ready: killAfter(Promise.race([started, exited.then(() => undefined)]), readyTimeoutMs),
+    uptimeMs: () => Math.max(0, performance.now() - readyAt),
+
+    stop(message: ParentMessage, withinMs: number): Promise<Exit> {
+      send(child, message)
+      return killAfter(exited, withinMs)
+    },
+
+    async measure(): Promise<Family[]> {
+      if (readyAt === Infinity) return []
+      const message = nextMessage<MetricsMessage>(child)
+      send(child, 'measure')
+      return (await within(metricsTimeoutMs, message))?.families ?? []
+    },
+  }
+}
+
+const nextMessage = <T>(child: ChildProcess) =>
+  new Promise<T>((resolve) => child.once('message', (message) => resolve(message as T)))
+
+function send(child: ChildProcess, message: ParentMessage): void {
+  if (child.connected) child.send(message, () => {})
 }
 
 export const isChild = (args: string[]): boolean => args[0] === childArgument && process.connected

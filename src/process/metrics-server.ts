@@ -1,5 +1,6 @@
 import { createServer } from 'node:http'
 import process from 'node:process'
+import { readFileSync } from 'node:fs'
 import type { Config } from '../config.ts'
 import type { Services } from '../services.ts'
 import type { Standbys } from '../reads/standbys.ts'
@@ -17,6 +18,7 @@ import {
   lagFamilies,
   type WithLabels,
 } from '../metrics/counts.ts'
+import type { Log } from '../logger.ts'
 
 const collectTimeoutMs = 1_500
 
@@ -101,5 +103,52 @@ export function openProcessFamilies(): () => Family[] {
       gauge('process_start_time_seconds', 'Start time of the process, in seconds since 1970.', startedAt),
       histogram('event_loop_delay_seconds', `Delay of a timer that is due every ${timerMs} ms.`, delays),
     ]
+  }
+}
+
+export const checkEveryMs = 60_000
+const warnEveryMs = 3_600_000
+const maxBusy = 0.8
+
+interface Dependencies {
+  isHome(): boolean
+  log: Log
+  readBusyMs?: () => number
+  now?: () => number
+}
+
+/** Returns a function for each minute. The function warns if the event loop of a home was busy, at most once an hour. */
+export function openBusyCheck({
+  isHome,
+  log,
+  readBusyMs = busyMs,
+  now = () => performance.now(),
+}: Dependencies) {
+  let last = { at: now(), busyMs: readBusyMs() }
+  let warnedAt = -Infinity
+  return (): void => {
+    const current = { at: now(), busyMs: readBusyMs() }
+    const busy = (current.busyMs - last.busyMs) / (current.at - last.at)
+    last = current
+    if (busy <= maxBusy || !isHome() || current.at - warnedAt < warnEveryMs) return
+    warnedAt = current.at
+    log.warn(
+      { busyPercent: Math.round(100 * Math.min(1, busy)) },
+      'the event loop of this home was busy for more than 80 % of the last minute: run more web processes, and set a higher WRITE_SHARDS in all of them',
+    )
+  }
+}
+
+/**
+ * Returns for how long the main thread has run or has waited for a core. On the runtime Bun,
+ * `performance.eventLoopUtilization` always returns 0. Outside Linux, the time of waiting for a core is unknown.
+ */
+export function busyMs(): number {
+  try {
+    const [ranNs, waitedNs] = readFileSync('/proc/thread-self/schedstat', 'utf8').split(' ').map(Number)
+    return (ranNs! + waitedNs!) / 1e6
+  } catch {
+    const { user, system } = process.threadCpuUsage()
+    return (user + system) / 1_000
   }
 }

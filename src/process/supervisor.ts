@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../config.ts'
 import type { Log } from '../logger.ts'
 import { type Family, withProcessLabel } from '../metrics/counts.ts'
-import { Child, type Exit, type Env, type Role, type ReadyMessage } from './child.ts'
+import { type Child, type Exit, type Env, type Role, startChild } from './child.ts'
 import { requireFree, urlsOf } from './port.ts'
 import type { Shutdown } from './shutdown.ts'
 
@@ -22,8 +22,7 @@ interface Options {
 }
 
 export class Supervisor {
-  private readonly slots: Record<Role, ChildSlot[]>
-  private readonly all: ChildSlot[]
+  private readonly slots: ChildSlot[]
   private readonly stopTimeoutMs: number
   private port: number
   private isRolling = false
@@ -34,15 +33,14 @@ export class Supervisor {
     this.stopTimeoutMs = drainDelayMs + drainSteps * drainTimeoutMs + graceMs
     this.port = port
     const web = Array.from({ length: webConcurrency }, () => this.createSlot('web'))
-    this.slots = { web, worker: options.hasWorker ? [this.createSlot('worker')] : [] }
-    this.all = Object.values(this.slots).flat()
+    this.slots = options.hasWorker ? [...web, this.createSlot('worker')] : web
   }
 
   async start(): Promise<void> {
     const { config, log, shutdown, onPort } = this.options
     if (!config.reusePort) await shutdown.unlessStopping(requireFree(config))
     shutdown.onClose('processes', () => this.stop(), this.stopTimeoutMs + graceMs)
-    process.on('exit', () => this.all.forEach((slot) => slot.kill()))
+    process.on('exit', () => this.slots.forEach((slot) => slot.kill()))
     shutdown.onHangUp(() => {
       log.info({ signal: 'SIGHUP' }, 'rolling restart')
       void this.roll()
@@ -50,7 +48,7 @@ export class Supervisor {
     if (this.port > 0) onPort(this.port)
     // The first child starts alone: it logs an error that every child would log, and reports the port that the system
     // chose.
-    const [first, ...others] = this.all
+    const [first, ...others] = this.slots
     const ready = await shutdown.unlessStopping(first!.start())
     if (ready?.port && this.port === 0) onPort(ready.port)
     this.port = ready?.port ?? this.port
@@ -61,38 +59,34 @@ export class Supervisor {
   }
 
   /** The label is the name of the slot, because a process id would change at each restart. */
-  async measure(): Promise<Family[][]> {
-    const named = ([role, slots]: [string, ChildSlot[]]) =>
-      slots.map(async ({ current }, n) =>
-        withProcessLabel(`${role}-${n + 1}`, (await current?.measure()) ?? []),
-      )
-    return Promise.all(Object.entries(this.slots).flatMap(named))
+  measure(): Promise<Family[][]> {
+    const web = this.slots.filter(({ role }) => role === 'web')
+    const nameOf = (slot: ChildSlot) => `${slot.role}-${Math.max(web.indexOf(slot), 0) + 1}`
+    return Promise.all(
+      this.slots.map(async (slot) => withProcessLabel(nameOf(slot), (await slot.current?.measure()) ?? [])),
+    )
   }
 
   private pids() {
-    const [web, worker] = Object.values(this.slots).map((slots) => slots.map(({ current }) => current?.pid))
-    return { web, worker }
+    const of = (wanted: Role) =>
+      this.slots.filter(({ role }) => role === wanted).map(({ current }) => current?.pid)
+    return { web: of('web'), worker: of('worker') }
   }
 
   private createSlot(role: Role): ChildSlot {
-    const { env, log } = this.options
-    return new ChildSlot({
-      start: () => new Child(role, { ...env[role], PORT: String(this.port) }),
-      log,
-      stopTimeoutMs: this.stopTimeoutMs,
-      giveUp: (exit, starts) => void this.giveUp(role, exit, starts),
-    })
-  }
-
-  private async giveUp(role: Role, { code, signal }: Exit, starts: number): Promise<void> {
-    const { shutdown } = this.options
-    if (starts === 1 && code !== null) return shutdown.stop(1)
-    const ending = starts > 1 ? `right after its start, ${starts} times` : `by ${signal} before it was ready`
-    return shutdown.fail(new Error(`The ${role} process ended ${ending}`))
+    const { env, log, shutdown } = this.options
+    const start = () => startChild(role, { ...env[role], PORT: String(this.port) })
+    const giveUp = ({ code, signal }: Exit, starts: number) => {
+      if (starts === 1 && code !== null) return void shutdown.stop(1)
+      const ending =
+        starts > 1 ? `right after its start, ${starts} times` : `by ${signal} before it was ready`
+      void shutdown.fail(new Error(`The ${role} process ended ${ending}`))
+    }
+    return new ChildSlot(role, { start, giveUp, log, stopTimeoutMs: this.stopTimeoutMs })
   }
 
   private async stop(): Promise<void> {
-    const ends = await Promise.all(this.all.map((slot) => slot.stop()))
+    const ends = await Promise.all(this.slots.map((slot) => slot.stop()))
     if (ends.includes(false)) throw new Error('a child process failed to stop')
   }
 
@@ -108,7 +102,7 @@ export class Supervisor {
 
   private async replaceAll(): Promise<void> {
     const { log, shutdown } = this.options
-    for (const slot of this.all) {
+    for (const slot of this.slots) {
       if (await shutdown.unlessStopping(slot.replace())) continue
       return log.error('a new process did not start: the current processes keep running')
     }
@@ -122,9 +116,9 @@ const minPauseMs = 100
 
 interface SlotOptions {
   start(): Child
+  giveUp(exit: Exit, starts: number): void
   log: Log
   stopTimeoutMs: number
-  giveUp(exit: Exit, starts: number): void
 }
 
 class ChildSlot {
@@ -134,10 +128,12 @@ class ChildSlot {
   private failedStarts = 0
   private isStopping = false
 
-  constructor(private readonly options: SlotOptions) {}
+  constructor(
+    readonly role: Role,
+    private readonly options: SlotOptions,
+  ) {}
 
-  /** Resolves to undefined if the process ends before it is ready. */
-  async start(): Promise<ReadyMessage | undefined> {
+  async start() {
     const child = this.spawn()
     this.setCurrent(child)
     const ready = await child.ready
@@ -180,7 +176,7 @@ class ChildSlot {
   private async restart(child: Child, exit: Exit): Promise<void> {
     const isObsolete = () => this.isStopping || child !== this.current
     if (isObsolete()) return
-    this.failedStarts = child.uptimeMs < stableMs ? this.failedStarts + 1 : 0
+    this.failedStarts = child.uptimeMs() < stableMs ? this.failedStarts + 1 : 0
     const { log, giveUp } = this.options
     if (!this.hasBeenUp || this.failedStarts >= maxFailedStarts) return giveUp(exit, this.failedStarts)
     const restartInMs = minPauseMs * 2 ** this.failedStarts

@@ -7,8 +7,8 @@ import type { Sql, SqlPart } from '../postgres/database.ts'
 import { readInTwoSteps, readRows } from '../postgres/row-order.ts'
 import { notFound } from '../responses/errors.ts'
 import { lastRenaming } from './names.ts'
-import type { Versioned, Versions } from './versions.ts'
 import { type Pair, pairsOf, visibleProject } from './visible.ts'
+import type { Versioned, Versions } from './versions.ts'
 
 /** The maximum number of cached results for each kind of look-up: about 20 MB. */
 const cachedLookups = 50_000

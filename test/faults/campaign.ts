@@ -1,4 +1,4 @@
-import { until } from '../../src/local/wait.ts'
+import { until } from '../../src/local/server.ts'
 import { make } from '../support/client.ts'
 import { checkRun, type Verdict } from './check-run.ts'
 import { openConsumers } from './consumers.ts'

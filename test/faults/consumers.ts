@@ -1,6 +1,6 @@
 import { EventSource } from 'eventsource'
 import { model } from '../../modules/modules.ts'
-import { until } from '../../src/local/wait.ts'
+import { until } from '../../src/local/server.ts'
 import { type FeedEvent, readFeed } from '../http/feed.ts'
 import { parseMessages } from '../http/streaming.ts'
 import { make, openClient, type Person } from '../support/client.ts'

@@ -1,6 +1,6 @@
 import { readConfig } from '../../src/config.ts'
 import { openDatabase, type Sql } from '../../src/postgres/database.ts'
-import { until } from '../../src/local/wait.ts'
+import { until } from '../../src/local/server.ts'
 import { emptyTables } from '../support/database.ts'
 import { type Client, make, openClient, type Person, register } from '../support/client.ts'
 import { disposable, forFile, freshEnv, spawnService } from '../support/service.ts'

@@ -1,6 +1,6 @@
 import { readConfig } from '../../src/config.ts'
 import { newId } from '../../src/ids.ts'
-import { until } from '../../src/local/wait.ts'
+import { until } from '../../src/local/server.ts'
 import { openLog } from '../../src/logger.ts'
 import { disconnect, openRedis, openSubscriber } from '../../src/redis/connections.ts'
 import { Placement, type Timing, shardOf } from '../../src/routing/placement.ts'

@@ -1,5 +1,5 @@
 import type { Sql } from '../../src/postgres/database.ts'
-import { until } from '../../src/local/wait.ts'
+import { until } from '../../src/local/server.ts'
 import { difference } from '../docs/page.ts'
 import { type Client, type Person, register } from './client.ts'
 import { expectSession, sessionsIn } from './sessions.ts'

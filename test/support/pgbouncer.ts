@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import postgres from 'postgres'
 import { freePort, until } from '../kit.ts'
 import { serverUser } from '../../src/local/postgres.ts'
-import { endServer, launch, logTail } from '../../src/local/process.ts'
+import { endServer, launch, logTail } from '../../src/local/server.ts'
 
 const readyTimeoutMs = 30_000
 

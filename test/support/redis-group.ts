@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { until } from '../../src/local/wait.ts'
+import { until } from '../../src/local/server.ts'
 import { newServerFolder, openRedisNode, redisPassword, type RedisNode } from './redis.ts'
 
 const readyTimeoutMs = 40_000

@@ -2,10 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { mkdir, realpath, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Redis, type RedisOptions } from 'ioredis'
-import { endServer, launch, logTail } from '../../src/local/process.ts'
+import { endServer, freePort, launch, logTail, until } from '../../src/local/server.ts'
 import { redisBinary } from '../../src/local/redis.ts'
-import { freePort } from '../../src/local/server.ts'
-import { until } from '../../src/local/wait.ts'
 import { cert, key } from './tls-proxy.ts'
 
 const timeoutMs = 40_000

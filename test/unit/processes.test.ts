@@ -1,10 +1,10 @@
 import { settingNames } from '../../src/config.ts'
-import { misspeltSettings } from '../../src/process/startup-banner.ts'
+import { misspeltSettings } from '../../src/process/start.ts'
 import { createApp, eventually, make, openLog, openScene, openTestService, requestHead } from '../kit.ts'
 import { readYaml, sendRaw, words } from '../kit.ts'
-import { busyMs, openBusyCheck } from '../../src/process/busy-home.ts'
+import { busyMs, openBusyCheck } from '../../src/process/metrics-server.ts'
 import type { Log } from '../../src/logger.ts'
-import { retirePort } from '../../src/process/listen.ts'
+import { retirePort } from '../../src/process/port.ts'
 
 const settings = settingNames()
 const reported = (inFiles: string[], inEnvironment: string[] = []) =>
