@@ -9,40 +9,41 @@ import type { Preload } from './load.ts'
 import type { ProjectState } from './state.ts'
 
 /** Declares methods, not function fields, so that a `QueuedCommand<Reply>` is also a `QueuedCommand<unknown>`. */
-export interface QueuedCommand<T = unknown> {
-  readonly id: string
-  readonly projectId: string
-  readonly caller: Caller
+export abstract class QueuedCommand<T = unknown> {
+  abstract readonly id: string
+  abstract readonly projectId: string
+  abstract readonly caller: Caller
   /** On the clock of performance.now(), like `since`. */
-  readonly deadline: number
-  readonly destinationId?: string
-  readonly preload?: Preload
-  readonly guard?: IdempotencyKey
+  abstract readonly deadline: number
+  abstract readonly destinationId?: string
+  abstract readonly preload?: Preload
+  abstract readonly guard?: IdempotencyKey
   /** Ids that the client chose for new rows. The commit claims them. */
-  readonly clientIds?: string[]
-  readonly weight?: number
-  readonly createsProject?: boolean
+  abstract readonly clientIds?: string[]
+  abstract readonly weight?: number
+  abstract readonly createsProject?: boolean
   /** False if `recall` cannot rebuild the reply from the log. Then an idempotency record stores the reply. */
-  readonly isRecallable: boolean
+  abstract readonly isRecallable: boolean
   /** True if another process may have committed the command. Can become true while the command is in progress. */
-  readonly again?: boolean
+  abstract readonly again?: boolean
   // The actor sets this field and the fields up to `isRejected` for each attempt.
   undo?: UndoContext
   /** The `clientIds` that an earlier commit has claimed. */
   claimedIds?: string[]
   rejection?: HttpError
-  outcome?: unknown
-  isRejected?: boolean
+  outcome: unknown
+  isRejected = false
   unit?: CommitUnit
   /** The project's version before an attempt whose outcome is unknown. */
   unknownAt?: number
-  since: number
-  resolve(answer: T): void
-  reject(reason: unknown): void
+  since = 0
+  /** Replaced while the command is in a mailbox. */
+  resolve(_answer: T): void {}
+  reject(_reason: unknown): void {}
   /** Pure. `destination` equals `state`, unless the row moves to another project. @throws HttpError to reject */
-  decide(clock: Clock, state: ProjectState, destination: ProjectState): Decision<T>
+  abstract decide(clock: Clock, state: ProjectState, destination: ProjectState): Decision<T>
   /** Rebuilds the reply from the command's first event in the log. */
-  recall(event: StoredEvent, state: ProjectState): T
+  abstract recall(event: StoredEvent, state: ProjectState): T
 }
 
 /** Rejects a command after its deadline. */

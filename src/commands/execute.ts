@@ -1,6 +1,6 @@
 import type { Actors } from '../actor/actors.ts'
 import type { Preload } from '../actor/load.ts'
-import type { QueuedCommand } from '../actor/queued-command.ts'
+import { QueuedCommand } from '../actor/queued-command.ts'
 import type { ProjectState } from '../actor/state.ts'
 import { commandKey } from '../commit/idempotency.ts'
 import { isId } from '../id-format.ts'
@@ -136,7 +136,7 @@ function isAuthorized(actors: Actors, command: Command, { projectId, caller, inp
 }
 
 /** A routed command with its look-up results. The object is also the rule's context, because a copy would cost time. */
-class Execution implements QueuedCommand<Reply>, RuleContext {
+class Execution extends QueuedCommand<Reply> implements RuleContext {
   readonly id: string
   readonly projectId: string
   readonly caller: Caller
@@ -150,16 +150,6 @@ class Execution implements QueuedCommand<Reply>, RuleContext {
   readonly createsProject: boolean
   readonly isRecallable: boolean
   readonly person: Person | undefined
-  undo: QueuedCommand['undo']
-  claimedIds: string[] | undefined
-  rejection: QueuedCommand['rejection']
-  outcome: unknown
-  isRejected = false
-  unit: QueuedCommand['unit']
-  unknownAt: number | undefined
-  since = 0
-  resolve: (reply: Reply) => void = notQueued
-  reject = notQueued
   private clock: Clock | undefined
   private hasEvents = false
 
@@ -170,13 +160,13 @@ class Execution implements QueuedCommand<Reply>, RuleContext {
     readonly limits: RuleContext['limits'],
     readonly lookupResults?: LookupResults,
   ) {
+    super()
     const { id, projectId, input, caller, ifMatch, ifClaim, guard } = routed
     this.id = id
     this.projectId = projectId
     this.caller = caller
     this.destinationId = command.destination?.(input)
-    const preload = preloadOf(command, routed, lookupResults)
-    this.preload = ifClaim ? withClaimedTask(preload, ifClaim) : preload
+    this.preload = preloadOf(command, routed, lookupResults)
     this.ifMatch = ifMatch
     this.ifClaim = ifClaim
     this.guard = guard ?? (command.storesReply ? commandKey(id) : undefined)
@@ -232,11 +222,6 @@ export function personIn({ people }: ProjectState, row: unknown, lookedUp?: Pers
   return people.get(id) ?? lookedUp
 }
 
-const withClaimedTask = (preload: Preload | undefined, { taskId }: IfClaim): Preload => ({
-  ...preload,
-  task: [...(preload?.task ?? []), taskId],
-})
-
 /** Returns the rows and facts that the command declares, and those that the checks of its input need. */
 export function declaredPreload(
   { noun, preload }: Command,
@@ -253,20 +238,20 @@ export function declaredPreload(
   }
 }
 
-const notQueued = (_: unknown): void => {}
-
 function preloadOf(
   command: Command,
-  { projectId, taskId, input }: RoutedCommand,
+  { projectId, taskId, input, ifClaim }: RoutedCommand,
   lookupResults?: LookupResults,
-) {
+): Preload | undefined {
   const { target } = command
-  if (target.kind === 'new') return undefined
-  const given = declaredPreload(command, input, lookupResults)
-  if (target.kind === 'project') return given
-  const leaves = destinationOf(command, projectId, input) !== undefined
-  const own: Preload = { task: taskId ? [taskId] : [], movingTaskId: leaves ? taskId : undefined }
-  if (target.kind !== 'task') own[target.kind] = [idIn(input, target.key)]
+  const given = target.kind === 'new' ? undefined : declaredPreload(command, input, lookupResults)
+  const own: Preload = {}
+  if (target.kind !== 'new' && target.kind !== 'project') {
+    own.task = taskId ? [taskId] : []
+    if (destinationOf(command, projectId, input) !== undefined) own.movingTaskId = taskId
+    if (target.kind !== 'task') own[target.kind] = [idIn(input, target.key)]
+  } else if (!ifClaim) return given
+  if (ifClaim) own.task = [...(own.task ?? given?.task ?? []), ifClaim.taskId]
   return given ? { ...given, ...own } : own
 }
 

@@ -1,8 +1,7 @@
-import { Membership } from '../../src/routing/membership.ts'
+import { Membership, assignShards } from '../../src/routing/placement.ts'
 import { disconnect, disposable, eventually, freshRedis, openLog, openRedis, openSubscriber } from '../kit.ts'
 import { type FreshRedis, readConfig, upTo } from '../kit.ts'
 import { agreed, type Member, openMember } from './member.ts'
-import { assignShards } from '../../src/routing/placement.ts'
 
 const shards = '5'
 let redis: FreshRedis
