@@ -5,7 +5,7 @@ import {
   type ImportResult,
   importRows,
 } from '../../modules/imports/command.ts'
-import type { Notes } from '../../modules/imports/convert/notes.ts'
+import type { Notes } from '../../modules/imports/convert/record.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { HttpError } from '../../src/responses/errors.ts'
 import { forEachPage, type Throttle } from '../throttle.ts'

@@ -1,6 +1,6 @@
 import type { ImportOperation } from '../../modules/imports/command.ts'
 import { externalIdOf } from '../../modules/imports/convert/keys.ts'
-import { Notes } from '../../modules/imports/convert/notes.ts'
+import { Notes } from '../../modules/imports/convert/record.ts'
 import type { TaskItem } from '../../modules/imports/items.ts'
 import { maxIds } from '../../modules/tasks/schema.ts'
 import { isId, nilId } from '../../src/id-format.ts'

@@ -12,7 +12,7 @@ import { isTransient } from '../../src/postgres/errors.ts'
 import { reasonOf, SliceEnded } from '../throttle.ts'
 import { insertLines, writePages } from './batches.ts'
 import { endStep, ImportTaken, isActive, isUnmoved, moveCursor, progressAt, type Run } from './import-row.ts'
-import { readPeople } from './names.ts'
+import { readPeople } from './records.ts'
 import { deleteRows } from './remove.ts'
 import { insertItems, markLeaves, Staging } from './staged.ts'
 

@@ -7,9 +7,8 @@ import type { Throttle } from '../throttle.ts'
 import { recordCommitted, trimReports } from './batches.ts'
 import { beginImport, failureOf, openRunSlice, requireToken, type Run } from './import-row.ts'
 import { importLinks } from './links.ts'
-import { importNames } from './names.ts'
 import { openReadFile } from './read.ts'
-import { importChildren, importTasks } from './records.ts'
+import { importChildren, importNames, importTasks } from './records.ts'
 import { deleteUpload } from './remove.ts'
 
 interface Options {

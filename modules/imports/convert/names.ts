@@ -1,10 +1,13 @@
-import { caseless, normalEmail, visualForm } from '../../../src/schema/text.ts'
+import { createHash } from 'node:crypto'
+import { Value } from '@sinclair/typebox/value'
+import { caseless, normalEmail, parseInstant, visualForm } from '../../../src/schema/text.ts'
+import { CreateField, isKey } from '../../fields/schema.ts'
 import { CreateLabel } from '../../labels/schema.ts'
 import { maxDescription } from '../../tasks/schema.ts'
-import type { ImportedItem, ImportedPerson, LabelItem, ProjectItem, TaskItem } from '../items.ts'
+import type { FieldItem, ImportedItem, ImportedPerson, LabelItem, ProjectItem, TaskItem } from '../items.ts'
 import { type Mapping, valueFor } from '../mapping.ts'
 import words from '../words.json' with { type: 'json' }
-import { fieldKeyOf, type FieldSpec, fieldSpecOf, originOf } from './fields.ts'
+import { digestKey } from './keys.ts'
 import { byWord, cut, nameIn } from './texts.ts'
 
 type Status = NonNullable<TaskItem['status']>
@@ -60,6 +63,65 @@ export function openPeople(all: ProjectPerson[], mapping: Mapping) {
 /** Returns `Ada <ada@example.com>`, or only the name or the address. */
 export const textOfPerson = ({ name, email = '' }: ImportedPerson): string =>
   name && email && name !== email ? `${name} <${email}>` : name || email
+
+export const maxKeyCharacters = 40
+const { options: Options } = CreateField.properties
+
+/** Returns the key of the custom field for a key or a header of the file. */
+export function fieldKeyOf(name: string): string {
+  if (isKey(name)) return name
+  const words = name
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '_')
+  const key = words.replace(/^[_0-9]+|_+$/g, '').slice(0, maxKeyCharacters)
+  return key || `f_${createHash('sha256').update(name.normalize()).digest('hex').slice(0, 8)}`
+}
+
+/** Assigns unique keys to the fields of a file: different names may lead to the same key. */
+export class FieldKeys {
+  private readonly keys = new Map<string, string>()
+  private readonly used = new Set<string>()
+  /** The next number to append to a key, by the start of the key. */
+  private readonly numbers = new Map<string, number>()
+
+  /** Returns the same key for the same id, and different keys for different ids. */
+  keyFor(name: string, id = name): string {
+    const known = this.keys.get(digestKey(id))
+    if (known) return known
+    const key = fieldKeyOf(name)
+    const start = key.slice(0, maxKeyCharacters - 6)
+    let n = this.numbers.get(start) ?? 2
+    let unique = key
+    for (; this.used.has(unique); n++) unique = `${start}_${n}`
+    this.numbers.set(start, n)
+    this.used.add(unique)
+    this.keys.set(digestKey(id), unique)
+    return unique
+  }
+}
+
+export interface FieldSpec extends Pick<FieldItem, 'key' | 'name' | 'type' | 'createdAt'> {
+  options?: string[] | null
+}
+
+export const maxFieldName = 100
+
+/** The time of creation; empty if the text is no time. */
+export function originOf(createdAt = ''): { createdAt?: string } {
+  const instant = parseInstant(createdAt)
+  return instant ? { createdAt: instant } : {}
+}
+
+/** Returns a field with a valid key and name. A choice field with invalid options becomes a text field. */
+export function fieldSpecOf({ key, name, type, options, createdAt }: FieldSpec): FieldSpec {
+  const fieldKey = fieldKeyOf(key)
+  const known = { key: fieldKey, name: nameIn(name, maxFieldName) ?? fieldKey, ...originOf(createdAt) }
+  if (type !== 'choice') return { ...known, type }
+  const all = [...new Set(options?.map((one) => one.trim()))]
+  return Value.Check(Options, all) ? { ...known, type, options: all } : { ...known, type: 'text' }
+}
 
 /** The proposed mapping omits further names. Further labels and fields become lines of descriptions. */
 const max = { lists: 1_000, labels: 1_000, fields: 100, people: 1_000 }

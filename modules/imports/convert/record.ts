@@ -1,18 +1,100 @@
-import type { TSchema } from '@sinclair/typebox'
+import { type TSchema, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { definitionOf } from '../../../src/model/model.ts'
 import { caseless, isNameSchema, nameFrom, parseInstant, withoutNull } from '../../../src/schema/text.ts'
 import { csvColumns, nameInFile } from '../../exports/cells.ts'
-import type { AnyField } from '../../tasks/kinds.ts'
-import { CreateTask, headerOf, maxIds, taskFields } from '../../tasks/schema.ts'
+import { type AnyField, boolean } from '../../tasks/kinds.ts'
+import { CreateTask, headerOf, maxDescription, maxIds, taskFields } from '../../tasks/schema.ts'
 import type { ImportOperation } from '../command.ts'
 import type { ChildItem, ImportedPerson, SubtaskItem, TaskItem } from '../items.ts'
 import type { Mapping } from '../mapping.ts'
 import type { Source } from '../sources.ts'
-import { type FieldSpec, valuesOf } from './fields.ts'
-import { maxLabelName, type People, statusOf, statusOfLabel, textOfPerson } from './names.ts'
-import type { Notes } from './notes.ts'
 import { cut, isBlank, nameIn } from './texts.ts'
+import {
+  acceptsValue,
+  type FieldValue,
+  maxValueCharacters,
+  maxValues,
+  optionNamed,
+} from '../../fields/values.ts'
+import {
+  fieldKeyOf,
+  type FieldSpec,
+  maxFieldName,
+  maxKeyCharacters,
+  maxLabelName,
+  type People,
+  statusOf,
+  statusOfLabel,
+  textOfPerson,
+} from './names.ts'
+
+const maxMessageCharacters = 2_000
+const maxKeptCharacters = 200
+/** The maximum number of characters of the lines at the foot of a description. */
+const maxFoot = 10_000
+const separator = '\n\n---\n'
+
+/**
+ * Appends a text, unless `all` already has `max` characters: a row may have hundreds of thousands of texts. A character
+ * has one or two UTF-16 code units.
+ */
+function append(all: string, between: string, text: string, max: number): string {
+  if (all.length > 2 * max) return all
+  return all && text ? all + between + text : all || text
+}
+
+/** Collects the messages of a row for the report, and the lines at the foot of the task's description. */
+export class Notes {
+  private messages = ''
+  /** All lines at the foot of the description. The report lists those in `reported`. */
+  private foot = ''
+  private reported = ''
+
+  constructor(messages: string[] = []) {
+    for (const message of messages) this.report(message)
+  }
+
+  report(message: string): void {
+    this.messages = append(this.messages, '. ', message, maxMessageCharacters)
+  }
+
+  /** Adds a line to the foot of the description, which the report has in another row. */
+  addReported(line: string): void {
+    this.foot = append(this.foot, '\n', line, maxFoot)
+  }
+
+  /** Adds a line to the foot of the description. @param reason a message for the report */
+  addToFoot(line: string, reason = ''): void {
+    this.addReported(line)
+    const kept = cut(line.replace(/\s+/g, ' '), maxKeptCharacters)
+    this.reported = append(this.reported, '; ', kept, maxMessageCharacters)
+    this.report(reason)
+  }
+
+  /** The message of the row's line in the report; empty if the row is imported exactly. */
+  get message(): string {
+    return cut(this.messages, maxMessageCharacters)
+  }
+
+  /** Returns the description with its foot; undefined if both are empty. Call this after all notes of a task. */
+  describe(description = ''): string | undefined {
+    const described = this.withFoot(description.trim())
+    if (this.reported) this.report(`At the foot of the description: ${this.reported}`)
+    return described
+  }
+
+  private withFoot(body: string): string | undefined {
+    if (!this.foot && body.length <= maxDescription) return body || undefined
+    const foot = cut(this.foot, maxFoot)
+    const end = foot && (body ? separator + foot : foot)
+    const maxBody = maxDescription - end.length
+    const fitting = cut(body, maxBody)
+    if (fitting !== body) this.report(`The description was cut at ${maxBody} characters`)
+    if (foot !== this.foot) this.report(`The foot of the description was cut at ${maxFoot} characters`)
+    return fitting + end
+  }
+}
 
 export interface ConvertContext {
   source: Source
@@ -244,4 +326,53 @@ export function subtaskOf(
 function textOfValue(value: unknown): unknown {
   if (Array.isArray(value)) return value.join(', ')
   return typeof value === 'object' && value !== null ? textOfPerson(value as ImportedPerson) : value
+}
+
+/** Returns the values that the fields accept. Adds the other values to the foot of the description. */
+function valuesOf(
+  given: Record<string, FieldValue>,
+  fields: ReadonlyMap<string, FieldSpec>,
+  notes: Notes,
+): Record<string, FieldValue> | undefined {
+  const values = new Map<string, FieldValue>()
+  let characters = 2
+  for (const [name, value] of Object.entries(given)) {
+    if (typeof value === 'string' && isBlank(value)) continue
+    const field = fields.get(fieldKeyOf(name))
+    const accepted = field && !values.has(field.key) ? valueOf(field, value) : undefined
+    const length = JSON.stringify(accepted ?? '').length + maxKeyCharacters
+    if (accepted === undefined || values.size === maxValues || characters + length > maxValueCharacters) {
+      const reason = reasonOf(name, field, value, accepted !== undefined)
+      notes.addToFoot(`${field?.name ?? name}: ${value}`, reason)
+      continue
+    }
+    characters += length
+    values.set(field!.key, accepted)
+  }
+  return values.size > 0 ? Object.fromEntries(values) : undefined
+}
+
+function reasonOf(
+  name: string,
+  field: FieldSpec | undefined,
+  value: FieldValue,
+  isAccepted: boolean,
+): string {
+  if (!field) return `The project has no field "${cut(name, maxFieldName)}"`
+  if (isAccepted) return `The task has no space for the field "${field.name}"`
+  return `The field "${field.name}" (${field.type}) does not accept "${cut(String(value), 100)}"`
+}
+
+/** How texts become values of other types. */
+const readers: Partial<Record<FieldSpec['type'], (text: string) => FieldValue | undefined>> = {
+  boolean: (text) => boolean.fromText!(text, Type.Boolean()) as FieldValue | undefined,
+  date: (text) => parseInstant(text)?.slice(0, 10),
+  number: (text) => (text === '' ? undefined : Number(text)),
+}
+
+/** Returns undefined if the field does not accept the value. */
+function valueOf({ type, options = null }: FieldSpec, given: FieldValue): FieldValue | undefined {
+  const text = String(given).trim()
+  const value = type === 'choice' ? optionNamed(options, text) : (readers[type] ?? String)(text)
+  return acceptsValue({ type, options }, value) ? (value as FieldValue) : undefined
 }

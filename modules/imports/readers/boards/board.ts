@@ -1,4 +1,4 @@
-import { FieldKeys } from '../../convert/fields.ts'
+import { FieldKeys } from '../../convert/names.ts'
 import { type FieldItem, ImportError, type ImportedItem, type ImportedPerson } from '../../items.ts'
 import { type Entry, isObject, type Json } from '../json-file.ts'
 import { countCharacters, KeyMap, maxLinks, maxNames } from '../key-map.ts'
