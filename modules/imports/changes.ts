@@ -7,7 +7,7 @@ import { newId } from '../../src/ids.ts'
 import { insertJob, type OutboxJob } from '../../src/jobs/queue.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { errorCode, retryOnce, writeExactlyOnce } from '../../src/postgres/errors.ts'
-import { conflict, type HttpError, notFound, tooManyRequests } from '../../src/responses/errors.ts'
+import { conflict, notFound, tooManyRequests } from '../../src/responses/errors.ts'
 import { type Reply, respondToWrite } from '../../src/responses/reply.ts'
 import type { Services } from '../../src/services.ts'
 import { insertRecord } from '../accounts/queries.ts'
@@ -38,20 +38,16 @@ const importJob = (
 const mayBegin = (sql: Sql, userId: string) => sql`
   (select count(*) from imports where ${isActive(sql)} and caller ->> 'userId' = ${userId}) < ${maxActiveOfAccount}::int4`
 
-/** Returns why an account cannot begin an import or an undo in a project now; undefined if it can. */
-export async function reasonToWait(
-  sql: Sql,
-  projectId: string,
-  userId: string,
-): Promise<HttpError | undefined> {
+/** @throws HttpError 404, 409 or 429 if an account cannot begin an import or an undo in a project now */
+export async function requireFree(sql: Sql, projectId: string, userId: string): Promise<void> {
   const read = () => sql<(ActiveImport & { hasProject: boolean; isFew: boolean })[]>`
     select exists (select from projects where id = ${projectId}) as has_project, ${mayBegin(sql, userId)} as is_few, i.id, i.undo_state
     from (select) q left join imports i on i.project_id = ${projectId} and ${isActive(sql)}`
   const [row] = await retryOnce(read)
   const { hasProject, isFew, id } = row!
-  if (!hasProject) return notFound('Project')
-  if (id !== null) return importActive(row!)
-  return isFew ? undefined : tooManyImports()
+  if (!hasProject) throw notFound('Project')
+  if (id !== null) throw importActive(row!)
+  if (!isFew) throw tooManyImports()
 }
 
 interface Change {
@@ -64,7 +60,10 @@ interface Change {
 }
 
 /** Changes an import, and inserts its job and the reply. Returns false if nothing was changed. */
-function changeOnce(sql: Sql, { change, written, job, record }: Change): Promise<boolean> {
+async function changeOnce(
+  { database: { background: sql }, jobs }: Services,
+  { change, written, job, record }: Change,
+): Promise<boolean> {
   const write = () =>
     sql`
       with done as (${change}), queued as (${insertJob(sql, job)}), recorded as (${insertRecord(sql, record)})
@@ -73,29 +72,29 @@ function changeOnce(sql: Sql, { change, written, job, record }: Change): Promise
       if (errorCode(error) === '23505') return []
       throw error
     })
-  return writeExactlyOnce(write, () => sql`${written}`)
+  const isChanged = await writeExactlyOnce(write, () => sql`${written}`)
+  if (isChanged && job) void jobs.enqueue([job])
+  return isChanged
 }
 
 const jsonb = (sql: Sql, value: object) => sql`${JSON.stringify(value)}::text::jsonb`
 
-/** Inserts an import whose file is stored, and its job. Returns undefined if `reasonToWait` has a reason. */
-export async function queueImport(
-  { database: { background: sql }, jobs }: Services,
-  row: ImportRow,
-  toRecord: ToRecord,
-): Promise<Reply | undefined> {
+/** Inserts an import whose file is stored, and its job. @throws HttpError if the account cannot begin it now */
+export async function queueImport(services: Services, row: ImportRow, toRecord: ToRecord): Promise<Reply> {
   const { id, projectId, caller, source, dryRun, mapping, createdAt } = row
+  const { userId } = caller as Caller
+  const sql = services.database.background
   const reply = replyWith(importView.of(row), 202)
-  const job = importJob('run-import', row)
   const change = sql`
     insert into imports (id, project_id, caller, source, dry_run, mapping, state, created_at)
     select ${id}::uuid, ${projectId}::uuid, ${jsonb(sql, caller)}, ${source}, ${dryRun}::boolean, ${jsonb(sql, mapping)}, 'queued',
       ${createdAt}::timestamptz
-    where ${mayBegin(sql, (caller as Caller).userId)} and exists (select from projects where id = ${projectId})
+    where ${mayBegin(sql, userId)} and exists (select from projects where id = ${projectId})
     on conflict do nothing returning id`
   const written = sql`select from imports where id = ${id}`
-  if (!(await changeOnce(sql, { change, written, job, record: toRecord(reply) }))) return undefined
-  void jobs.enqueue([job])
+  const insertion = { change, written, job: importJob('run-import', row), record: toRecord(reply) }
+  // Another import may end between the insertion and the check.
+  while (!(await changeOnce(services, insertion))) await requireFree(sql, projectId, userId)
   return reply
 }
 
@@ -135,8 +134,7 @@ const pollMs = 200
 
 /** Returns the handlers that cancel and undo imports. The response to an undo waits up to 10 s for its end. */
 export function openChanges(services: Services, imports: Imports) {
-  const { database, jobs, subscriptions } = services
-  const sql = database.background
+  const sql = services.database.background
 
   /** A worker that runs the import stops after its current batch. */
   async function cancel(context: ReadRequest): Promise<Response> {
@@ -146,7 +144,7 @@ export function openChanges(services: Services, imports: Imports) {
       const change = sql`
         update imports set state = 'cancelled', finished_at = now() where id = ${id} and state in ('queued', 'running') returning id`
       const written = sql`select from imports where id = ${id} and state = 'cancelled'`
-      if (!(await changeOnce(sql, { change, written, record: toRecord(reply) }))) throw importEnded()
+      if (!(await changeOnce(services, { change, written, record: toRecord(reply) }))) throw importEnded()
       return reply
     })
   }
@@ -167,9 +165,10 @@ export function openChanges(services: Services, imports: Imports) {
           and not exists (select from imports where project_id = i.project_id and ${isActive(sql)})
           and ${mayBegin(sql, caller.userId)} returning id`
       const written = sql`select from outbox where id = ${job.id}`
-      if (!(await changeOnce(sql, { change, written, job, record: toRecord(reply) })))
-        throw (await reasonToWait(sql, row.projectId, caller.userId)) ?? undoErrors.alreadyUndone()
-      void jobs.enqueue([job])
+      if (!(await changeOnce(services, { change, written, job, record: toRecord(reply) }))) {
+        await requireFree(sql, row.projectId, caller.userId)
+        throw undoErrors.alreadyUndone()
+      }
       permit.release()
       return (await untilUndone(row.id, context.request)) ?? reply
     })
@@ -178,7 +177,7 @@ export function openChanges(services: Services, imports: Imports) {
   /** Returns undefined if the undo does not end in time. */
   async function untilUndone(id: string, { signal }: Request): Promise<Reply | undefined> {
     const endsAt = performance.now() + maxWaitMs
-    while (!signal.aborted && !subscriptions.hasEnded() && performance.now() < endsAt) {
+    while (!signal.aborted && !services.subscriptions.hasEnded() && performance.now() < endsAt) {
       const now = await imports.find(id)
       if (!now || !isUndoActive(now)) return now && replyWith(importView.of(now))
       await sleep(pollMs)

@@ -14,7 +14,7 @@ import type { Reply } from '../../src/responses/reply.ts'
 import { validationError } from '../../src/schema/validation.ts'
 import type { Services } from '../../src/services.ts'
 import { within } from '../../src/waits.ts'
-import { queueImport, reasonToWait, type ToRecord, writeOnce } from './changes.ts'
+import { queueImport, requireFree, type ToRecord, writeOnce } from './changes.ts'
 import { storableValue } from './convert/texts.ts'
 import type { Mapping } from './mapping.ts'
 import { parseObject } from './parse-object.ts'
@@ -248,10 +248,6 @@ async function start(
   const sql = database.background
   const fields: Fields = { ...query }
   const begun = { id: newId(), createdAt: new Date(nowMs()).toISOString() }
-  const requireFree = async () => {
-    const reason = await reasonToWait(sql, projectId, caller.userId)
-    if (reason) throw reason
-  }
   const store = async (file: AsyncIterable<Uint8Array>) => {
     let n = 0
     for await (const bytes of chunksOf(file, config.importBytes)) {
@@ -260,16 +256,12 @@ async function start(
       await insertChunk(sql, begun.id, n++, bytes)
     }
   }
-  await requireFree()
+  await requireFree(sql, projectId, caller.userId)
   const parts = partsOf(request, config.bodyTimeoutMs)
   try {
     await (isForm(request) ? readForm(request.headers, parts, fields, store) : store(parts))
     const row = { ...queued, ...begun, projectId, caller, ...readOptions(fields) }
-    for (;;) {
-      const reply = await queueImport(services, row, toRecord)
-      if (reply) return reply
-      await requireFree()
-    }
+    return await queueImport(services, row, toRecord)
   } catch (error) {
     // After another error, the import may be stored.
     if (error instanceof HttpError)
