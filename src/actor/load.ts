@@ -72,7 +72,13 @@ const openFindRows = (sql: Sql, table: PgTable) =>
 
 /** Loads only whether the referenced tasks exist in the project: replies show their ids, not their rows. */
 async function loadReferencedTasks(sql: Sql, state: State, preloads: Preload[]): Promise<void> {
-  const ids = unknownTasks(state, preloads)
+  const referenced = preloads.flatMap((preload) => [
+    ...(preload.referencedTasks ?? []),
+    ...model().byRow.flatMap((entity) =>
+      (preload[entity] ?? []).flatMap((id) => referencedTasks(entity, state.row(entity, id) ?? {})),
+    ),
+  ])
+  const ids = [...new Set(referenced)].filter((id) => isId(id) && !state.knowsAll([id]))
   if (ids.length === 0) return
   // `offset 0` keeps Postgres from reading all tasks of a large project where most projects are small.
   const rows = await sql<{ id: string }[]>`
@@ -100,7 +106,10 @@ function contents(): string {
 type FindRows = Record<Entity, ReturnType<typeof openFindRows>>
 
 async function loadMissing(find: FindRows, state: State, preloads: Preload[]): Promise<void> {
-  const missing = missingRows(state, preloads)
+  const missing = model().byRow.flatMap((entity) => {
+    const ids = new Set(preloads.flatMap((named) => named[entity] ?? []))
+    return [...ids].flatMap((id) => (state.isLoaded(entity, id) ? [] : { entity, id }))
+  })
   const found = await Promise.all(missing.map(({ entity, id }) => find[entity](id)))
   missing.forEach(({ entity, id }, i) => state.put(entity, id, found[i] ?? null))
 }
@@ -156,22 +165,4 @@ export function hasLoaded(state: ProjectState, preload: Preload): boolean {
     }
   }
   return preload.referencedTasks === undefined || state.knowsAll(preload.referencedTasks)
-}
-
-export function missingRows(state: ProjectState, preloads: Preload[]) {
-  return model().byRow.flatMap((entity) => {
-    const ids = preloads.flatMap((named) => named[entity] ?? [])
-    return [...new Set(ids)].flatMap((id) => (state.isLoaded(entity, id) ? [] : { entity, id }))
-  })
-}
-
-/** Tasks to which loaded rows or inputs refer, if it is unknown whether the project contains them. */
-export function unknownTasks(state: ProjectState, preloads: Preload[]): string[] {
-  const ids = preloads.flatMap((preload) => [
-    ...(preload.referencedTasks ?? []),
-    ...model().byRow.flatMap((entity) =>
-      (preload[entity] ?? []).flatMap((id) => referencedTasks(entity, state.row(entity, id) ?? {})),
-    ),
-  ])
-  return [...new Set(ids)].filter((id) => isId(id) && !state.knowsAll([id]))
 }

@@ -38,7 +38,7 @@ import { eventFields, eventRows } from '../postgres/columns.ts'
 
 export interface TransactDependencies {
   loader: Loader
-  findCommitted: FindCommitted
+  findCommitted: ReturnType<typeof openFindCommitted>
   findRecord: FindRecord
   readUndoInput: ReadUndoInput
   versions: Pick<Versions, 'isCurrent'>
@@ -243,16 +243,12 @@ const pageEvents = 1_000
 /** The maximum number of pages to search while event ids are ahead of the clock: enough to find nearly every retried command. */
 const maxPagesAhead = 5
 
-/** Finds the first event of each command in a project's log up to a version; null if the search ended too early. */
-export type FindCommitted = (
-  projectId: string,
-  version: number,
-  commandIds: string[],
-) => Promise<Map<string, StoredEvent | null>>
-
-/** Reads the newest events first, and stops at an event that is older than all commands. */
-export function openFindCommitted(sql: Sql): FindCommitted {
-  return async (projectId, version, commandIds) => {
+/**
+ * Finds the first event of each command in a project's log up to a version; null if the search ended too early. Reads the
+ * newest events first, and stops at an event that is older than all commands.
+ */
+export function openFindCommitted(sql: Sql) {
+  return async (projectId: string, version: number, commandIds: string[]) => {
     const oldest = commandIds.reduce((a, b) => (a < b ? a : b))
     const searched = new Map(commandIds.map((id) => [tailOf(id), id]))
     const found = new Map<number, string>()
@@ -270,10 +266,13 @@ export function openFindCommitted(sql: Sql): FindCommitted {
       if (isAhead(earliest.id) && ++pagesAhead === maxPagesAhead) break
     }
     const unknown = pagesAhead === maxPagesAhead ? commandIds.map((id) => [id, null] as const) : []
-    if (found.size === 0) return new Map(unknown)
+    if (found.size === 0) return new Map<string, StoredEvent | null>(unknown)
     const rows = await sql<StoredEvent[]>`
       select ${eventFields(sql)}, ${eventRows(sql)} from events e
       where e.project_id = ${projectId} and e.seq = any(${[...found.keys()]}::bigint[])`
-    return new Map([...unknown, ...rows.map((event) => [found.get(event.seq)!, event] as const)])
+    return new Map<string, StoredEvent | null>([
+      ...unknown,
+      ...rows.map((event) => [found.get(event.seq)!, event] as const),
+    ])
   }
 }

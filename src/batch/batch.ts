@@ -101,7 +101,8 @@ export function batchOf(commands: Command<never>[]) {
     }),
     preload: (given, lookupResults) => preloadOf(kinds, given, lookupResults),
     weight: ({ operations }) => operations.length,
-    cost: ({ operations }) => totalOf(operations, (one) => commandOf(kinds, one).cost?.(one) ?? 1),
+    cost: ({ operations }) =>
+      operations.reduce((sum, one) => sum + (commandOf(kinds, one).cost?.(one) ?? 1), 0),
     isExpensive: ({ operations }) => operations.some((one) => commandOf(kinds, one).isExpensive?.(one)),
     invites: ({ operations }) => operations.filter((one) => commandOf(kinds, one).invites).length,
     storesReply: true,
@@ -129,8 +130,6 @@ const batchErrors = (): HttpError[] => [
   ...[operationError(0, roleNeeded('EDITOR')), operationError(0, wasConflict(['status']))],
   ...[operationError(1, reinvited()), operationError(0, textUnmatched())],
 ]
-
-const totalOf = <T>(all: T[], of: (one: T) => number) => all.reduce((sum, one) => sum + of(one), 0)
 
 const commandOf = (kinds: OperationTypes, { op }: { op: string }): Command => kinds.get(op)!.command
 
@@ -176,10 +175,7 @@ function preloadOf(
   return needs
 }
 
-interface NamedRow {
-  id: string
-  person?: Person
-}
+type NamedRow = { id: string; person?: Person }
 
 const wasConflict = (fields: string[]) =>
   conflict(`The resource differs from "was" in: ${fields.join(', ')}`, { code: 'was-differs' })
@@ -265,11 +261,9 @@ function kindOf(kinds: OperationTypes, given: unknown): OperationType {
 
 type Names = ReadonlyMap<string, OperationType>
 
-const conditionFields = ['op', 'as', 'ifMatch', 'was']
-
 function normalized({ command, idFields, schema }: OperationType, given: Operation): Operation {
   const operation: Record<string, unknown> = {}
-  for (const key of [...conditionFields, ...Object.keys(command.input.properties)])
+  for (const key of ['op', 'as', 'ifMatch', 'was', ...Object.keys(command.input.properties)])
     if (given[key] !== undefined) operation[key] = given[key]
   for (const key of idFields)
     if (operation[key])

@@ -23,8 +23,6 @@ export interface ChildRef {
   id: string
 }
 
-type Caches = Record<Entity, LocationCache>
-
 export type RowLocations = ReturnType<typeof openRowLocations>
 
 const maxYoung = 50_000
@@ -102,7 +100,7 @@ class LocationCache {
   }
 }
 
-function cacheNew(caches: Caches, events: StoredEvent[]): void {
+function cacheNew(caches: Record<Entity, LocationCache>, events: StoredEvent[]): void {
   for (const { entity, entityId, projectId, before, after } of events) {
     if (before || !after) continue
     const { number, taskId } = after as { number: number; taskId?: string }

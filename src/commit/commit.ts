@@ -85,7 +85,11 @@ function inTime(ms: number, units: CommitUnit[], written: Promise<Outcome[]>): P
  * Writes all units together. If the database rejects them, writes each separately: only the faulty unit then fails.
  * After a lock timeout, `skipsLocked` writes the units that meet no locked row, and remembers the projects of the others.
  */
-function openWriteAll(sql: Sql, choose: ChooseStatement, locked: LRUCache<string, true>) {
+function openWriteAll(
+  sql: Sql,
+  choose: ReturnType<typeof openChooseStatement>,
+  locked: LRUCache<string, true>,
+) {
   async function write(units: CommitUnit[], skipsLocked: boolean): Promise<Outcome[]> {
     const group = groupOf(units)
     const { shape, text } = choose(shapeOf(units, group, skipsLocked))
@@ -112,7 +116,8 @@ function openWriteAll(sql: Sql, choose: ChooseStatement, locked: LRUCache<string
         if (!skipsLocked) return writeAll(units, true)
         if (units.length === 1) return remember(units, ['conflict'])
       } else if (isTransient(error)) return units.map(() => 'conflict')
-      else if (units.length === 1) return [rejectionOf(error)]
+      else if (units.length === 1 && isKeyTaken(error)) return ['conflict']
+      else if (units.length === 1) return [isIdTaken(error) ? idTaken() : (error as Error)]
       else if (isKeyTaken(error) && repeats < maxRepeats) {
         const firsts = new Set(firstOfEachKey(units))
         const outcomes = await writeAll([...firsts], skipsLocked, repeats + 1)
@@ -142,9 +147,6 @@ function firstOfEachKey(units: CommitUnit[]): CommitUnit[] {
   })
 }
 
-const rejectionOf = (error: unknown): Outcome =>
-  isKeyTaken(error) ? 'conflict' : isIdTaken(error) ? idTaken() : (error as Error)
-
 /** Another commit used a key, claimed an id or created a project first: the next attempt finds its record or project. */
 const isKeyTaken = (error: unknown): boolean =>
   ['idempotency_keys', 'streams'].includes((error as PostgresError).table_name!) &&
@@ -155,8 +157,6 @@ const isIdTaken = (error: unknown): boolean =>
   (errorCode(error) === '23505' && isPrimaryKey((error as PostgresError).constraint_name)) ||
   (errorCode(error) === '23502' && (error as PostgresError).column_name === 'task_id')
 const isPrimaryKey = (name = '') => model().all.some(({ table }) => name === `${getTableName(table)}_pkey`)
-
-type ChooseStatement = ReturnType<typeof openChooseStatement>
 
 /**
  * A prepared statement takes about 0.4 MiB on each connection, and 100,000 shapes are possible. So the `maxStatements`

@@ -175,7 +175,7 @@ export function commitStatement(shape: Shape): string {
     `event as materialized (${rowsOfCommitted(shape, 'events')})`,
     insertEvents(unlogged),
     ...(unlogged ? [`unlogged as materialized (${rowsOfCommitted(shape, 'unlogged')})`] : []),
-    ...writes.map((one) => rowWrite(...(one.split(' ') as [RowWrite, Entity]))),
+    ...writes.map(rowWrite),
     ...(jobs ? [insertJobs(shape)] : []),
     ...(records ? [insertRecords] : []),
   ]
@@ -327,5 +327,7 @@ const writes: Record<RowWrite, (entity: Entity) => string> = {
   delete: remove,
 }
 
-const rowWrite = (write: RowWrite, entity: Entity): string =>
-  `${write}_${entity} as (${writes[write](entity)})`
+function rowWrite(one: string): string {
+  const [write, entity] = one.split(' ') as [RowWrite, Entity]
+  return `${write}_${entity} as (${writes[write](entity)})`
+}
