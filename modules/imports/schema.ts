@@ -49,16 +49,6 @@ const Undo = Type.Object({
   kept: Count(0, 'Tasks kept because somebody has changed them since', 2),
 })
 
-const fraction = {
-  minimum: 0,
-  maximum: 1,
-  description: 'The part that is complete, from 0 to 1',
-  examples: [1],
-}
-
-/** Floats of four bytes have about seven digits. */
-const rounded = (value: number): number => Math.round(value * 10_000) / 10_000
-
 export const importView = view<ImportRow>({
   name: 'Import',
   schema: Type.Object({
@@ -70,7 +60,9 @@ export const importView = view<ImportRow>({
       ...OneOf('ImportState', ['queued', 'running', 'done', 'failed', 'cancelled']),
       examples: ['done'],
     },
-    progress: Type.Number(fraction),
+    progress: Type.Number({
+      ...{ minimum: 0, maximum: 1, description: 'The part that is complete, from 0 to 1', examples: [1] },
+    }),
     counts: Counts,
     error: OrNull(
       Type.String(),
@@ -91,7 +83,8 @@ export const importView = view<ImportRow>({
     ),
   }),
   computed: {
-    progress: ({ progress }) => rounded(progress),
+    // Floats of four bytes have about seven digits.
+    progress: ({ progress }) => Math.round(progress * 10_000) / 10_000,
     counts: ({ read, created, updated, unchanged, rejected }) => ({
       ...{ read, created, updated, unchanged, rejected },
     }),

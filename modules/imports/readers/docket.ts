@@ -11,9 +11,8 @@ import { fieldTypes } from '../../fields/schema.ts'
 import { headerOf, namedFields, taskFields } from '../../tasks/schema.ts'
 import { DigestKeys } from '../convert/keys.ts'
 import { ImportError, type ImportedItem, isChild } from '../items.ts'
-import { parseObject } from '../parse-object.ts'
 import { type Open, readText } from './csv/text.ts'
-import { Entry } from './json-file.ts'
+import { Entry, parseObject } from './json-file.ts'
 import type { Reader } from './reader.ts'
 
 /** The longest comment takes about 120,000 characters as JSON. */

@@ -96,6 +96,16 @@ export class Entry {
 export const isObject = (value: Json | undefined): value is Record<string, Json> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
+/** Returns undefined for a text that is not a JSON object. */
+export function parseObject(text: string): Record<string, Json> | undefined {
+  try {
+    const value: Json = JSON.parse(text)
+    return isObject(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
 /** The keys of each path. The map is small, because paths are constants of the code. */
 const keysIn = new Map<string, string[][]>()
 
@@ -194,14 +204,13 @@ class Selection {
 
   /** @throws ImportError if the file is empty or ends too early */
   end(tokenizer: Tokenizer, place: string): void {
-    let isCut = this.levels.length > 0
     try {
       tokenizer.end()
+      this.parser.end()
     } catch (error) {
       if (error instanceof ImportError) throw error
-      isCut = true
+      throw new ImportError('The file ends in the middle of a value: it may be cut off', place)
     }
-    if (isCut) throw new ImportError('The file ends in the middle of a value: it may be cut off', place)
     if (this.last.token === SEPARATOR) throw new ImportError('The file is empty')
   }
 

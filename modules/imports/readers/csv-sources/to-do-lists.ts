@@ -1,7 +1,7 @@
 import { DigestKeys } from '../../convert/keys.ts'
 import { cut } from '../../convert/texts.ts'
 import type { CommentItem } from '../../items.ts'
-import { parseObject } from '../../parse-object.ts'
+import { parseObject } from '../json-file.ts'
 import { addNote, type Draft } from '../csv/cells.ts'
 import { columnsOfSource } from '../csv/columns.ts'
 import { csvReader } from '../csv/csv-reader.ts'

@@ -2,7 +2,7 @@ import { caseless } from '../../../../src/schema/text.ts'
 import { type CellComment, readPerson } from '../../../exports/cells.ts'
 import { byWord } from '../../convert/texts.ts'
 import type { TaskItem } from '../../items.ts'
-import { parseObject } from '../../parse-object.ts'
+import { parseObject } from '../json-file.ts'
 import words from '../../words.json' with { type: 'json' }
 import { isDate } from './dates.ts'
 
