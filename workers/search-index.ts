@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { deleteDocuments, fillNext } from '../modules/search/documents.ts'
+import { deleteDocuments, fillNext } from '../modules/search/indexing.ts'
 import { indexEvents, isBehind, readProgress } from '../modules/search/indexing.ts'
 import type { Sql } from '../src/postgres/database.ts'
 import { isTransient } from '../src/postgres/errors.ts'

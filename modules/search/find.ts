@@ -14,7 +14,7 @@ import {
 } from './schema.ts'
 import { comparableWords, conditionsOf, indexQuery, type Term, termOf, termQuery } from './text/query.ts'
 import { snippetOf } from './text/snippet.ts'
-import { taskText } from './documents.ts'
+import { taskText } from './indexing.ts'
 import type { Scope } from './up-to-date.ts'
 
 /** The hits of a search are the newest documents that match: at most this many. */

@@ -1,7 +1,7 @@
 import type { Database } from '../../src/postgres/database.ts'
 import type { Demand } from '../../src/reads/standbys.ts'
 import type { Services } from '../../src/services.ts'
-import { fillNext } from './documents.ts'
+import { fillNext } from './indexing.ts'
 import { indexEvents, isBehind, maxProjects, type Progress, readProgress } from './indexing.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { badRequest } from '../../../src/responses/errors.ts'
 import { hasLength, unstorableIn } from '../../../src/schema/text.ts'
-import { isComparable } from './document.ts'
+import { isComparable } from './words.ts'
 import { isDense, runsOf, wordsOfRun } from './words.ts'
 
 /** Words that follow each other directly. Of a prefix, the last word may continue. */
