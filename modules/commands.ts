@@ -8,12 +8,11 @@ import { createToken, deleteToken } from './service-accounts/tokens.ts'
 import { recordTimes, unassignTasks } from './tasks/commands.ts'
 import { undoProject } from './undo/undo.ts'
 import { webhookCommands } from './webhooks/commands.ts'
-import { replayWebhook } from './webhooks/replay.ts'
 import { claimNextTask } from './work-queue/commands.ts'
 import { recordReady } from './work-queue/ready-events.ts'
 import { workQueue } from './work-queue/routes.ts'
 
-const integrations = [...serviceAccountCommands, createToken, deleteToken, ...webhookCommands, replayWebhook]
+const integrations = [...serviceAccountCommands, createToken, deleteToken, ...webhookCommands]
 const ofProject = [...commandsOf([...modules, workQueue]), claimNextTask]
 const single = [...ofProject, unassignTasks, recordTimes, recordReady, ...integrations]
 

@@ -15,7 +15,6 @@ import { textLengthSql } from '../../src/model/model.ts'
 import { columnsOf } from '../../src/postgres/columns.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { unprepared } from '../../src/postgres/timeouts.ts'
-import { eventsExpired } from '../../src/reads/retention.ts'
 import { type LookUp, requireVisible } from '../../src/reads/lookups.ts'
 import {
   Cursor,
@@ -32,7 +31,7 @@ import { etagAt, type Versioned } from '../../src/reads/versions.ts'
 import { Input } from '../../src/schema/input.ts'
 import type { Services } from '../../src/services.ts'
 import { respondByDigest, pathAndQuery } from '../../src/responses/reply.ts'
-import { notFound } from '../../src/responses/errors.ts'
+import { eventsExpired, notFound } from '../../src/responses/errors.ts'
 import { taskSnapshotParameters, snapshotOf, taskAt, projectIdNeedsAsOf } from '../tasks/reads.ts'
 
 /** Defines the query that lists the children of a task or the members of a project, now or at a snapshot. */

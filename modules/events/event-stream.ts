@@ -6,7 +6,7 @@ import { requireVisible, type VisibleProject } from '../../src/reads/lookups.ts'
 import { pageBytes } from '../../src/reads/pages.ts'
 import { requireRetained } from '../../src/reads/retention.ts'
 import type { VersionRef } from '../../src/reads/versions.ts'
-import { unavailable } from '../../src/responses/errors.ts'
+import { aheadOfProject, unavailable } from '../../src/responses/errors.ts'
 import { respondToHead } from '../../src/responses/reply.ts'
 import {
   type Chunks,
@@ -19,7 +19,7 @@ import {
 } from '../../src/responses/server-sent-events.ts'
 import { streamedBody } from '../../src/responses/streamed-body.ts'
 import type { Services } from '../../src/services.ts'
-import { aheadOfProject, type FeedQuery, lastEventIdHeader } from './parameters.ts'
+import { type FeedQuery, lastEventIdHeader } from './parameters.ts'
 import { groupByRange, hasFilter, openPeople, readRanges } from './rows.ts'
 import type { EventFilter, EventRange, RangeRow } from './rows.ts'
 import { eventView, type ReadEvent } from './schema.ts'

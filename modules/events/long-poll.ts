@@ -1,10 +1,11 @@
+import { aheadOfProject } from '../../src/responses/errors.ts'
 import type { ReadRequest } from '../../src/commands/query.ts'
 import type { ProjectVersion } from '../../src/subscriptions/notifications.ts'
 import type { Caller } from '../../src/identity/rights.ts'
 import { requireVisible, type VisibleProject } from '../../src/reads/lookups.ts'
 import type { Services } from '../../src/services.ts'
 import { type EventFilter, hasFilter, maxScannedEvents, readRanges, scanCost } from './rows.ts'
-import { aheadOfProject, type FeedQuery } from './parameters.ts'
+import { type FeedQuery } from './parameters.ts'
 
 /** `slots`: the long poll counts as this many subscribers of the account. */
 interface LongPoll<S> {

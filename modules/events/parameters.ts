@@ -2,7 +2,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import { checked, ExceptActor, Input } from '../../src/schema/input.ts'
 import { Limit, readLimit } from '../../src/reads/pages.ts'
 import { isCount } from '../../src/schema/text.ts'
-import { badRequest } from '../../src/responses/errors.ts'
+import { aheadOfProject, badRequest } from '../../src/responses/errors.ts'
 import { accountIdOf, canonicalId } from '../../src/id-format.ts'
 import { model } from '../modules.ts'
 import type { EventStream } from '../../src/commands/query.ts'
@@ -77,9 +77,6 @@ export const EventsQuery = Input({
 export type FeedQuery = ReturnType<typeof readEventsRequest>
 
 export const lastEventIdHeader = 'Last-Event-ID'
-
-export const aheadOfProject = (parameter = 'after') =>
-  badRequest(`${parameter} is ahead of the project: it has no such version`)
 
 const badLastEventId = () => badRequest(`${lastEventIdHeader} must be the seq of an event`)
 

@@ -1,18 +1,17 @@
 import type { Query, ReadRequest } from '../../src/commands/query.ts'
-import { eventsExpired, requireRetained } from '../../src/reads/retention.ts'
+import { requireRetained } from '../../src/reads/retention.ts'
 import { nextLink, jsonTexts } from '../../src/reads/pages.ts'
 import { requireVisible, type VisibleProject } from '../../src/reads/lookups.ts'
 import { etagAt } from '../../src/reads/versions.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import type { Services } from '../../src/services.ts'
 import { type CachedBody, pathAndQuery, versionHeader } from '../../src/responses/reply.ts'
-import { notFound } from '../../src/responses/errors.ts'
+import { aheadOfProject, eventsExpired, notFound } from '../../src/responses/errors.ts'
 import { acceptsStream } from '../../src/responses/server-sent-events.ts'
 import { openEventStream, openStreamResponse } from './event-stream.ts'
 import { openFeedLongPoll } from './long-poll.ts'
 import { hasFilter, maxScannedEvents, scanCost, readEventPage } from './rows.ts'
 import {
-  aheadOfProject,
   type FeedQuery,
   EventsQuery,
   lastEventId,

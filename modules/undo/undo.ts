@@ -16,8 +16,14 @@ import { type EventDraft, created, updated, isEqual, deleted } from '../../src/m
 import { view } from '../../src/model/view.ts'
 import type { Module } from '../../src/module.ts'
 import { jsonTexts } from '../../src/reads/pages.ts'
-import { eventsExpired } from '../../src/reads/retention.ts'
-import { badRequest, notFound, conflict, idTaken, notUndoable } from '../../src/responses/errors.ts'
+import {
+  eventsExpired,
+  badRequest,
+  notFound,
+  conflict,
+  idTaken,
+  notUndoable,
+} from '../../src/responses/errors.ts'
 import { requireMatch } from '../../src/responses/if-match.ts'
 import { checked, IdOf, Input } from '../../src/schema/input.ts'
 import { eventView, type ReadEvent } from '../events/schema.ts'

@@ -5,12 +5,13 @@ import { loggedRow } from '../../src/log/rows.ts'
 import type { StoredRows } from '../../src/model/entities.ts'
 import { created, diff, deleted, updated } from '../../src/model/events.ts'
 import { requireMatch } from '../../src/responses/if-match.ts'
-import { badRequest, conflict, notFound } from '../../src/responses/errors.ts'
+import { aheadOfProject, eventsExpired, badRequest, conflict, notFound } from '../../src/responses/errors.ts'
 import { freeSlot } from '../members/integrations.ts'
 import { integrationFacts } from '../members/loaded-integrations.ts'
 import {
   CreateWebhook,
   DisableWebhook,
+  ReplayWebhook,
   revisionTag,
   RotateWebhook,
   sealedWebhookView,
@@ -29,7 +30,7 @@ export const unreadableSecret = () => conflict('The secret cannot be decrypted: 
 export const badUrl = (problem: string) => badRequest(`url ${problem}`)
 
 const preload = () => integrationFacts({ webhooks: true })
-export const adminCommand = {
+const adminCommand = {
   target: inProject(),
   role: 'ADMIN',
   preload,
@@ -45,11 +46,11 @@ const textOf = (types: string[] | null) => types && [...new Set(types)].join(' '
 const previousSecretMs = 24 * 3_600_000
 
 /** Row fields that discard the assembled delivery, so that a worker assembles a new delivery. */
-export const newDelivery = { deliveryId: null, head: null }
+const newDelivery = { deliveryId: null, head: null }
 /** Row fields that clear the failures and make the next delivery due immediately. */
-export const resetFailures = { failures: 0, failingSince: null, nextAt: null }
+const resetFailures = { failures: 0, failingSince: null, nextAt: null }
 
-export function requireWebhook(state: ProjectState, context: RuleContext, webhookId: string): Row {
+function requireWebhook(state: ProjectState, context: RuleContext, webhookId: string): Row {
   const row = state.row('webhook', webhookId)
   if (!row) throw noWebhook()
   requireMatch(context, toResponse(context, row))
@@ -62,7 +63,7 @@ function toResponse({ caller }: RuleContext, row: Row): Webhook & { eventId: str
 }
 
 /** @param changed the names of the changed fields in the API */
-export function updateRow(
+function updateRow(
   state: ProjectState,
   context: RuleContext,
   row: Row,
@@ -161,6 +162,20 @@ export const rotateWebhook = command('webhook.rotate', {
   errors: [noWebhook()],
 })
 
+export const replayWebhook = command('webhook.replay', {
+  ...adminCommand,
+  about:
+    'Delivery continues with the event after the seq `after`. A seq below the current `cursor` repeats events; a seq above the `cursor` skips events.',
+  input: ReplayWebhook,
+  decide(state, context, { webhookId, after }) {
+    if (after > state.version) throw aheadOfProject()
+    const row = requireWebhook(state, context, webhookId)
+    return updateRow(state, context, row, { cursor: after, ...newDelivery, ...resetFailures }, ['cursor'])
+  },
+  view: webhookView,
+  errors: [aheadOfProject(), eventsExpired(17), noWebhook()],
+})
+
 export const deleteWebhook = command('webhook.delete', {
   ...adminCommand,
   storesReply: false,
@@ -192,4 +207,11 @@ export const disableWebhook = command('webhook.disable', {
   message: 'Webhook disabled',
 })
 
-export const webhookCommands = [createWebhook, updateWebhook, rotateWebhook, deleteWebhook, disableWebhook]
+export const webhookCommands = [
+  createWebhook,
+  updateWebhook,
+  rotateWebhook,
+  replayWebhook,
+  deleteWebhook,
+  disableWebhook,
+]

@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox'
 import type { webhookDeliveries } from '../../drizzle/schema/webhooks.ts'
 import { adminQuery } from '../../src/commands/query.ts'
-import { isId, maxId } from '../../src/id-format.ts'
-import { type View, view } from '../../src/model/view.ts'
+import { isId, maxId, nilId } from '../../src/id-format.ts'
+import { view } from '../../src/model/view.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { Cursor, cutToLimit, readIdPage, Limit, pageOf } from '../../src/reads/pages.ts'
 import { respondByDigest, etagOf, respond } from '../../src/responses/reply.ts'
@@ -17,10 +17,6 @@ const columns = (sql: Sql) => sql`
   id, project_id, revision, url, types, max_events, except_actor_id, secret, former_secret, former_until, created_at, disabled_at,
   disabled_reason, (select u.id from users u where u.id = webhooks.created_by) as created_by, cursor::float8 as cursor, failures, next_at`
 
-/** Reads all webhooks of a project: a project has at most 100. */
-const webhooksOf = (sql: Sql, projectId: string) => sql<Webhook[]>`
-  select ${columns(sql)} from webhooks where project_id = ${projectId} order by slot`
-
 export async function webhookAt(
   sql: Sql,
   { id = '', webhookId = '' }: Record<string, string>,
@@ -34,14 +30,6 @@ export async function webhookAt(
 
 const paged = { input: Input({ limit: Limit(50, 200), cursor: Cursor() }), isList: true }
 
-const pageById = <R extends { id: string }>(request: Request, rows: R[], limit: number, { of }: View<R>) =>
-  pageOf(
-    request,
-    cutToLimit(rows, limit),
-    (row) => of(row),
-    (row) => [row.id],
-  )
-
 export const listWebhooks = ({ database: { reads: sql }, findRole }: Services) =>
   adminQuery(findRole, {
     about: 'Returns the webhooks of the project, oldest first.',
@@ -49,10 +37,11 @@ export const listWebhooks = ({ database: { reads: sql }, findRole }: Services) =
     view: webhookView,
     scope: 'admin',
     async read({ request, query }, { projectId, version }) {
-      const { limit, cursor } = readIdPage(query, 50, 200)
-      const all = (await webhooksOf(sql, projectId)).sort((a, b) => (a.id < b.id ? -1 : 1))
-      const rest = all.filter(({ id }) => id > (cursor ?? ''))
-      return respondByDigest(request, pageById(request, rest, limit, webhookView), version)
+      const { limit, cursor = nilId } = readIdPage(query, 50, 200)
+      const rows = await sql<Webhook[]>`
+        select ${columns(sql)} from webhooks where project_id = ${projectId} and id > ${cursor} order by id limit ${limit + 1}`
+      const page = pageOf(request, cutToLimit(rows, limit), webhookView.of, ({ id }) => [id])
+      return respondByDigest(request, page, version)
     },
   })
 
@@ -79,20 +68,18 @@ export const listDeliveries = ({ database: { reads: sql }, findRole }: Services)
     scope: 'admin',
     errors: [noWebhook()],
     async read({ request, query, params }, { version }) {
-      const { limit, cursor } = readIdPage(query, 50, 200)
-      const webhook = await webhookAt(sql, params)
-      const rows = await deliveriesOf(sql, webhook.id, cursor ?? maxId, limit)
-      return respondByDigest(request, pageById(request, rows, limit, deliveryView), version)
+      const { limit, cursor = maxId } = readIdPage(query, 50, 200)
+      const { id: webhookId } = await webhookAt(sql, params)
+      const rows = await sql<DeliveryRow[]>`
+        select webhook_id, id, delivery_id, type, first_seq::float8 as first_seq, last_seq::float8 as last_seq, events, attempt,
+          status, error, answer, at, duration_ms
+        from webhook_deliveries where webhook_id = ${webhookId} and id < ${cursor} order by id desc limit ${limit + 1}`
+      const page = pageOf(request, cutToLimit(rows, limit), deliveryView.of, ({ id }) => [id])
+      return respondByDigest(request, page, version)
     },
   })
 
 export type DeliveryRow = typeof webhookDeliveries.$inferSelect
-
-/** Reads a page of a webhook's deliveries, newest first, and one row more, which shows that another page follows. */
-const deliveriesOf = (sql: Sql, webhookId: string, before: string, limit: number) => sql<DeliveryRow[]>`
-  select webhook_id, id, delivery_id, type, first_seq::float8 as first_seq, last_seq::float8 as last_seq, events, attempt,
-    status, error, answer, at, duration_ms
-  from webhook_deliveries where webhook_id = ${webhookId} and id < ${before} order by id desc limit ${limit + 1}`
 
 /** The columns of the table, in order, for `jsonb_to_recordset`. */
 export const deliveryColumns = (sql: Sql) => sql`

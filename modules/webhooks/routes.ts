@@ -3,9 +3,15 @@ import type { RouteBuilders } from '../../src/routes/route-builders.ts'
 import { ForbiddenUrl } from '../../src/outbound/destination.ts'
 import { requireRetained } from '../../src/reads/retention.ts'
 import type { Services } from '../../src/services.ts'
-import { createWebhook, deleteWebhook, rotateWebhook, updateWebhook, badUrl } from './commands.ts'
+import {
+  createWebhook,
+  deleteWebhook,
+  replayWebhook,
+  rotateWebhook,
+  updateWebhook,
+  badUrl,
+} from './commands.ts'
 import { getWebhook, listDeliveries, listWebhooks } from './reads.ts'
-import { replayWebhook } from './replay.ts'
 import { testWebhook, newSecret } from './send.ts'
 
 const webhooksPath = '/:id/webhooks'

@@ -4,9 +4,9 @@ import { isRespacing, observedType } from '../model/events.ts'
 import { personIdOf, definitionOf, model } from '../model/model.ts'
 import type { Sql } from '../postgres/database.ts'
 import { eventFields } from '../postgres/columns.ts'
-import { eventsExpired, type OldestSeq } from '../reads/retention.ts'
+import { type OldestSeq } from '../reads/retention.ts'
 import type { FindPerson } from '../reads/people.ts'
-import { notFound } from '../responses/errors.ts'
+import { eventsExpired, notFound } from '../responses/errors.ts'
 import { childEntries } from './rows.ts'
 import {
   maxUndoneRows,

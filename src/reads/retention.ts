@@ -1,7 +1,7 @@
 import { grouped } from '../postgres/grouped.ts'
 import type { Sql } from '../postgres/database.ts'
 import { readRows } from '../postgres/row-order.ts'
-import { HttpError } from '../responses/errors.ts'
+import { eventsExpired } from '../responses/errors.ts'
 import type { Versioned } from './versions.ts'
 
 /** Returns the seq of a project's oldest event. Events expire in order, without a gap; the newest never expires. */
@@ -16,9 +16,6 @@ export const openOldestSeq = (sql: Sql): OldestSeq =>
         select seq from events where project_id = q.project_id order by seq limit 1) e`
     return readRows(ids.length, row?.oldest ?? null, ([seq]) => Number(seq))
   })
-
-export const eventsExpired = (oldest: number, label = '') =>
-  new HttpError(410, `Events${label && ` of ${label}`} before ${oldest} are no longer kept`)
 
 /** Call this after reading the events, not before. @throws HttpError 410 if an event after seq `after` has expired */
 export async function requireRetained(

@@ -90,6 +90,10 @@ export const unknownName = (name: string): string => `${name || '""'} is not kno
 export const unknownParameter = (name: string) => badRequest(unknownName(name.slice(0, 100)))
 export const invalidIdempotencyKey = () =>
   badRequest('Idempotency-Key must be 1 to 255 printable ASCII characters, with or without quotes')
+export const eventsExpired = (oldest: number, label = '') =>
+  new HttpError(410, `Events${label && ` of ${label}`} before ${oldest} are no longer kept`)
+export const aheadOfProject = (parameter = 'after') =>
+  badRequest(`${parameter} is ahead of the project: it has no such version`)
 export const tooManyRequests = (message: string) => new HttpError(429, message, { 'retry-after': '1' })
 export const unavailable = (message: string, details?: ErrorDetails) =>
   new HttpError(503, message, { 'retry-after': '1' }, details)
