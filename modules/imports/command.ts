@@ -1,7 +1,7 @@
 import { type TObject, Type } from '@sinclair/typebox'
 import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
 import type { Preload } from '../../src/actor/load.ts'
-import { applyEvent, type ProjectState } from '../../src/actor/state.ts'
+import type { ProjectState } from '../../src/actor/state.ts'
 import { type Command, command, contextOf, inProject, type RuleContext } from '../../src/commands/command.ts'
 import { decide } from '../../src/commands/decide.ts'
 import type { ChildOfTask } from '../../src/model/entities.ts'
@@ -80,7 +80,7 @@ export const importRows = command('project.import', {
         const { op, taskId } = operation
         const rule = taskId === undefined ? (op as 'task') : 'child'
         const { changes: decided = [], ...result } = rules[rule](operation)
-        for (const change of decided) applyEvent(trial, change)
+        for (const change of decided) trial.apply(change)
         changes.push(...decided)
         return result
       } catch (error) {

@@ -2,7 +2,7 @@ import { getTableName } from 'drizzle-orm'
 import type { TaskRow } from '../../drizzle/rows.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
 import type { RuleContext } from '../../src/commands/command.ts'
-import { checkRow, withChanges } from '../../src/commands/decide.ts'
+import { checkRow } from '../../src/commands/decide.ts'
 import {
   type Children,
   exceedsMoveLimit,
@@ -93,7 +93,7 @@ function moveReferences(
   context: RuleContext,
 ) {
   const copies: EventDraft[] = []
-  const after = withChanges(target, copies)
+  const after = target.fork()
   const row = movedReferences(
     'task',
     { ...task, ...input, fields: task.fields },
@@ -105,6 +105,7 @@ function moveReferences(
       const own = { ...fields, id, projectId: target.projectId, createdAt: context.now }
       const copy = created(target, { newEventId: () => context.newId() }, type, own as never) as EventDraft
       checkRow(after, copy)
+      after.apply(copy)
       copies.push(copy)
       return id
     },

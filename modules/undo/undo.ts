@@ -31,7 +31,7 @@ import { creationNotUndoable } from '../projects/entity.ts'
 import { sampleCycle } from '../tasks/blockers.ts'
 import { claimNotUndoable, moveNotUndoable, readyNotUndoable, timeNotUndoable } from '../tasks/entity.ts'
 import type { MemberRow, TaskRow } from '../../drizzle/rows.ts'
-import { applyEvent, type ProjectState, type State } from '../../src/actor/state.ts'
+import type { ProjectState, State } from '../../src/actor/state.ts'
 import { mapInOrder, withPrefix, rejectReinvited } from '../../src/batch/map-in-order.ts'
 import { checkRow } from '../../src/commands/decide.ts'
 import type { EventType } from '../../src/model/entities.ts'
@@ -195,7 +195,7 @@ function decideUndo(state: ProjectState, context: RuleContext, undo: UndoContext
   const changes: EventDraft[] = []
   const apply = (seq: number, change: EventDraft) => {
     checkRow(fork, change)
-    applyEvent(fork, change)
+    fork.apply(change)
     changes.push({ ...change, undoes: seq })
   }
   forEachEvent(events, (event) => {

@@ -7,7 +7,7 @@ import type { Reply } from '../responses/reply.ts'
 import { outcomeUnknown, HttpError } from '../responses/errors.ts'
 import { hasLoaded } from './load.ts'
 import type { QueuedCommand } from './queued-command.ts'
-import { applyEvent, type State } from './state.ts'
+import type { State } from './state.ts'
 
 /** The part of an actor that a commit uses. `state` is set to null when it is out of date. */
 export interface StatefulActor {
@@ -97,8 +97,9 @@ function decideNew(decision: GroupDecision, command: QueuedCommand): unknown {
     throw new Error('A command with a provisional reply must load facts, so that its key is looked up first')
   decision.isApplying = true
   for (const change of changes) {
-    const { version } = applyEvent(stateOf(states, change.projectId), change)
-    unit.events.push(eventOf(change, version, command.caller.userId, clock.now, batch))
+    const state = stateOf(states, change.projectId)
+    state.apply(change)
+    unit.events.push(eventOf(change, state.version, command.caller.userId, clock.now, batch))
   }
   decision.isApplying = false
   const isOwnKey = guard !== undefined && isCommandKey(guard)

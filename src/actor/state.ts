@@ -12,7 +12,7 @@ type Row = { id: string }
 
 /** A project at one version, as rules read it. Contains only the rows that commands preloaded. */
 export type ProjectState = Readonly<
-  Omit<State, 'put' | 'drop' | 'setInProject' | 'unloadRows' | 'unloadFacts'>
+  Omit<State, 'put' | 'drop' | 'apply' | 'setInProject' | 'unloadRows' | 'unloadFacts'>
 >
 
 /** The approximate memory of the id of a row that is not loaded. */
@@ -173,22 +173,21 @@ export class State {
       if (load === 'on demand') for (const { id } of this.all(name)) this.put(name, id, null)
     this.facts.clear()
   }
-}
 
-export function applyEvent(state: State, change: EventDraft): State {
-  const { type, entity, entityId, unlogged } = change
-  state.version++
-  state.lastEventId = change.id
-  // The task's subtasks and comments may have changed in the other project.
-  if (type === 'task.moved_in') state.unloadRows()
-  const after = rowAfter(change)
-  if (after)
-    state.put(entity, entityId, unlogged ? { ...state.row(entity, entityId), ...after, ...unlogged } : after)
-  else state.drop(entity, entityId)
-  if (state.facts.size > 0) for (const fact of state.facts.values()) fact.apply?.(change)
-  const number = entity === 'task' ? (after as StoredRows['task'] | null)?.number : undefined
-  if (number !== undefined && number > state.lastNumber) state.lastNumber = number
-  return state
+  apply(change: EventDraft): void {
+    const { type, entity, entityId, unlogged } = change
+    this.version++
+    this.lastEventId = change.id
+    // The task's subtasks and comments may have changed in the other project.
+    if (type === 'task.moved_in') this.unloadRows()
+    const after = rowAfter(change)
+    if (after)
+      this.put(entity, entityId, unlogged ? { ...this.row(entity, entityId), ...after, ...unlogged } : after)
+    else this.drop(entity, entityId)
+    if (this.facts.size > 0) for (const fact of this.facts.values()) fact.apply?.(change)
+    const number = entity === 'task' ? (after as StoredRows['task'] | null)?.number : undefined
+    if (number !== undefined && number > this.lastNumber) this.lastNumber = number
+  }
 }
 
 /** A map whose copy costs the same for every size: the copy stores only its changes, and reads the rest from its base. */

@@ -1,6 +1,6 @@
 import { type Static, Type, type TObject, type TSchema } from '@sinclair/typebox'
 import type { Preload } from '../actor/load.ts'
-import { applyEvent, type ProjectState } from '../actor/state.ts'
+import type { ProjectState } from '../actor/state.ts'
 import {
   type Command,
   command,
@@ -207,7 +207,7 @@ function decideOperations(
     const shownBy = personIn(trial, shown, person)
     if (was) requireWas(shown && definitionOf(kind.noun).view.of(shown as never, shownBy), was)
     rejectReinvited(removedMembers, decision.changes, reinvited)
-    for (const change of decision.changes) applyEvent(trial, change)
+    for (const change of decision.changes) trial.apply(change)
     changes.push(...decision.changes)
     const id = (decision.answer as { id: string } | undefined)?.id ?? subject!
     if (ifMatch !== undefined && !rowBefore(id)) throw preconditionFailed()

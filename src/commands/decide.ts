@@ -37,8 +37,11 @@ export function decide<Input extends object, Row>(
   const decision = command.decide(state, context, checked, destination)
   for (const change of decision.changes)
     if (change.entity === entity) checkRow(change.projectId === state.projectId ? state : destination, change)
-  const after = stateAfter(destination, decision.changes)
-  decision.answer = responseRow(after, entity, decision.answer, context.now)
+  const { answer } = decision
+  if (answer && !isPlainRow(entity, answer)) {
+    const after = stateAfter(destination, decision.changes)
+    decision.answer = responseRow(after, entity, answer, context.now)
+  }
   return decision
 }
 
@@ -49,35 +52,15 @@ export function responseRow<R>(state: CheckedState, entity: Entity, row: R, now:
 }
 
 /**
- * Returns the state after the changes. A single change is the change of the checked row itself, which does not refer to
- * itself.
+ * Returns the state after the changes, without a moved task. A single change is the change of the checked row itself,
+ * which does not refer to itself.
  */
-const stateAfter = (state: ProjectState, changes: EventDraft[]): CheckedState =>
-  changes.length < 2 ? state : withChanges(state, changes)
-
-/** Returns the state with `changes`, also with changes that are added later. Costs less than a fork of the state. */
-export function withChanges(state: ProjectState, changes: EventDraft[]): CheckedState {
-  const { projectId, lastNumber } = state
-  const lastOf = (entity: Entity, id: string) =>
-    changes.findLast((one) => one.entityId === id && one.entity === entity && one.projectId === projectId)
-  return {
-    lastNumber,
-    row(entity, id) {
-      const change = lastOf(entity, id)
-      return change ? ((change.after ?? undefined) as never) : state.row(entity, id)
-    },
-    has(entity, id) {
-      const change = lastOf(entity, id)
-      return change ? change.after !== null : state.has(entity, id)
-    },
-    all(entity) {
-      const changed = changes.filter((one) => one.entity === entity && one.projectId === projectId)
-      const ids = new Set(changed.map(({ entityId }) => entityId))
-      const kept = state.all(entity).filter((one) => !ids.has((one as { id: string }).id))
-      return [...kept, ...[...ids].flatMap((id) => this.row(entity, id) ?? [])]
-    },
-    fact: (kind) => state.fact(kind),
-  }
+function stateAfter(state: ProjectState, changes: EventDraft[]): ProjectState {
+  if (changes.length < 2) return state
+  const after = state.fork()
+  for (const change of changes)
+    if (change.projectId === state.projectId && change.type !== 'task.moved_in') after.apply(change)
+  return after
 }
 
 /** @throws HttpError 409 if the row after the event contradicts other rows of the project */

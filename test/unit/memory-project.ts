@@ -1,5 +1,5 @@
 import { blockers, dependents, externalIds } from '../../modules/tasks/blockers.ts'
-import { applyEvent, State } from '../../src/actor/state.ts'
+import { State } from '../../src/actor/state.ts'
 import { movingChildren } from '../../modules/tasks/move.ts'
 import type { Command, RuleContext } from '../../src/commands/command.ts'
 import type { Fact } from '../../src/model/definition.ts'
@@ -44,7 +44,8 @@ export function openProject(kinds: object[] = [blockers, dependents, externalIds
     const decision = decideOn(command, input, options)
     for (const change of decision.changes) {
       Object.freeze(change.after)
-      applyEvent(change.projectId === id ? state : (options.to ?? state), change)
+      const changed = change.projectId === id ? state : (options.to ?? state)
+      changed.apply(change)
     }
     return decision
   }

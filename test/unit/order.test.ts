@@ -3,7 +3,6 @@ import { end, impliedKey, keyIn, keyOf, keysIn, start } from '../../modules/orde
 import { orderFact, type WantedOrder, Order } from '../../modules/order/order.ts'
 import { createTask, updateTask } from '../../modules/tasks/commands.ts'
 import { task } from '../../modules/tasks/entity.ts'
-import { applyEvent } from '../../src/actor/state.ts'
 import type { EventDraft } from '../../src/model/events.ts'
 import { FactNeeded } from '../../src/model/definition.ts'
 import { cases, upTo } from '../kit.ts'
@@ -74,7 +73,7 @@ function openBoard(tasks: number) {
       : run(createTask, { title: 'T', projectId, ...place })
     const moved = changes.at(-1)?.entityId ?? id!
     for (const [n, change] of changes.entries()) {
-      applyEvent(state, change)
+      state.apply(change)
       const isLast = n === changes.length - 1
       if (isLast) placeInList(change.entityId, place)
       expectInOrder(change.entityId, isLast ? undefined : moved)
