@@ -43,7 +43,7 @@ export function readManyEvents(services: Services): Query {
     const { exceptActor, waitMs } = wanted
     const { caller } = reading
     const reload = (caller: Caller) => readStates(services, caller, positions)
-    const hasMatches = openHasMatches(services, caller, { types: null, exceptActor }, positions)
+    const hasMatches = openHasMatches(services, caller, { exceptActor }, positions)
     const hasEvents = ({ feeds, gone }: FeedStates) => gone.length > 0 || hasMatches(feeds)
     const first = await charge(caller, 1 + positions.size / projectsPerRead, async (sql) => {
       const states = await reload(caller)

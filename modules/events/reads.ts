@@ -10,7 +10,7 @@ import { aheadOfProject, eventsExpired, notFound } from '../../src/responses/err
 import { acceptsStream } from '../../src/responses/server-sent-events.ts'
 import { openEventStream, openStreamResponse } from './event-stream.ts'
 import { openFeedLongPoll } from './long-poll.ts'
-import { hasFilter, maxScannedEvents, scanCost, readEventPage } from './rows.ts'
+import { hasFilter, scanCost, scanEnd, readEventPage } from './rows.ts'
 import {
   type FeedQuery,
   EventsQuery,
@@ -84,20 +84,17 @@ const openPageOf =
   async (
     { request, caller }: ReadRequest,
     project: VisibleProject,
-    wanted: FeedQuery,
+    { after, limit, types, exceptActor }: FeedQuery,
     etag: string,
   ): Promise<CachedBody> => {
     const { projectId, version } = project
-    const { after, limit, types, exceptActor } = wanted
-    const filter = { types, exceptActor }
-    const last = Math.min(version, after + (hasFilter(filter) ? maxScannedEvents : limit))
-    const slice = { projectId, version: last, after, limit, ...filter }
-    const cost = hasFilter(filter) ? scanCost(version - after) : 1
-    const demand = { projects: [project], upTo: last }
-    const read = (sql: Sql) => readEventPage(place(sql, demand), oldestSeq, slice)
-    const { events, upTo } = await charge(caller, cost, read)
-    const texts = jsonTexts(events, eventView.of)
-    const end = texts.length < events.length ? events[texts.length - 1]!.seq : upTo
+    const isFiltered = hasFilter({ types, exceptActor })
+    const upTo = isFiltered ? scanEnd(after, version) : Math.min(version, after + limit)
+    const range = { projectId, after, upTo, limit, types, exceptActor }
+    const read = (sql: Sql) => readEventPage(place(sql, { projects: [project], upTo }), oldestSeq, range)
+    const page = await charge(caller, isFiltered ? scanCost(version - after) : 1, read)
+    const texts = jsonTexts(page.events, eventView.of)
+    const end = texts.length < page.events.length ? page.events[texts.length - 1]!.seq : page.upTo
     return {
       etag,
       body: `[${texts.join()}]`,

@@ -33,15 +33,19 @@ export const isFullPage = (rows: EventRow[], limit: number): boolean =>
 export const readEvents = async (sql: Sql, found: SqlPart): Promise<EventRow[]> =>
   (await sql<RowTexts[]>`${untilPageFull(sql, found, bytesOf(sql))}`).map(parseRow)
 
-export interface EventRange {
+/** The events that a reader wants. Null `types` means all types; without `exceptActor`, the events of all accounts. */
+export interface EventFilter {
+  types?: string[] | null
+  exceptActor?: string | null | undefined
+}
+
+export interface EventRange extends EventFilter {
   projectId: string
   after: number
   /** The id of the event at `after`, if it is known: after a failover another event may have this seq. */
   afterId?: string | undefined
   upTo: number
   limit: number
-  types?: string[] | null
-  exceptActor?: string | null | undefined
 }
 
 /** `n` is the index of the range. `previousId` is the id of the event before the first event of the range. */
@@ -119,53 +123,30 @@ const eventsPerRead = 500
 
 export const scanCost = (events: number): number => 1 + Math.min(events, maxScannedEvents) / eventsPerRead
 
-/** The events that a reader wants. Null `types` means all types; without `exceptActor`, the events of all accounts. */
-export interface EventFilter {
-  types: string[] | null
-  exceptActor?: string | null | undefined
-}
+export const hasFilter = ({ types, exceptActor }: EventFilter): boolean => !!types || !!exceptActor
 
-export const hasFilter = ({ types, exceptActor }: EventFilter): boolean => types !== null || !!exceptActor
+/** The last seq that a page may scan. Seqs have no gaps, so a limited range of seqs limits the scanned rows. */
+export const scanEnd = (after: number, version: number): number => Math.min(version, after + maxScannedEvents)
 
-/** A request for the events of a project after the seq `after` and up to `version`. */
-export interface EventSlice extends EventFilter {
-  projectId: string
-  after: number
-  version: number
-  limit: number
-}
-
-export interface EventPage {
-  events: ReadEvent[]
-  upTo: number
-}
-
-/** Seqs have no gaps, so a limited range of seqs limits the scanned rows. */
-const rangeOf = ({ version, ...slice }: EventSlice): EventRange => {
-  return { ...slice, upTo: Math.min(version, slice.after + maxScannedEvents) }
-}
-
-async function rowsOf(sql: Sql, slices: EventSlice[]) {
-  const ranges = slices.map(rangeOf)
-  return groupByRange(ranges, await withPeople(sql, await readRanges(sql, ranges)))
-}
+const readPages = async (sql: Sql, ranges: EventRange[]) =>
+  groupByRange(ranges, await withPeople(sql, await readRanges(sql, ranges)))
 
 type Rows = (ReadEvent & RangeRow)[]
 
-async function pageAt(oldestSeq: OldestSeq, slice: EventSlice, read: (slice: EventSlice) => Promise<Rows>) {
-  const { projectId, after, version, limit } = slice
-  if (after >= version) return { events: [], upTo: version }
-  const events = await read(slice)
+/** `upTo`: the last scanned seq. */
+async function pageOf(oldestSeq: OldestSeq, range: EventRange, read: (range: EventRange) => Promise<Rows>) {
+  const { projectId, after, upTo, limit } = range
+  if (after >= upTo) return { events: [], upTo }
+  const events = await read(range)
   if (events[0]?.seq !== after + 1) await requireRetained(oldestSeq, projectId, after)
-  return { events, upTo: isFullPage(events, limit) ? events.at(-1)!.seq : rangeOf(slice).upTo }
+  return { events, upTo: isFullPage(events, limit) ? events.at(-1)!.seq : upTo }
 }
 
-export const readEventPage = (sql: Sql, oldestSeq: OldestSeq, slice: EventSlice): Promise<EventPage> =>
-  pageAt(oldestSeq, slice, async () => (await rowsOf(sql, [slice]))[0]!)
+export const readEventPage = (sql: Sql, oldestSeq: OldestSeq, range: EventRange) =>
+  pageOf(oldestSeq, range, async () => (await readPages(sql, [range]))[0]!)
 
-function weightOf(slice: EventSlice): number {
-  const { after, upTo, limit } = rangeOf(slice)
-  return hasFilter(slice) ? upTo - after : Math.min(upTo - after, limit)
+function weightOf({ after, upTo, limit, ...filter }: EventRange): number {
+  return hasFilter(filter) ? upTo - after : Math.min(upTo - after, limit)
 }
 
 /** One query reads at most 50 pages and scans at most 2,000 events, unless a single page scans more. */
@@ -173,8 +154,8 @@ const groupLimits = { keys: 50, slots: 2, weigh: { limit: 2_000, of: weightOf } 
 
 /** Reads the pages of many readers in one query. */
 export function openEventPages({ database, oldestSeq }: Pick<Services, 'database' | 'oldestSeq'>) {
-  const read = grouped(groupLimits, (slices: EventSlice[]) => rowsOf(database.reads, slices))
-  return (slice: EventSlice): Promise<EventPage> => pageAt(oldestSeq, slice, read)
+  const read = grouped(groupLimits, (ranges: EventRange[]) => readPages(database.reads, ranges))
+  return (range: EventRange) => pageOf(oldestSeq, range, read)
 }
 
 const eventsPerPage = 200
@@ -186,8 +167,8 @@ export async function* eventTexts(
 ): AsyncGenerator<string, void, void> {
   const oldestSeq = openOldestSeq(sql)
   for (let after = ((await oldestSeq(projectId)) ?? 1) - 1; after < version;) {
-    const slice = { projectId, after, version, limit: eventsPerPage, types: null }
-    const { events, upTo } = await readEventPage(sql, oldestSeq, slice)
+    const range = { projectId, after, upTo: version, limit: eventsPerPage }
+    const { events, upTo } = await readEventPage(sql, oldestSeq, range)
     yield events.map((event) => textOf(eventView.of(event))).join('')
     after = upTo
   }

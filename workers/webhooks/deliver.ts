@@ -1,5 +1,5 @@
 import type { webhooks } from '../../drizzle/schema/webhooks.ts'
-import { openEventPages } from '../../modules/events/rows.ts'
+import { openEventPages, scanEnd } from '../../modules/events/rows.ts'
 import { type DeliveryRow, deliveryColumns } from '../../modules/webhooks/reads.ts'
 import { type Receiver, send } from '../../modules/webhooks/send.ts'
 import type { EventType } from '../../src/model/entities.ts'
@@ -118,12 +118,13 @@ export const isDue = (sql: Sql) => sql`
   and (w.next_at is null or w.next_at <= now()) and (w.lease_until is null or w.lease_until < now())`
 
 export function openDeliver(services: Services) {
-  const pageAt = openEventPages(services)
+  const pageOf = openEventPages(services)
   const { log } = services
 
   async function attempt(claim: Claim, signal: AbortSignal): Promise<DeliveryResult> {
-    const { projectId, head: version, cursor: after, maxEvents: limit, types, exceptActor } = claim
-    const { events, upTo } = await pageAt({ projectId, version, after, limit, types, exceptActor })
+    const { projectId, head, cursor: after, maxEvents: limit, types, exceptActor } = claim
+    const range = { projectId, after, upTo: scanEnd(after, head), limit, types, exceptActor }
+    const { events, upTo } = await pageOf(range)
     if (events.length === 0) return { claim, upTo }
     const { deliveryId } = claim
     const failures = claim.failures + 1
