@@ -83,7 +83,7 @@ function followProjects(services: Services): Query {
         const withoutEchoes = exceptActor ? openWithoutEchoes(services, exceptActor, userId) : undefined
         return {
           headers: more && { link: nextLink(reading.request.url, 'afterProject', more.last) },
-          chunks: streamProjects(services, reading, page, subscription, signal, withoutEchoes),
+          chunks: streamProjects(services, reading, page, page.changes, subscription, signal, withoutEchoes),
         }
       }),
   }
@@ -93,6 +93,7 @@ async function* streamProjects(
   { authenticate, subscriptions }: Services,
   { request }: ReadRequest,
   page: VisibleProjects,
+  openedAt: number,
   subscription: Subscription,
   signal: AbortSignal,
   withoutEchoes?: ReturnType<typeof openWithoutEchoes>,
@@ -106,7 +107,7 @@ async function* streamProjects(
     const leftMs = sentAt + heartbeatMs - performance.now()
     if (leftMs > 0) await subscription.waitForNewer(change, leftMs)
     await authenticate.caller(request)
-    const { versions, more } = page.changesAfter(change)
+    const { versions, more } = page.changesAfter(change, openedAt)
     change = page.changes
     const shown = withoutEchoes ? await withoutEchoes(versions) : versions
     const text = shown.map(messageOf).join('') + (more ? moreMessage(more) : '')

@@ -67,17 +67,20 @@ export class VisibleProjects {
     return texts.sort().join()
   }
 
-  /** Returns the changes after the change with this number; `more` if the page has become full since. */
-  changesAfter(change: number): { versions: ListedVersion[]; more?: MoreProjects | undefined } {
+  /**
+   * Returns the changes after the change with this number; `more` if the page has become full since.
+   * @param openedAt the change before the stream began: it does not show projects that were removed until this change
+   */
+  changesAfter(
+    change: number,
+    openedAt: number,
+  ): { versions: ListedVersion[]; more?: MoreProjects | undefined } {
     const changed = [...this.changedAt].filter(([, at]) => at > change)
-    const versions = changed.map(([projectId]) => ({
-      projectId,
-      version: this.versions.get(projectId) ?? null,
-    }))
-    return {
-      versions: change > 0 ? versions : versions.filter(({ version }) => version !== null),
-      more: this.endedAt > change ? this.more : undefined,
-    }
+    const versions = changed.flatMap(([projectId, at]) => {
+      const version = this.versions.get(projectId) ?? null
+      return version !== null || at > openedAt ? { projectId, version } : []
+    })
+    return { versions, more: this.endedAt > change ? this.more : undefined }
   }
 
   /** The versions of the subscription are the numbers of the changes. */
