@@ -11,7 +11,7 @@ import { type HttpError, internalError, invalidToken, missingToken, urlTooLong }
 import { preconditionFailed } from '../responses/if-match.ts'
 import { jsonHeaders } from '../responses/reply.ts'
 import { contentEncoded, notJson, notUtf8, tooLarge, tooSlow } from './json-body.ts'
-import { rateLimited } from './budget.ts'
+import { rateLimited } from './limits.ts'
 import { docsPath as path, pages, staticResponse } from './pages.ts'
 
 /** Adds the path that proxies remove to the paths in `Location` and `Link`, which name resources of this service. */

@@ -13,8 +13,7 @@ import {
 } from '../responses/errors.ts'
 import { addressOf } from '../proxies.ts'
 import { type ReadBody, signInBodyBytes, requireSmall } from './json-body.ts'
-import { type Share, setRateLimitHeaders } from './budget.ts'
-import type { BudgetName, Limits } from './limits.ts'
+import { type Share, setRateLimitHeaders, type BudgetName, type Limits } from './limits.ts'
 
 interface Dependencies {
   authenticate: Authenticate

@@ -1,6 +1,6 @@
 import { eventually, readYaml, readConfig, upTo } from '../kit.ts'
 import { addressOf } from '../../src/proxies.ts'
-import { BoundedMemory, Budget } from '../../src/http/budget.ts'
+import { BoundedMemory, Budget } from '../../src/http/limits.ts'
 
 /** Returns the client address of a request, by TRUST_PROXY, the address of the connection, and X-Forwarded-For. */
 function clientOf(proxies: string, peer: string | null, forwarded = ''): string {

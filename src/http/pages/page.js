@@ -1,12 +1,13 @@
-// Shows the document with Swagger UI. Signs in after register and login, and fills in the ids of created resources.
+// Shows the document with Swagger UI. Signs in after register and login, and sends the ids of created resources in place of
+// the ids of the examples.
 
 /** The path that a proxy removes from the start of each path. */
 const basePath = new URL(document.currentScript.src).pathname.replace('/api/docs/assets/page.js', '')
 const documentUrl = `${basePath}/api/docs/json`
 /** The email address in the examples: random, so that each visitor can register with the prefilled body. */
 const email = `ada-${Math.random().toString(36).slice(2, 8)}@example.com`
-/** The last value that the page filled into each field. */
-const filled = new Map()
+/** The id and the seq in the examples. */
+const [exampleId, exampleSeq] = ['019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4a5b', 42]
 /** The id of a resource of each type. */
 const remembered = new Map()
 
@@ -14,16 +15,6 @@ start()
 
 async function start() {
   const spec = displayed(await (await fetch(documentUrl)).json())
-  const places = Object.entries(spec.paths).flatMap(([path, operations]) =>
-    Object.entries(operations).map(([method, operation]) => ({ path, method, operation })),
-  )
-  const isOpen = ({ operation: { tags, operationId } }) =>
-    ui.layoutSelectors.isShown(['operations', tags[0], operationId])
-  const fillInOpen = () => setTimeout(() => places.filter(isOpen).forEach((place) => fillIn(ui, place)))
-  const show = (original) => (thing, isShown) => {
-    fillInOpen()
-    return original(thing, isShown)
-  }
   const root = document.getElementById('swagger-ui')
   new MutationObserver(completeElements).observe(root, { childList: true, subtree: true })
   const ui = SwaggerUIBundle({
@@ -38,14 +29,13 @@ async function start() {
       { wrapComponents: { responses: collapsed, DeepLink: plainText } },
       // Swagger UI's own resolver takes half a second for each opened operation, because it reads the whole document.
       { fn: { resolveSubtree: (document, keys) => ({ spec: resolved(document, keys), errors: [] }) } },
-      { statePlugins: { layout: { wrapActions: { show } } } },
     ],
     tryItOutEnabled: true,
     validatorUrl: null,
+    requestInterceptor: withRememberedIds,
     responseInterceptor(response) {
       signIn(ui, response)
       remember(response)
-      fillInOpen()
       return response
     },
   })
@@ -63,14 +53,18 @@ function signIn(ui, { url, status, body }) {
   if (isSignOut) state.textContent = 'Signed out.'
 }
 
-/** Returns the document without the common error responses, which the introduction describes. */
+/** Returns the document without the common error responses, which the introduction describes, and with ids in all paths. */
 function displayed(whole) {
-  for (const operation of Object.values(whole.paths).flatMap((one) => Object.values(one))) {
+  const shared = Object.values(whole.components.parameters)
+  const operations = Object.values(whole.paths).flatMap((one) => Object.values(one))
+  for (const operation of operations) {
     const own = Object.entries(operation.responses).filter(([, one]) => !one.$ref)
     operation.responses = Object.fromEntries(own)
-    const { example } = contentOf(operation)
+    const example = operation.requestBody?.content['application/json']?.example
     if (example?.password && example.email) example.email = email
   }
+  for (const parameter of shared.concat(operations.flatMap(({ parameters }) => parameters)))
+    if (parameter.in === 'path' && parameter.schema.format === 'uuid') parameter.example = exampleId
   return whole
 }
 
@@ -89,8 +83,6 @@ function resolved(document, keys) {
   return within(at(keys), [])
 }
 
-const contentOf = ({ requestBody }) => requestBody?.content['application/json'] ?? {}
-
 /** Returns the type of resource that the last of these segments of a path names: `task` for `tasks`. */
 function kindOfSegments(segments) {
   const last = segments.at(-1)
@@ -101,13 +93,6 @@ function kindOfSegments(segments) {
 
 const kindOfField = (name) => (name === 'assigneeId' ? 'user' : /^(.+)Id$/.exec(name)?.[1])
 
-/** Returns the type of resource of a parameter: `project` for `{id}` in `/projects/{id}`. */
-function kindOfParameter(path, name) {
-  const segments = path.split('/')
-  const at = segments.indexOf(`{${name}}`)
-  return at < 0 ? kindOfField(name) : kindOfSegments(segments.slice(0, at))
-}
-
 /** Remembers the id of a created resource, or of the first resource of a list. */
 function remember({ url, status, body }) {
   if (body?.user?.id) remembered.set('user', body.user.id)
@@ -117,6 +102,19 @@ function remember({ url, status, body }) {
   else if (first?.id && !remembered.has(kind)) remembered.set(kind, first.id)
 }
 
+/** Replaces the ids of the examples in a request by remembered ids. */
+async function withRememberedIds(request) {
+  const url = new URL(request.url, location.href)
+  const segments = url.pathname.split('/')
+  const idAt = (at) => remembered.get(kindOfSegments(segments.slice(0, at)))
+  url.pathname = segments.map((one, at) => (one === exampleId && idAt(at)) || one).join('/')
+  request.url = url.href
+  if (!/^\s*\{.*\}\s*$/s.test(request.body)) return request
+  if (url.pathname.endsWith('/undo')) await rememberVersion(request)
+  request.body = JSON.stringify(withIds(JSON.parse(request.body)))
+  return request
+}
+
 /** Returns a body with the example's ids replaced by remembered ids. */
 function withIds(body, operation = '') {
   if (Array.isArray(body)) return body.map((one) => withIds(one, operation))
@@ -124,51 +122,17 @@ function withIds(body, operation = '') {
   const own = body.op?.split('.')[0] ?? operation
   const entries = Object.entries(body).map(([name, value]) => {
     const kind = name === 'id' ? own : name === 'seq' ? 'seq' : kindOfField(name)
-    const isExample = typeof value === 'number' || /^[0-9a-f]{8}-/.test(value)
-    if (kind && isExample && remembered.has(kind)) return [name, remembered.get(kind)]
-    return [name, withIds(value, own)]
+    const isExample = value === (name === 'seq' ? exampleSeq : exampleId)
+    return [name, (isExample && remembered.get(kind)) || withIds(value, own)]
   })
   return Object.fromEntries(entries)
 }
 
-/** Fills remembered ids into the fields of an open operation, except fields that the visitor has changed. */
-async function fillIn(ui, { path, method, operation }) {
-  const { oas3Actions, oas3Selectors, specActions, specSelectors } = ui
-  const place = [path, method]
-  // Swagger UI renders the fields after it has resolved the operation.
-  while (!specSelectors.specResolvedSubtree(['paths', ...place]))
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  const parameters = specSelectors.specJsonWithResolvedSubtrees().getIn(['paths', ...place, 'parameters'])
-  for (const parameter of parameters ?? []) {
-    const name = parameter.get('name')
-    const isForId = parameter.get('in') === 'path' || (name === 'projectId' && path.endsWith('/tasks'))
-    const id = isForId && remembered.get(kindOfParameter(path, name))
-    const value = specSelectors.parameterWithMetaByIdentity(place, parameter)?.get('value')
-    if (!id || !isUntouched(`${place} ${name}`, value, parameter.get('example'))) continue
-    specActions.changeParamByIdentity(place, parameter, rememberFilled(`${place} ${name}`, id), false)
-  }
-  const { example } = contentOf(operation)
-  if (!example) return
-  if (example.seq) await rememberVersion(ui)
-  const text = JSON.stringify(withIds(example), null, 2)
-  if (isUntouched(String(place), oas3Selectors.requestBodyValue(...place), JSON.stringify(example, null, 2)))
-    oas3Actions.setRequestBodyValue({ value: rememberFilled(String(place), text), pathMethod: place })
-}
-
 /** Remembers the newest event of the last project, for the example of undo. */
-async function rememberVersion(ui) {
-  const token = ui.authSelectors.authorized().getIn(['bearer', 'value'])
-  if (!token || !remembered.has('project')) return
-  const headers = { authorization: `Bearer ${token}` }
-  const response = await fetch(`${basePath}/api/v1/projects/${remembered.get('project')}`, { headers })
+async function rememberVersion({ headers: { Authorization: authorization = '' } }) {
+  const url = `${basePath}/api/v1/projects/${remembered.get('project')}`
+  const response = await fetch(url, { headers: { authorization } })
   if (response.ok) remembered.set('seq', Number(response.headers.get('docket-version')))
-}
-
-const isUntouched = (field, value, example) => !value || value === example || value === filled.get(field)
-
-function rememberFilled(field, value) {
-  filled.set(field, value)
-  return value
 }
 
 /** Shows the response of an executed operation, and collapses the documented responses until the visitor opens them. */
