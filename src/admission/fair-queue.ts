@@ -111,9 +111,13 @@ export class FairQueue {
   end(line: Line, counted: Line['inProgress'], slots: number): void {
     counted.slots -= slots
     if (counted.slots === 0 || line.waiting.length > 0) line.endedAt = performance.now()
+    this.dropIdle(line)
+    this.admitSoon()
+  }
+
+  private dropIdle(line: Line): void {
     const isIdle = line.inProgress.slots === 0 && line.waiting.length === 0
     if (isIdle && this.lines.size > maxIdleLines) this.lines.delete(line.key)
-    this.admitSoon()
   }
 
   protected lineOf(key: string): Line {
@@ -135,10 +139,12 @@ export class FairQueue {
 
   private wait(line: Line, slots: number): Promise<Permit> {
     const { what, whose, waitingOfKey = Infinity, rejectsWhenSlow, stuckMs } = this.bounds
-    if (line.waitingSlots + slots > waitingOfKey)
-      return Promise.reject(tooManyRequests(`Too many ${what} ${whose} wait`))
-    if ((rejectsWhenSlow && isOverloaded(line.waiting)) || !this.makeRoom(line, slots))
-      return Promise.reject(this.overloaded())
+    const isFullOfKey = line.waitingSlots + slots > waitingOfKey
+    if (isFullOfKey || (rejectsWhenSlow && isOverloaded(line.waiting)) || !this.makeRoom(line, slots)) {
+      this.dropIdle(line)
+      const error = isFullOfKey ? tooManyRequests(`Too many ${what} ${whose} wait`) : this.overloaded()
+      return Promise.reject(error)
+    }
     line.waitingSlots += slots
     this.waitingSlots += slots
     this.waiting.add(line)

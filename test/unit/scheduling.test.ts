@@ -42,6 +42,16 @@ test('an entry with more slots than an address may have runs alone', async () =>
   expect(await small).toBeInstanceOf(Permit)
 })
 
+test('the fair queue stores no more than 10,000 idle keys, also of rejected work', async () => {
+  const queue = new FairQueue({ ...limits, waiting: 1 })
+  const first = await queue.acquire('first')
+  const second = queue.acquire('second')
+  for (const n of upTo(10_100)) await expect(queue.acquire(`key-${n}`)).rejects.toMatchObject({ status: 503 })
+  first.release()
+  ;(await second).release()
+  expect(Reflect.get(queue, 'lines').size).toBeLessThanOrEqual(10_001)
+})
+
 test('the fair queue continues after failed work', async () => {
   const queue = new FairQueue(limits)
   const works = upTo(4).map(() => queue.run('a', () => Promise.reject(new Error('no'))))
