@@ -171,14 +171,12 @@ const undocumented = {
   leaseLingerMs: kind.integer('LEASE_LINGER_MS', 5_000, 0, 600_000),
   // A slow core computes 2,700 password hashes a minute.
   signInsPerMinute: kind.integer('SIGN_INS_PER_MINUTE', 2_400, 1, 1_000_000_000),
-  signInFailureMinutes: kind.integer('SIGN_IN_FAILURE_MINUTES', 15, 1, 1_440),
   // Enough for all mails that one person needs, and too few to annoy the owner of an address.
   mailsPerHour: kind.integer('MAILS_PER_HOUR', 10, 1, 1_000_000),
   // Each open stream needs memory. One account cannot open all streams of a process.
   subscribers: kind.integer('SUBSCRIBERS', 20_000, 1, 1_000_000),
   subscribersPerAccount: kind.integer('SUBSCRIBERS_PER_ACCOUNT', 10_000, 1, 1_000_000),
   // Bounds of the work that one request causes.
-  expensiveRequestsPerAccount: kind.integer('EXPENSIVE_REQUESTS_PER_ACCOUNT', 4, 1, 1_000),
   asOfEvents: kind.integer('AS_OF_EVENTS', 10_000, 1, 1_000_000),
   projectMembers: kind.integer('PROJECT_MEMBERS', 1_000, 1, 10_000),
   projectWebhooks: kind.integer('PROJECT_WEBHOOKS', 100, 1, 1_000),

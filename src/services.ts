@@ -51,10 +51,10 @@ export function openServices(config: Config, log: Log, domain: Domain, tracing?:
   const { counts, database, findRecord, subscriptions, oldestSeq, redis, scheduler } = writePath
   const identity = openIdentity(config, database, counts)
   const limits = openLimits(redis, config, log)
-  const expensive = new Expensive(config.expensiveRequestsPerAccount, scheduler)
+  const expensive = new Expensive(scheduler)
   const standbys = openStandbys(config, database, log)
   const place: Place = standbys?.place ?? ((sql) => sql)
-  const charge = openCharge({ database, expensive, budget: limits.budgets?.reads })
+  const charge = openCharge(database, expensive, limits.budgets?.reads)
   let draining = false
   return {
     ...writePath,

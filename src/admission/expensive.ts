@@ -3,8 +3,8 @@ import type { Database, Sql } from '../postgres/database.ts'
 import { unavailable } from '../responses/errors.ts'
 import { openConcurrencyLimit, FairQueue, type Scheduler } from './fair-queue.ts'
 
-/** At most this many expensive operations run or wait, of all accounts together. */
-const ofAll = 1_000
+/** At most this many expensive operations run or wait. */
+const maxOperations = { ofAll: 1_000, ofAccount: 4 }
 const maxWaitMs = 10_000
 
 /** While other accounts are active, an account pauses after an operation: 4 times as long as the operation took. */
@@ -15,15 +15,10 @@ const oneAtATime = { whose: 'of this account', slots: 1, slotsOfKey: 1 }
 
 /** Runs expensive operations one at a time, so that other requests wait for at most one. Accounts take turns. */
 export class Expensive {
-  private readonly limit: ReturnType<typeof openConcurrencyLimit>
+  private readonly limit = openConcurrencyLimit({ what: 'expensive requests', ...maxOperations })
   private readonly queue = new FairQueue({ what: 'expensive requests', ...oneAtATime })
 
-  constructor(
-    ofAccount: number,
-    private readonly scheduler: Pick<Scheduler, 'isShared'>,
-  ) {
-    this.limit = openConcurrencyLimit({ what: 'expensive requests', ofAll, ofAccount })
-  }
+  constructor(private readonly scheduler: Pick<Scheduler, 'isShared'>) {}
 
   async run<T>(accountId: string, work: () => PromiseLike<T>): Promise<T> {
     const leave = this.limit.acquire(accountId)
@@ -51,38 +46,36 @@ interface Account {
   userId: string
 }
 
-export type Charge<Caller extends Account> = ReturnType<typeof openCharge<Caller>>
-
-interface Dependencies<Caller> {
-  database: Database
-  expensive: Expensive
-  budget?: { takeMore(caller: Caller, count: number): Promise<void> }
-}
+export type Charge = ReturnType<typeof openCharge>
 
 /**
  * Expensive reads are queued and use a separate connection, so that plain reads do not wait for them. With `costOf`, the
  * cost is known only after the work, and `cost` is its maximum.
  */
-export const openCharge =
-  <Caller extends Account>({ database, expensive, budget }: Dependencies<Caller>) =>
-  async <T>(
-    caller: Caller,
+export function openCharge(
+  database: Database,
+  expensive: Expensive,
+  budget?: { takeMore(caller: Account, count: number): Promise<void> },
+) {
+  const take = async (caller: Account, reads: number) => {
+    if (reads >= 2) await budget?.takeMore(caller, Math.floor(reads) - 1)
+  }
+  return async <T>(
+    caller: Account,
     cost: number,
     work: (sql: Sql) => PromiseLike<T>,
     costOf?: (result: T) => number,
   ): Promise<T> => {
     const isExpensive = cost >= expensiveReads
-    const take = async (reads: number) => {
-      if (reads >= 2) await budget?.takeMore(caller, Math.floor(reads) - 1)
-    }
     const paid = async () => {
-      if (!costOf) await take(cost)
+      if (!costOf) await take(caller, cost)
       const result = await work(isExpensive ? database.expensive : database.reads)
-      if (costOf) await take(costOf(result))
+      if (costOf) await take(caller, costOf(result))
       return result
     }
     return isExpensive ? expensive.run(caller.userId, paid) : paid()
   }
+}
 
 const iterations = new FairQueue({ what: 'messages', ...oneAtATime })
 

@@ -262,8 +262,8 @@ const hashedKey = (text: string): string => createHash('sha256').update(text).di
  * @throws HttpError 429
  */
 function openPasswordChecks(limiterOf: OpenLimiter, config: Config) {
-  const { signInFailures: points, signInFailureMinutes } = config
-  const policy = { name: 'sign-in-failures', points, seconds: signInFailureMinutes * 60 }
+  const { signInFailures: points } = config
+  const policy = { name: 'sign-in-failures', points, seconds: 900 }
   const failures = limiterOf(policy)
   const signedIn = limiterOf({ name: 'signed-in', points: 1, seconds: exemptSeconds })
   const delays = openDelays(limiterOf, points)

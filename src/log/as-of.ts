@@ -56,7 +56,7 @@ const eventsPerRead = 25
 export function openSnapshots(
   sql: Sql,
   oldestSeq: OldestSeq,
-  charge: Charge<Caller>,
+  charge: Charge,
   maxEvents: number,
   place: Place,
 ) {

@@ -69,7 +69,7 @@ test.each([
     'a1 b1 a2',
   ],
 ])('expensive operations run one at a time: %s', async (_, isShared, names, order) => {
-  const expensive = new Expensive(4, { isShared: () => isShared })
+  const expensive = new Expensive({ isShared: () => isShared })
   const begun: string[] = []
   let running = 0
   const run = (name: string) =>
