@@ -4,7 +4,7 @@ import { DateTime } from 'luxon'
 import { ImportError, type ImportedItem } from '../../modules/imports/items.ts'
 import type { Mapping } from '../../modules/imports/mapping.ts'
 import { readers, type Source } from '../../modules/imports/sources.ts'
-import { cases, sampleOf } from '../kit.ts'
+import { cases, sampleOf, upTo } from '../kit.ts'
 import { caseName, fileOf, readCases, readEndless, samples, textOf } from './files.ts'
 
 const million = 1_000_000
@@ -214,6 +214,13 @@ test('sorts the cards of a large file in groups of 16 million characters', async
   const cards = [5, 4, 3, 2, 1, 0].map((sort) => ({ _id: `${sort}`, title: `${sort}`, sort, description }))
   const { items } = await read(JSON.stringify({ lists: [], cards }), { source: 'wekan', partBytes: 65_521 })
   expect(items.map((item) => item.kind === 'task' && item.title)).toEqual(['1', '2', '3', '4', '5', '0'])
+})
+
+test('reads a board of Deck whose cards have more than 4,000,000 characters', async () => {
+  const cards = upTo(10).map((id) => ({ id, title: `${id}`, description: 'x'.repeat(500_000) }))
+  const file = { boards: { 1: { id: 1, title: 'A', stacks: { 2: { id: 2, title: 'B', cards } } } } }
+  const { items, error } = await read(JSON.stringify(file), { source: 'deck', partBytes: 65_521 })
+  expect([items.length, error]).toEqual([10, undefined])
 })
 
 // A regular expression that takes quadratic time needs minutes for these texts.

@@ -167,11 +167,14 @@ type Token = Parameters<Tokenizer['onToken']>[0]
 type Found = Parameters<TokenParser['onValue']>[0]
 const { COLON, COMMA, LEFT_BRACE, LEFT_BRACKET, RIGHT_BRACE, RIGHT_BRACKET, SEPARATOR } = TokenType
 
-/** A wanted object: its pattern, the number of its ancestors, and the characters so far. */
+/** A wanted object. A depth is the number of ancestors of a value. */
 interface Part {
   pattern: string
   depth: number
+  /** The number of characters so far. */
   characters: number
+  /** The depth of the omitted object or list that is not complete yet. */
+  omittedDepth?: number | undefined
 }
 
 /** An object or a list that is not closed yet: the key or position of its current value, and the patterns it is on. */
@@ -229,7 +232,9 @@ class Selection {
   private open(isObject: boolean): void {
     const depth = this.levels.length
     if (depth === maxDepth) throw new ImportError(`The file is nested deeper than ${maxDepth} levels`)
-    const patterns = this.part ? [] : this.patternsAt(depth)
+    const { part } = this
+    if (part && this.omitted.has(this.levels.at(-1)!.key)) part.omittedDepth ??= depth
+    const patterns = part ? [] : this.patternsAt(depth)
     const whole = isObject && patterns.find((pattern) => pattern.length === depth)
     if (whole) this.part = { pattern: whole.join('.'), depth, characters: 0 }
     this.levels.push({ key: isObject ? '' : 0, patterns: whole ? [] : patterns })
@@ -245,27 +250,23 @@ class Selection {
     return named.length > 0 ? named : on('*')
   }
 
-  private addValue({ value, key, parent, stack }: Found): void {
+  private addValue(found: Found): void {
     const { part } = this
+    const { value, key, parent, stack } = found
     if (part && stack.length > part.depth) {
-      if (this.omitted.has(key)) (parent as Record<string, Json>)[key!] = null
-      else part.characters += 10 + String(key).length + (typeof value === 'string' ? value.length : 0)
-      if (part.characters > maxEntryCharacters)
-        throw wrong(
-          pathOf(stack, key),
-          `is larger than ${maxEntryCharacters.toLocaleString('en')} characters`,
-        )
-      if (value === Infinity || value === -Infinity) throw wrong(pathOf(stack, key), 'is too large a number')
-      return
+      const isOmitted = part.omittedDepth !== undefined || this.omitted.has(key)
+      if (part.omittedDepth === stack.length) part.omittedDepth = undefined
+      if (!isOmitted) return count(part, found)
+    } else if (part) this.complete(part, value as Entry['value'], pathOf(found))
+    else {
+      const patterns = this.patternsAt(stack.length)
+      if (patterns.length > 0 && value !== null) this.check(value as Json, patterns, pathOf(found))
     }
-    const patterns = part ? [] : this.patternsAt(stack.length)
-    if (part) this.complete(part, pathOf(stack, key), value as Entry['value'])
-    else if (patterns.length > 0 && value !== null) this.check(value as Json, patterns, pathOf(stack, key))
     if (Array.isArray(parent)) parent.pop()
     else if (parent) delete parent[key!]
   }
 
-  private complete({ pattern, characters }: Part, path: Path, value: Entry['value']): void {
+  private complete({ pattern, characters }: Part, value: Entry['value'], path: Path): void {
     const row = (this.rows.get(pattern) ?? 0) + 1
     this.rows.set(pattern, row)
     this.ready.push(new Entry(pattern, path, value, row, characters))
@@ -292,7 +293,16 @@ class Selection {
   }
 }
 
-const pathOf = (stack: Found['stack'], key: Found['key']): Path =>
+/** Counts a value inside a wanted object. */
+function count(part: Part, found: Found): void {
+  const { value, key } = found
+  part.characters += 10 + String(key).length + (typeof value === 'string' ? value.length : 0)
+  if (part.characters > maxEntryCharacters)
+    throw wrong(pathOf(found), `is larger than ${maxEntryCharacters.toLocaleString('en')} characters`)
+  if (value === Infinity || value === -Infinity) throw wrong(pathOf(found), 'is too large a number')
+}
+
+const pathOf = ({ stack, key }: Found): Path =>
   stack.length === 0 ? [] : [...stack.slice(1).map((one) => one.key!), key!]
 
 function wrong(path: Path, problem: string): ImportError {
