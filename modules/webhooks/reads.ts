@@ -37,9 +37,9 @@ export const listWebhooks = ({ database: { reads: sql }, findRole }: Services) =
     view: webhookView,
     scope: 'admin',
     async read({ request, query }, { projectId, version }) {
-      const { limit, cursor = nilId } = readIdPage(query, 50, 200)
+      const { limit, cursor } = readIdPage(query, 50, 200)
       const rows = await sql<Webhook[]>`
-        select ${columns(sql)} from webhooks where project_id = ${projectId} and id > ${cursor} order by id limit ${limit + 1}`
+        select ${columns(sql)} from webhooks where project_id = ${projectId} and id > ${cursor ?? nilId} order by id limit ${limit + 1}`
       const page = pageOf(request, cutToLimit(rows, limit), webhookView.of, ({ id }) => [id])
       return respondByDigest(request, page, version)
     },
@@ -68,12 +68,12 @@ export const listDeliveries = ({ database: { reads: sql }, findRole }: Services)
     scope: 'admin',
     errors: [noWebhook()],
     async read({ request, query, params }, { version }) {
-      const { limit, cursor = maxId } = readIdPage(query, 50, 200)
+      const { limit, cursor } = readIdPage(query, 50, 200)
       const { id: webhookId } = await webhookAt(sql, params)
       const rows = await sql<DeliveryRow[]>`
         select webhook_id, id, delivery_id, type, first_seq::float8 as first_seq, last_seq::float8 as last_seq, events, attempt,
           status, error, answer, at, duration_ms
-        from webhook_deliveries where webhook_id = ${webhookId} and id < ${cursor} order by id desc limit ${limit + 1}`
+        from webhook_deliveries where webhook_id = ${webhookId} and id < ${cursor ?? maxId} order by id desc limit ${limit + 1}`
       const page = pageOf(request, cutToLimit(rows, limit), deliveryView.of, ({ id }) => [id])
       return respondByDigest(request, page, version)
     },
