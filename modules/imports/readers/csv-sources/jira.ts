@@ -31,7 +31,6 @@ export const readJira = csvReader(({ mapping }) => {
     })
   return {
     columns: columnsOfSource('jira'),
-    name: 'issue id',
     scan(row) {
       const key = shortKey(row.text('issue key'))
       for (const blocked of row.texts('outward issue link blocks')) {

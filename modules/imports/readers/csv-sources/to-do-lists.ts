@@ -47,7 +47,6 @@ export const readTodoist = csvReader((file) => {
 
   return {
     columns: columnsOfSource('todoist'),
-    zone: 'timezone',
     priorities: { '1': 'HIGH', '2': 'MEDIUM', '3': 'LOW', '4': undefined },
     finish(draft, row) {
       const { author, assignee, title, description, notes, messages } = draft.task
@@ -99,9 +98,7 @@ export const readTickTick = csvReader(() => {
   const idOf = (row: Row) => row.text('task id').replace(/^\d{1,9}$/, '')
   return {
     columns: columnsOfSource('ticktick'),
-    zone: 'timezone',
     priorities: { '0': undefined, '1': 'LOW', '3': 'MEDIUM', '5': 'HIGH' },
-    name: 'task id',
     keyOf: (row, title, keys) => idOf(row) || keys.next(row.text('created time'), title),
     finish(draft, row) {
       const { task, parts } = draft

@@ -20,10 +20,6 @@ export interface CsvFormat extends ColumnFormat {
   /** True for an export of Docket: labels are separated by line ends only, and `null` is a name. */
   isOwn?: boolean
   priorities?: values.Priorities
-  /** The plain header of the column with the time zone of the dates in its row. */
-  zone?: string
-  /** The plain header of the column with the ids by which other rows refer to the task. Default: the title */
-  name?: string
   /** True if a title means the nearest task above with this title. Otherwise it means the first task. */
   meansNearest?: boolean
   /** Decodes the text of a cell, which may have `\n` in place of a line end. */
@@ -51,8 +47,8 @@ type Part<Item> = Omit<Item, 'row' | 'task'>
 export type Comment = Part<CommentItem>
 export interface Draft {
   file: CsvFile
-  /** The time zone of the row, if the file has one. */
-  zone?: string
+  /** The time zone of the row, or ''. */
+  zone: string
   task: TaskItem & { notes: string[]; messages: string[] }
   /** The list or section, if another column has the status. */
   section?: string
@@ -211,9 +207,9 @@ const cellReaders: Record<string, CellReader> = {
 
 /** Returns the draft of the task in a row. */
 export function draftOf(row: Row, columns: ReadColumn[], file: CsvFile): Draft {
-  const { decode, isOwn, zone } = file.format
+  const { decode, isOwn } = file.format
   const task = { kind: 'task' as const, row: row.number, key: '', title: '', notes: [], messages: [] }
-  const draft: Draft = { file, zone: zone && row.text(zone), task, parts: [] }
+  const draft: Draft = { file, zone: row.text('timezone'), task, parts: [] }
   const filled = new Map<string, string>()
   for (const column of columns) {
     const { target, header } = column

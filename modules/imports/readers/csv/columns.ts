@@ -36,6 +36,7 @@ const usualHeaders = Object.entries<string>({ title, ...Object.fromEntries(ofDec
   },
 )
 const targets = usualHeaders.map(([target]) => target)
+export const usualIds = words.headers.id.split(', ')
 
 /**
  * Returns how several columns for a target are read. `first`: the first text is used, and the others become notes.
@@ -130,14 +131,14 @@ export function answerOf(text: string, header: string): 'yes' | 'no' | 'other' {
 }
 
 const shapes = {
-  number: (text: string) => /^-?(0|[1-9]\d{0,14})(\.\d{1,6})?$/.test(text) || isShortest(text),
+  // Numbers such as 1.50, 1e+21 and 0.1234567 without a lost digit, but not 007 and 1e5.
+  number: (text: string) => /^-?\d/.test(text) && String(Number(text)) === withoutLastZeros(text),
   boolean: (text: string) => /^(true|false)$/i.test(text),
   date: (text: string) => /^[12]\d{3}-\d\d-\d\d$/.test(text) && new Date(text).toJSON()?.startsWith(text),
 }
 const allTypes = Object.keys(shapes) as (keyof typeof shapes)[]
 
-/** True for numbers such as 1e+21 and 0.1234567, as JSON and our exports have them. */
-const isShortest = (text: string) => /^-?\d(\.\d+)?(e[+-]\d+)?$/.test(text) && String(Number(text)) === text
+const withoutLastZeros = (text: string) => text.replace(/(\.\d*?)0+$/, '$1').replace(/\.$/, '')
 
 /** A column of a file, and what its values show. */
 export class Column {

@@ -1,7 +1,15 @@
 import { DigestKeys } from '../../convert/keys.ts'
 import type { Reader } from '../reader.ts'
 import { type CsvFile, type CsvFormat, draftOf, itemsOf } from './cells.ts'
-import { columnsOf, englishName, fieldsOf, headerMessages, isTitle, type ReadColumn } from './columns.ts'
+import {
+  columnsOf,
+  englishName,
+  fieldsOf,
+  headerMessages,
+  isTitle,
+  type ReadColumn,
+  usualIds,
+} from './columns.ts'
 import { Dates } from './dates.ts'
 import { References } from './references.ts'
 import { findHeader, Row } from './rows.ts'
@@ -16,8 +24,8 @@ const maxTitlesWithIds = 100_000
  */
 export const csvReader = (formatOf: (file: CsvFile, headers: string[]) => CsvFormat): Reader =>
   async function* ({ open, mapping, propose, report }) {
-    const file: CsvFile = { format: {}, mapping, dates: new Dates(mapping), report }
-    const { dates } = file
+    const dates = new Dates(mapping, report)
+    const file: CsvFile = { format: {}, mapping, dates, report }
     const header = await findHeader(open, isTitle(mapping, formatOf(file, [])))
     const format = (file.format = formatOf(file, header.names.map(englishName)))
     const columns = columnsOf(header.names, mapping, format)
@@ -29,28 +37,26 @@ export const csvReader = (formatOf: (file: CsvFile, headers: string[]) => CsvFor
     const { decode = (text: string) => text, keyOf = usualKey } = format
     const refersToTasks = !format.isOwn && (columnOf('parent') ?? columnOf('blockedBy'))
     if (format.meansNearest || refersToTasks) file.references = new References(id !== undefined)
-    const nameIn = (one: Row) => (format.name ? one.text(format.name) : one.at(title.index))
+    // Rows refer to a task by another id than its key, such as `Issue id` of Jira, or by its title.
+    const name = columns.find(({ plain, target }) => target !== 'id' && usualIds.includes(plain)) ?? title
     const [scannedKeys, keys] = [new DigestKeys(), new DigestKeys()]
     for await (const _ of row.readAll(open)) {
       if (row.repeatsHeader) continue
       for (const column of columns) column.scan(decode(row.at(column.index)).trim(), dates)
-      if (file.references && (format.name || !id || row.number <= maxTitlesWithIds))
-        file.references.add(nameIn(row), keyOf(row, oneLine(row.at(title.index)), scannedKeys))
+      if (name !== title || !id || row.number <= maxTitlesWithIds)
+        file.references?.add(row.text(name.plain), keyOf(row, oneLine(row.at(title.index)), scannedKeys))
       format.scan?.(row)
     }
     const dateFormat = dates.decideOrder()
-    for (const message of [...headerMessages(mapping, columns), ...dates.otherOrder()]) report(message)
+    for (const message of headerMessages(mapping, columns)) report(message)
     yield* fieldsOf(columns)
     const read = columns.filter((one): one is ReadColumn => one.target !== null && one.types !== undefined)
     for await (const _ of row.readAll(open)) {
       const draft = draftOf(row, read, file)
-      if (row.repeatsHeader) {
-        const { task } = draft
-        yield { ...task, key: task.key || keys.next(header.names), problem: 'The row repeats the header' }
-        continue
-      }
-      yield* format.finish?.(draft, row) ?? itemsOf(draft, (name) => keyOf(row, name, keys))
-      if (format.meansNearest) file.references?.add(nameIn(row), draft.task.key, true)
+      const items = () => itemsOf(draft, (content) => keyOf(row, content, keys))
+      if (row.repeatsHeader) yield { ...items()[0]!, problem: 'The row repeats the header' }
+      else yield* format.finish?.(draft, row) ?? items()
+      if (format.meansNearest) file.references?.add(row.text(name.plain), draft.task.key, true)
     }
     const targets = new Map<string, string | null>()
     for (const { header, target } of columns) targets.set(header, targets.get(header) ?? target)

@@ -1,13 +1,14 @@
 import { LRUCache } from 'lru-cache'
 import { DateTime, Info } from 'luxon'
-import { cut, withoutAccents } from '../../convert/texts.ts'
+import { byWord, cut, withoutAccents } from '../../convert/texts.ts'
+import words from '../../words.json' with { type: 'json' }
 
 /** `day` for 21/11/2026, `month` for 11/21/2026. */
-export type First = 'day' | 'month'
+type First = 'day' | 'month'
 
 const minMonthCharacters = 3
 /** The months, from 1, by their names and the starts of their names. 0 for an ambiguous start. */
-const months = new Map<string, number>()
+const monthsByName = new Map<string, number>()
 for (const locale of 'en es de fr pt it nl pl cs da nb sv ro tr ru uk'.split(' ')) {
   const lists = [Info.months('long', { locale }), Info.monthsFormat('long', { locale })]
   for (const names of [...lists, Info.months('short', { locale })])
@@ -15,18 +16,13 @@ for (const locale of 'en es de fr pt it nl pl cs da nb sv ro tr ru uk'.split(' '
       const name = withoutAccents(given).replace('.', '')
       for (let end = minMonthCharacters; end <= name.length; end++) {
         const [start, month] = [name.slice(0, end), index + 1]
-        months.set(start, (months.get(start) ?? month) === month ? month : 0)
+        monthsByName.set(start, (monthsByName.get(start) ?? month) === month ? month : 0)
       }
     }
 }
 
 /** The time zones that an abbreviation means everywhere or usually. */
-const abbreviations = new Map(
-  `Z+0,UTC+0,GMT+0,WET+0,WEST+1,CET+1,MEZ+1,CEST+2,MESZ+2,EET+2,EEST+3,MSK+3,JST+9,KST+9,AEST+10,AEDT+11,NZST+12,NZDT+13,
-  EST-5,EDT-4,CDT-5,MST-7,MDT-6,PST-8,PDT-7,AKST-9,AKDT-8,HST-10`
-    .split(/,\s*/)
-    .map((pair) => [pair.replace(/[^A-Z]/g, ''), `UTC${pair.replace(/[A-Z]/g, '')}`]),
-)
+const zoneOfAbbreviation = byWord(words.zones)
 
 const maxCharacters = 80
 /** The usual names of time zones by their texts in files; '' for other texts. luxon stores each name that it gets until the process ends. */
@@ -45,7 +41,7 @@ const zoneNames = new LRUCache<string, string>({
 function zoneIn(text: string): string {
   const [, hours, minutes = '00'] = /^(?:GMT|UTC)?\s*([+-]\d{1,2}):?(\d{2})?$/i.exec(text) ?? []
   if (hours) return `UTC${hours}:${minutes}`
-  return abbreviations.get(text.toUpperCase()) ?? zoneNames.memo(text.slice(0, maxCharacters))
+  return zoneOfAbbreviation(text) ?? zoneNames.memo(text.slice(0, maxCharacters))
 }
 
 const dayMs = 86_400_000
@@ -91,41 +87,45 @@ const forms = [
   /(?<name>\p{L}{3,10})\.?[ -](?<day>\d{1,2})(?:st|nd|rd|th)?,?[ -](?<year>\d{4})/u,
 ].map(({ source }) => new RegExp(`^(?:\\p{L}{2,10}\\.?,? )?${source}$`, 'iu'))
 
-function partsOf(text: string): Record<string, string | undefined> {
-  for (const form of forms) {
-    const match = form.exec(text)
-    if (match) return match.groups!
-  }
-  return {}
+interface Written {
+  day: Record<string, string | undefined>
+  clock: ReturnType<typeof clockIn>
+  /** The order of day and month that a number above 12 shows. */
+  certain?: First
 }
 
-/** `certain`: the part that a number above 12 shows to be first. `usual`: that of the separator, if no number shows it. */
-function orderIn({ one, two, separator }: ReturnType<typeof partsOf>): { certain?: First; usual?: First } {
-  if (one === undefined) return {}
-  const certain = Number(one) > 12 ? 'day' : Number(two) > 12 ? 'month' : undefined
-  return { certain, usual: certain ?? (separator === '.' ? 'day' : undefined) }
+function partsOf(text: string): Written | undefined {
+  if (text.length > maxCharacters) return undefined
+  const clock = clockIn(text)
+  const start = text.slice(0, clock?.index).normalize()
+  const day = forms.map((form) => form.exec(start)).find(Boolean)?.groups
+  if (!day) return undefined
+  const isMonthFirst = Number(day.two) > 12 && 'month'
+  return { day, clock, certain: Number(day.one) > 12 ? 'day' : isMonthFirst || undefined }
 }
 
-/** Returns the day of a date without a time, in ms since 1970. */
-function dayOf(text: string, given: First | undefined): number | undefined {
-  const parts = partsOf(text.normalize())
-  const { year, one, two, name } = parts
-  const { certain, usual } = orderIn(parts)
-  const first = certain ?? (one === two ? 'day' : given) ?? usual
-  if (year === undefined || (one && !first)) return undefined
+/** Returns the day in ms since 1970. Undefined if the day does not exist, or the order is not known. */
+function dayOf(
+  { day: { year = '', month, day, name, one, two, separator }, certain }: Written,
+  given?: First,
+) {
+  const first = certain ?? (one === two ? 'day' : given) ?? (separator === '.' ? 'day' : undefined)
+  if (one && !first) return undefined
   const [inDay, inMonth] = first === 'day' ? [one, two] : [two, one]
-  const day = Number(parts.day ?? inDay)
-  const month = name ? (months.get(withoutAccents(name)) ?? 0) : Number(parts.month ?? inMonth)
+  const [days, number] = [Number(day ?? inDay), Number(month ?? inMonth)]
+  const months = (name ? (monthsByName.get(withoutAccents(name)) ?? 0) : number) - 1
   const century = Number(year) < 70 ? 2000 : 1900
   const fullYear = year.length === 2 ? century + Number(year) : Number(year)
-  const date = new Date(Date.UTC(fullYear, month - 1, day))
-  const isValid = fullYear >= 1000 && date.getUTCMonth() === month - 1 && date.getUTCDate() === day
+  const date = new Date(Date.UTC(fullYear, months, days))
+  const isValid = fullYear >= 1000 && date.getUTCMonth() === months && date.getUTCDate() === days
   return isValid ? date.getTime() : undefined
 }
 
 /** True for a date with or without a time, also if the order of day and month, or the time zone, is unknown. */
-export const isDate = (text: string): boolean =>
-  text.length <= maxCharacters && dayOf(text.slice(0, clockIn(text)?.index), 'day') !== undefined
+export function isDate(text: string): boolean {
+  const written = partsOf(text)
+  return written !== undefined && dayOf(written, 'day') !== undefined
+}
 
 /** Returns `20261120T143000Z`, `2026年11月20日` and no-break spaces with the usual separators. */
 const withSeparators = (text: string): string =>
@@ -155,10 +155,15 @@ export class Dates {
   usedZone = false
   readonly zone: string
   private readonly format?: string
-  /** The separator of the latest date of each order, and the first date whose numbers show the order. */
-  private readonly orders = new Map<First, { separator?: string; certain?: string }>()
+  private reportsOrder = false
+  /** The separator of the latest date of each order. */
+  private readonly orders = new Map<First, string>()
 
-  constructor({ dateFormat, timeZone = 'UTC' }: { dateFormat?: string; timeZone?: string }) {
+  /** @param report gets a line if a date has another order than the format */
+  constructor(
+    { dateFormat, timeZone = 'UTC' }: { dateFormat?: string; timeZone?: string },
+    private readonly report: (message: string) => void,
+  ) {
     this.zone = timeZone
     this.format = dateFormat && dateFormatOf(dateFormat)
     if (this.format && /^[^dy]*[dML][^y]*y+[^y]*$|^[^dML]*yyyy[^dML]*[ML]+[^ML]*d/.test(this.format))
@@ -167,37 +172,24 @@ export class Dates {
 
   /** Collects the orders of day and month in the file. */
   scan(text: string): void {
-    if (text.length > maxCharacters) return
-    const parts = partsOf(text.slice(0, clockIn(text)?.index))
-    const { certain, usual } = orderIn(parts)
-    if (!usual) return
-    const known = this.orders.get(usual)?.certain
-    this.orders.set(usual, { separator: parts.separator, certain: known ?? (certain && text) })
-  }
-
-  /** Returns a message with a date that has another order than the given format. */
-  otherOrder(): string[] {
-    const other = this.first === 'day' ? 'month' : 'day'
-    const date = this.format && this.first && this.orders.get(other)?.certain
-    const message = `The date "${date}" does not have the order of day and month in mapping.dateFormat. Such dates were read in the only possible order`
-    return date ? [message] : []
+    const { day, certain } = partsOf(text) ?? {}
+    if (certain || day?.separator === '.') this.orders.set(certain ?? 'day', day!.separator!)
   }
 
   /** Sets the order, unless it is given. Returns the format, if all scanned dates agree on the order. */
   decideOrder(): string | undefined {
     const [order, another] = this.orders
     if (this.first || this.format || !order || another) return undefined
-    this.first = order[0]
-    const parts = this.first === 'day' ? ['DD', 'MM', 'YYYY'] : ['MM', 'DD', 'YYYY']
-    return parts.join(order[1].separator)
+    const [first, separator] = order
+    this.first = first
+    return (first === 'day' ? ['DD', 'MM', 'YYYY'] : ['MM', 'DD', 'YYYY']).join(separator)
   }
 
   /**
    * Returns a date, or an ISO 8601 time in UTC. Returns undefined if the text is no date, or is ambiguous.
-   * @param givenZone of the row
+   * @param givenZone of the row, or ''
    */
   read(text: string, givenZone = '', isDue = false): string | undefined {
-    if (text.length > maxCharacters) return undefined
     const zone = (givenZone && zoneIn(givenZone)) || this.zone
     // With a known order, `guess` reads the same dates as the format, and is faster.
     const known = this.first && this.guess(text, isDue, zone)
@@ -205,19 +197,25 @@ export class Dates {
   }
 
   private readFormat(text: string, isDue: boolean, zone: string): string | undefined {
-    if (!this.format) return undefined
+    if (!this.format || text.length > maxCharacters) return undefined
     const date = DateTime.fromFormat(text, this.format, { zone, locale: 'en' })
     if (!date.isValid) return undefined
     return /[hH]/.test(this.format) ? shown(date.toMillis(), isDue, zone) : date.toISODate()
   }
 
-  private guess(written: string, isDue: boolean, zone: string): string | undefined {
-    const text = withSeparators(written)
+  private guess(text: string, isDue: boolean, zone: string): string | undefined {
     // Milliseconds since 1970, as ClickUp writes them, or seconds.
     if (/^[1-9]\d{9}(\d{3})?$/.test(text)) return shown(Number(text.padEnd(13, '0')), isDue, zone)
-    const clock = clockIn(text)
-    const day = dayOf(text.slice(0, clock?.index), this.first)
+    const written = partsOf(withSeparators(text))
+    const day = written && dayOf(written, this.first)
     if (day === undefined) return undefined
+    const { clock, certain } = written!
+    const isOther = this.format && this.first && certain && certain !== this.first
+    if (isOther && !this.reportsOrder) {
+      this.reportsOrder = true
+      const order = 'does not have the order of day and month in mapping.dateFormat'
+      this.report(`The date "${text}" ${order}. Such dates were read in the only possible order`)
+    }
     if (!clock || (isDue && clock.ms === 0)) return dateOf(day)
     if (clock.zone === '') return undefined
     this.usedZone ||= clock.zone === undefined && zone === this.zone

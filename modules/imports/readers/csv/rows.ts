@@ -75,49 +75,36 @@ export interface Header {
   skip: number
   names: string[]
 }
-interface Candidate extends Header {
-  hasTitle: boolean
-  /** The number of names that are not empty. */
-  filled: number
-}
 
-const delimiters = [',', ';', '\t', '|']
 /** Some systems write lines about the file above the header. */
 const maxLinesAbove = 20
 const maxNameCharacters = 500
 
 /** @param isTitle true for the names of columns that can be the title @throws ImportError if the file is empty or broken */
 export async function findHeader(open: Open, isTitle: (name: string) => boolean): Promise<Header> {
-  const rankOf = (one?: Candidate) => (one ? one.names.length + (one.hasTitle ? maxColumns : 0) : 0)
-  let best: Candidate | undefined
-  let firstError: unknown
-  for (const delimiter of delimiters) {
+  let best: (Header & { rank: number }) | undefined
+  let firstError: ImportError | undefined
+  for (const delimiter of [',', ';', '\t', '|']) {
+    let [skip, filledAbove] = [0, 0]
     try {
-      const header = await headerWith(open, delimiter, isTitle)
-      if (rankOf(header) > rankOf(best)) best = header
+      for await (const record of readRecords(open, delimiter, maxColumns * maxNameCharacters)) {
+        const names = record.map((cell) => cell.trim().slice(0, maxNameCharacters))
+        const filled = names.filter((name) => name !== '').length
+        const hasTitle = names.some(isTitle) && (filledAbove < 2 || filled > 2)
+        const rank = filled + (hasTitle ? maxColumns : 0)
+        skip++
+        if (rank > (best?.rank ?? 0)) best = { delimiter, skip, names, rank }
+        if (hasTitle || filled > 2 || skip > maxLinesAbove) break
+        filledAbove = Math.max(filledAbove, filled)
+      }
     } catch (error) {
       if (!(error instanceof ImportError)) throw error
       firstError ??= error
     }
   }
   // With a wrong separator, the whole header is one name.
-  if (best && (!firstError || rankOf(best) > 1)) return best
+  if (best && (!firstError || best.rank > 1)) return best
   throw firstError ?? new ImportError('The file is empty')
-}
-
-async function headerWith(open: Open, delimiter: string, isTitle: (name: string) => boolean) {
-  let best: Candidate | undefined
-  let skip = 0
-  for await (const record of readRecords(open, delimiter, maxColumns * maxNameCharacters)) {
-    const names = record.map((cell) => cell.trim().slice(0, maxNameCharacters))
-    const filled = names.filter((name) => name !== '').length
-    const header = { delimiter, skip: ++skip, names, filled, hasTitle: names.some(isTitle) }
-    const filledAbove = best?.filled ?? 0
-    if (header.hasTitle && (filledAbove < 2 || filled > 2)) return header
-    if (filled > filledAbove) best = header
-    if (filled > 2 || skip > maxLinesAbove) break
-  }
-  return best
 }
 
 const maxCellCharacters = 100_000
@@ -127,8 +114,6 @@ export class Row {
   /** From 1; the header is not counted. */
   number = 0
   cells: string[] = []
-  /** True for the header of a second file that was appended. */
-  repeatsHeader = false
   /** The names of the columns that were read by name. */
   readonly used = new Set<string>()
   private readonly indexes: Map<string, number[]>
@@ -156,6 +141,12 @@ export class Row {
     return text.slice(0, maxCellCharacters).replace(/[\ud800-\udbff]$/, '')
   }
 
+  /** True for the header of a second file that was appended. */
+  get repeatsHeader(): boolean {
+    const { names } = this.header
+    return names.length > 1 && names.every((name, index) => this.at(index).trim() === name)
+  }
+
   /** Adds lines to the report and to the foot of the description, if the row does not fit the header. */
   noteUneven({ messages, notes }: { messages: string[]; notes: string[] }): void {
     const [count, columns] = [this.cells.length, this.header.names.length]
@@ -172,13 +163,12 @@ export class Row {
 
   /** Reads the rows below the header into this row. Rows without text are skipped. */
   async *readAll(open: Open): AsyncGenerator<void> {
-    const { delimiter, skip, names } = this.header
+    const { delimiter, skip } = this.header
     this.number = -skip
     for await (const cells of readRecords(open, delimiter)) {
       if (++this.number <= 0) continue
       if (this.number > maxRows) throw new ImportError(`The file has more than ${maxRows} rows. Split it`)
       this.cells = cells
-      this.repeatsHeader = names.length > 1 && names.every((name, i) => this.at(i).trim() === name)
       if (cells.some((cell) => cell.trim() !== '')) yield
     }
   }
