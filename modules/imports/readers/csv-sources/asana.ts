@@ -1,9 +1,9 @@
 import { readAsanaJson } from '../boards/products.ts'
 import { addNote } from '../csv/cells.ts'
-import { columnsOfSource } from '../csv/columns.ts'
 import { csvReader } from '../csv/csv-reader.ts'
 import { type Open, readText } from '../csv/text.ts'
 import type { Reader } from '../reader.ts'
+import words from '../../words.json' with { type: 'json' }
 
 /** Reads the CSV or JSON export of an Asana project. */
 export const readAsana: Reader = async function* (input) {
@@ -18,7 +18,7 @@ async function isJson(open: Open): Promise<boolean> {
 
 /** The CSV file refers to other tasks by their names. */
 const readAsanaCsv = csvReader((file) => ({
-  ...{ columns: columnsOfSource('asana'), hasOwnColumns: true, meansNearest: true },
+  ...{ columns: words.columns.asana, hasOwnColumns: true, meansNearest: true },
   finish(draft, row) {
     const { task } = draft
     if (/^(\(no section\)|untitled section)$/i.test(draft.section ?? '')) delete draft.section

@@ -2,9 +2,10 @@ import { isId } from '../../../../src/id-format.ts'
 import { model } from '../../../../src/model/model.ts'
 import { csvColumns } from '../../../exports/cells.ts'
 import type { CsvFormat } from '../csv/cells.ts'
-import { childPrefix, columnsOfSource, declared, plain } from '../csv/columns.ts'
+import { childPrefix, declared, plain } from '../csv/columns.ts'
 import { csvReader } from '../csv/csv-reader.ts'
 import colors from '../boards/colors.json' with { type: 'json' }
+import words from '../../words.json' with { type: 'json' }
 
 /**
  * The format of CSV exports of Docket. The task number is not imported. `importedAuthor`, the first author, replaces
@@ -17,7 +18,7 @@ function own(headers: ReadonlySet<string>): CsvFormat {
   const later = [...declared.keys()].filter((name) => !csvColumns.includes(name) && headers.has(plain(name)))
   const empty = Object.fromEntries(later.map((name) => [name, null]))
   return {
-    columns: { ...columnsOfSource('docket'), ...Object.fromEntries(children) },
+    columns: { ...words.columns.docket, ...Object.fromEntries(children) },
     isOwn: true,
     finish({ task }, row) {
       const name = row.text('imported author')
@@ -82,6 +83,6 @@ export const readCsv = csvReader(({ dates }, headers) => {
 })
 
 export const readLinear = csvReader(() => ({
-  columns: columnsOfSource('linear'),
+  columns: words.columns.linear,
   priorities: { '0': undefined, '1': 'HIGH', '2': 'HIGH', '3': 'MEDIUM', '4': 'LOW' },
 }))

@@ -4,9 +4,9 @@ import { maxMappedCharacters, statusOf } from '../../convert/names.ts'
 import { ImportError, type TaskItem } from '../../items.ts'
 import { valueFor } from '../../mapping.ts'
 import type { Comment } from '../csv/cells.ts'
-import { columnsOfSource } from '../csv/columns.ts'
 import { csvReader } from '../csv/csv-reader.ts'
 import { KeyMap, maxLinks } from '../key-map.ts'
+import words from '../../words.json' with { type: 'json' }
 
 const maxStatuses = 1_000
 const maxPeople = 20_000
@@ -30,7 +30,7 @@ export const readJira = csvReader(({ mapping }) => {
       return name === undefined ? whole : `@${name}`
     })
   return {
-    columns: columnsOfSource('jira'),
+    columns: words.columns.jira,
     scan(row) {
       const key = shortKey(row.text('issue key'))
       for (const blocked of row.texts('outward issue link blocks')) {

@@ -3,10 +3,10 @@ import { cut } from '../../convert/texts.ts'
 import type { CommentItem } from '../../items.ts'
 import { parseObject } from '../json-file.ts'
 import { addNote, type Draft } from '../csv/cells.ts'
-import { columnsOfSource } from '../csv/columns.ts'
 import { csvReader } from '../csv/csv-reader.ts'
 import type { Row } from '../csv/rows.ts'
 import { oneLine, subtasksOf } from '../csv/values.ts'
+import words from '../../words.json' with { type: 'json' }
 
 const maxIndent = 10
 const maxReported = 1_000
@@ -46,7 +46,7 @@ export const readTodoist = csvReader((file) => {
   }
 
   return {
-    columns: columnsOfSource('todoist'),
+    columns: words.columns.todoist,
     priorities: { '1': 'HIGH', '2': 'MEDIUM', '3': 'LOW', '4': undefined },
     finish(draft, row) {
       const { author, assignee, title, description, notes, messages } = draft.task
@@ -97,7 +97,7 @@ export const readTickTick = csvReader(() => {
   // Some backups number their tasks 1, 2, 3 …. The next backup may number them differently, so a number is no key.
   const idOf = (row: Row) => row.text('task id').replace(/^\d{1,9}$/, '')
   return {
-    columns: columnsOfSource('ticktick'),
+    columns: words.columns.ticktick,
     priorities: { '0': undefined, '1': 'LOW', '3': 'MEDIUM', '5': 'HIGH' },
     keyOf: (row, title, keys) => idOf(row) || keys.next(row.text('created time'), title),
     finish(draft, row) {

@@ -11,14 +11,12 @@ import type { Dates } from './dates.ts'
 
 /** Returns the plain header: `due date` for `Due date`, `due_date` and `dueDate`. */
 export const plain = (header: string): string =>
-  header.trim() === '#'
-    ? '#'
-    : header
-        .normalize()
-        .replace(/(\p{Ll})(\p{Lu})/gu, '$1 $2')
-        .toLowerCase()
-        .replace(/[^\p{L}\p{N}]+/gu, ' ')
-        .trim()
+  header
+    .normalize()
+    .replace(/(\p{Ll})(\p{Lu})/gu, '$1 $2')
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, ' ')
+    .trim() || header.trim()
 
 /** The declared fields of tasks, by the names of their columns in our own files. */
 export const declared = new Map(taskFields.map((one) => [headerOf(...one), one[1]]))
@@ -54,14 +52,6 @@ export interface ColumnFormat {
   /** True if users name columns: only `columns` have targets, and all other columns become fields. */
   hasOwnColumns?: boolean
 }
-
-/** Returns the targets of the plain headers of a source. */
-export const columnsOfSource = (source: keyof typeof words.columns): Record<string, string | null> =>
-  Object.fromEntries(
-    Object.entries(words.columns[source]).flatMap(([target, names]) =>
-      names.split(/,\s*/).map((name) => [name, target === 'none' ? null : target]),
-    ),
-  )
 
 /** Returns the targets of plain headers. Only a target with the use `all` belongs to several headers. */
 function targetsOf(headers: string[], { columns = {}, hasOwnColumns }: ColumnFormat) {
@@ -130,15 +120,15 @@ export function answerOf(text: string, header: string): 'yes' | 'no' | 'other' {
   return number === whole ? 'yes' : number === 0 ? 'no' : 'other'
 }
 
-const shapes = {
-  // Numbers such as 1.50, 1e+21 and 0.1234567 without a lost digit, but not 007 and 1e5.
-  number: (text: string) => /^-?\d/.test(text) && String(Number(text)) === withoutLastZeros(text),
-  boolean: (text: string) => /^(true|false)$/i.test(text),
-  date: (text: string) => /^[12]\d{3}-\d\d-\d\d$/.test(text) && new Date(text).toJSON()?.startsWith(text),
+/** Returns the type of a custom field with this value. @param isOwn true for the forms of our exports: TRUE is a text */
+function typeOf(text: string, isOwn: boolean): FieldItem['type'] {
+  // 007 and 1e5 are no numbers, and neither is a number with more digits than are stored.
+  const number = isOwn ? text : text.replace(/(\.\d*?)0+$/, '$1').replace(/\.$/, '')
+  if (/^-?\d/.test(text) && String(Number(text)) === number) return 'number'
+  if (/^(true|false)$/.test(isOwn ? text : text.toLowerCase())) return 'boolean'
+  const isDate = /^[12]\d{3}-\d\d-\d\d$/.test(text) && new Date(text).toJSON()?.startsWith(text)
+  return isDate ? 'date' : 'text'
 }
-const allTypes = Object.keys(shapes) as (keyof typeof shapes)[]
-
-const withoutLastZeros = (text: string) => text.replace(/(\.\d*?)0+$/, '$1').replace(/\.$/, '')
 
 /** A column of a file, and what its values show. */
 export class Column {
@@ -147,13 +137,13 @@ export class Column {
   readonly isUnknown: boolean
   /** Null: not imported. */
   target: string | null
-  /** The types that fit all values read so far. Absent: the column has no values. */
-  types?: typeof allTypes
+  /** True if some values of a column of completion are neither yes nor no. */
+  hasOtherAnswers = false
+  /** Of all values. Empty for a column without values. */
+  readonly types = new Set<FieldItem['type']>()
   /** The numbers of decimals, such as 1 for 2.5. */
   private readonly decimals = new Set<number>()
   private endsWithZero = false
-  /** True if some values of a column of completion are neither yes nor no. */
-  hasOtherAnswers = false
   private readonly hasDates: boolean
 
   /** @param key of the column's custom field, for values that have no other target */
@@ -176,37 +166,32 @@ export class Column {
     if (text === '' || this.target === null) return
     if (this.hasDates) dates.scan(text)
     if (this.target === 'completed') this.hasOtherAnswers ||= answerOf(text, this.header) === 'other'
-    // The version 1.0 is no number. Our export writes each number and boolean in one form, so TRUE is a text.
+    if (this.types.has('text')) return
     const isOwn = this.header.startsWith(fieldPrefix)
-    this.types ??= /\bversions?\b/.test(this.plain) && !isOwn ? [] : allTypes
-    if (this.types.length === 0) return
-    const decimals = /\.(\d+)/.exec(text)?.[1] ?? ''
-    if (!isOwn) this.decimals.add(decimals.length)
-    if (!isOwn) this.endsWithZero ||= decimals.endsWith('0')
-    this.types = this.types.filter((type) => {
-      const ownForm = type === 'number' ? String(Number(text)) : text.toLowerCase()
-      return shapes[type](text) && (!isOwn || text === ownForm)
-    })
+    // The version 1.0 is no number.
+    const isVersion = /\bversions?\b/.test(this.plain) && !isOwn
+    this.types.add(isVersion ? 'text' : typeOf(text, isOwn))
+    const decimals = (!isOwn && /\.(\d+)/.exec(text)?.[1]) || ''
+    this.decimals.add(decimals.length)
+    this.endsWithZero ||= decimals.endsWith('0')
   }
 
-  get type() {
+  get type(): FieldItem['type'] {
+    const [type = 'text', another] = this.types
     // As numbers, the versions 1.1 and 1.10 would be equal.
-    const isText = this.types?.[0] === 'number' && this.decimals.size > 1 && this.endsWithZero
-    return (!isText && this.types?.[0]) || 'text'
+    const isText = type === 'number' && this.decimals.size > 1 && this.endsWithZero
+    return another || isText ? 'text' : type
   }
 }
 
 /** A column that is imported. */
 export type ReadColumn = Column & { target: string }
 
-/** Returns the test for headers of columns that can be the title. */
-export const isTitle =
-  ({ columns }: Mapping, format: ColumnFormat) =>
-  (header: string): boolean => {
-    const given = valueFor(columns, header)
-    const name = englishName(header)
-    return (given === undefined ? targetsOf([name], format).get(name) : given) === 'title'
-  }
+export function isTitle(header: string, { columns }: Mapping, format: ColumnFormat): boolean {
+  const name = englishName(header)
+  const given = valueFor(columns, header)
+  return (given === undefined ? targetsOf([name], format).get(name) : given) === 'title'
+}
 
 /**
  * Returns the columns with their targets: from the mapping, else from the source or the usual headers, else a field.
@@ -258,11 +243,11 @@ export function fieldsOf(columns: Column[]): FieldItem[] {
   const fields = new Map<string, FieldItem>()
   for (const column of columns) {
     const { header, types, isUnknown } = column
-    if (isUnknown && !types) column.target = null
+    if (isUnknown && types.size === 0) column.target = null
     else if (isUnknown && fields.size >= maxFields && !fields.has(column.key)) column.target = 'notes'
     const { target } = column
     const isField = target?.startsWith(fieldPrefix)
-    if (!types || !(isField || column.hasOtherAnswers)) continue
+    if (types.size === 0 || !(isField || column.hasOtherAnswers)) continue
     const isRepeated = columns.some((one) => one.header === header && one !== column)
     const key = isField ? target!.slice(fieldPrefix.length) : column.key
     const type = isRepeated ? 'text' : column.type

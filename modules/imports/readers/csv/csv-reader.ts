@@ -26,7 +26,8 @@ export const csvReader = (formatOf: (file: CsvFile, headers: string[]) => CsvFor
   async function* ({ open, mapping, propose, report }) {
     const dates = new Dates(mapping, report)
     const file: CsvFile = { format: {}, mapping, dates, report }
-    const header = await findHeader(open, isTitle(mapping, formatOf(file, [])))
+    const known = formatOf(file, [])
+    const header = await findHeader(open, (name) => isTitle(name, mapping, known))
     const format = (file.format = formatOf(file, header.names.map(englishName)))
     const columns = columnsOf(header.names, mapping, format)
     const row = new Row(header)
@@ -50,7 +51,7 @@ export const csvReader = (formatOf: (file: CsvFile, headers: string[]) => CsvFor
     const dateFormat = dates.decideOrder()
     for (const message of headerMessages(mapping, columns)) report(message)
     yield* fieldsOf(columns)
-    const read = columns.filter((one): one is ReadColumn => one.target !== null && one.types !== undefined)
+    const read = columns.filter((one): one is ReadColumn => one.target !== null && one.types.size > 0)
     for await (const _ of row.readAll(open)) {
       const draft = draftOf(row, read, file)
       const items = () => itemsOf(draft, (content) => keyOf(row, content, keys))
