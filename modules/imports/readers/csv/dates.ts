@@ -6,20 +6,22 @@ import words from '../../words.json' with { type: 'json' }
 /** `day` for 21/11/2026, `month` for 11/21/2026. */
 type First = 'day' | 'month'
 
+/** The names of months alone, after a day, and abbreviated. */
+const monthNames = (locale: string) => [
+  ...[Info.months('long', { locale }), Info.monthsFormat('long', { locale })],
+  Info.months('short', { locale }),
+]
 const minMonthCharacters = 3
 /** The months, from 1, by their names and the starts of their names. 0 for an ambiguous start. */
 const monthsByName = new Map<string, number>()
-for (const locale of 'en es de fr pt it nl pl cs da nb sv ro tr ru uk'.split(' ')) {
-  const lists = [Info.months('long', { locale }), Info.monthsFormat('long', { locale })]
-  for (const names of [...lists, Info.months('short', { locale })])
-    for (const [index, given] of names.entries()) {
-      const name = withoutAccents(given).replace('.', '')
-      for (let end = minMonthCharacters; end <= name.length; end++) {
-        const [start, month] = [name.slice(0, end), index + 1]
-        monthsByName.set(start, (monthsByName.get(start) ?? month) === month ? month : 0)
-      }
+for (const names of 'en es de fr pt it nl pl cs da nb sv ro tr ru uk'.split(' ').flatMap(monthNames))
+  for (const [index, given] of names.entries()) {
+    const [name, month] = [withoutAccents(given).replace('.', ''), index + 1]
+    for (let end = minMonthCharacters; end <= name.length; end++) {
+      const start = name.slice(0, end)
+      monthsByName.set(start, (monthsByName.get(start) ?? month) === month ? month : 0)
     }
-}
+  }
 
 /** The time zones that an abbreviation means everywhere or usually. */
 const zoneOfAbbreviation = byWord(words.zones)
@@ -87,45 +89,32 @@ const forms = [
   /(?<name>\p{L}{3,10})\.?[ -](?<day>\d{1,2})(?:st|nd|rd|th)?,?[ -](?<year>\d{4})/u,
 ].map(({ source }) => new RegExp(`^(?:\\p{L}{2,10}\\.?,? )?${source}$`, 'iu'))
 
-interface Written {
-  day: Record<string, string | undefined>
-  clock: ReturnType<typeof clockIn>
-  /** The order of day and month that a number above 12 shows. */
-  certain?: First
-}
-
-function partsOf(text: string): Written | undefined {
+/**
+ * Reads a date with or without a time. `certain` is the order of day and month that a number above 12 shows. `day` is in
+ * ms since 1970, and undefined if the day does not exist or the order is not known.
+ */
+function parse(text: string, given?: First) {
   if (text.length > maxCharacters) return undefined
   const clock = clockIn(text)
   const start = text.slice(0, clock?.index).normalize()
-  const day = forms.map((form) => form.exec(start)).find(Boolean)?.groups
-  if (!day) return undefined
-  const isMonthFirst = Number(day.two) > 12 && 'month'
-  return { day, clock, certain: Number(day.one) > 12 ? 'day' : isMonthFirst || undefined }
-}
-
-/** Returns the day in ms since 1970. Undefined if the day does not exist, or the order is not known. */
-function dayOf(
-  { day: { year = '', month, day, name, one, two, separator }, certain }: Written,
-  given?: First,
-) {
+  const groups = forms.find((form) => form.test(start))?.exec(start)?.groups
+  if (!groups) return undefined
+  const { year = '', name, one, two, separator } = groups
+  const isMonthFirst = Number(two) > 12 ? 'month' : undefined
+  const certain: First | undefined = Number(one) > 12 ? 'day' : isMonthFirst
   const first = certain ?? (one === two ? 'day' : given) ?? (separator === '.' ? 'day' : undefined)
-  if (one && !first) return undefined
-  const [inDay, inMonth] = first === 'day' ? [one, two] : [two, one]
-  const [days, number] = [Number(day ?? inDay), Number(month ?? inMonth)]
-  const months = (name ? (monthsByName.get(withoutAccents(name)) ?? 0) : number) - 1
+  const [inDay, inMonth] = first === 'day' ? [one, two] : [two, first && one]
+  const day = Number(groups.day ?? inDay)
+  const month = (name ? (monthsByName.get(withoutAccents(name)) ?? 0) : Number(groups.month ?? inMonth)) - 1
   const century = Number(year) < 70 ? 2000 : 1900
   const fullYear = year.length === 2 ? century + Number(year) : Number(year)
-  const date = new Date(Date.UTC(fullYear, months, days))
-  const isValid = fullYear >= 1000 && date.getUTCMonth() === months && date.getUTCDate() === days
-  return isValid ? date.getTime() : undefined
+  const date = new Date(Date.UTC(fullYear, month, day))
+  const isValid = fullYear >= 1000 && date.getUTCMonth() === month && date.getUTCDate() === day
+  return { clock, certain, separator, day: isValid ? date.getTime() : undefined }
 }
 
 /** True for a date with or without a time, also if the order of day and month, or the time zone, is unknown. */
-export function isDate(text: string): boolean {
-  const written = partsOf(text)
-  return written !== undefined && dayOf(written, 'day') !== undefined
-}
+export const isDate = (text: string): boolean => parse(text, 'day')?.day !== undefined
 
 /** Returns `20261120T143000Z`, `2026年11月20日` and no-break spaces with the usual separators. */
 const withSeparators = (text: string): string =>
@@ -172,8 +161,8 @@ export class Dates {
 
   /** Collects the orders of day and month in the file. */
   scan(text: string): void {
-    const { day, certain } = partsOf(text) ?? {}
-    if (certain || day?.separator === '.') this.orders.set(certain ?? 'day', day!.separator!)
+    const { certain, separator } = parse(text) ?? {}
+    if (certain || separator === '.') this.orders.set(certain ?? 'day', separator!)
   }
 
   /** Sets the order, unless it is given. Returns the format, if all scanned dates agree on the order. */
@@ -206,10 +195,8 @@ export class Dates {
   private guess(text: string, isDue: boolean, zone: string): string | undefined {
     // Milliseconds since 1970, as ClickUp writes them, or seconds.
     if (/^[1-9]\d{9}(\d{3})?$/.test(text)) return shown(Number(text.padEnd(13, '0')), isDue, zone)
-    const written = partsOf(withSeparators(text))
-    const day = written && dayOf(written, this.first)
+    const { day, clock, certain } = parse(withSeparators(text), this.first) ?? {}
     if (day === undefined) return undefined
-    const { clock, certain } = written!
     const isOther = this.format && this.first && certain && certain !== this.first
     if (isOther && !this.reportsOrder) {
       this.reportsOrder = true
