@@ -19,10 +19,7 @@ import { forEachPage, ignoreStatus, type Throttle, whilePagesAreFull } from './t
 
 export const workerActor = serviceActor
 
-/**
- * The row in `streams` is deleted last, so that an interrupted job can continue.
- * @throws if the project still exists: nothing is deleted, and the job becomes a dead letter for the operator
- */
+/** Deletes the row in `streams` last, so that an interrupted job can continue. @throws if the project still exists */
 export async function purgeProject(sql: Sql, projectId: string, throttle: Throttle): Promise<void> {
   const [project] = await sql`select id from projects where id = ${projectId}`
   if (project) throw new Error(`The project ${projectId} still exists, so nothing was deleted`)

@@ -216,10 +216,7 @@ export const removeDeliveries = (sql: Sql, where: SqlPart, throttle: Throttle) =
     return count
   })
 
-/**
- * After this, the operator can remove all secrets but the first from JWT_SECRET. Returns the last webhook id, or
- * undefined after the last page.
- */
+/** After the last page, the operator can keep only the first secret in JWT_SECRET. Returns the last webhook id, or undefined. */
 async function reencryptSecrets(sql: Sql, { reencrypt }: Encryption, throttle: Throttle, after = nilId) {
   let last: string | undefined = after
   const reencryptPage = async (from: string) => {

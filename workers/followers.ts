@@ -7,10 +7,7 @@ import { reasonOf } from './throttle.ts'
 
 const turnMs = 1_000
 
-/**
- * With Redis, one worker at a time has the turn. Without Redis, or if a worker loses its turn, several workers process the
- * same changes: this only costs time.
- */
+/** With Redis, one worker at a time has the turn. If several have it, they process the same changes: this only costs time. */
 export function openTurn({ redis, config }: Services, name: string) {
   const [key, own] = [`${config.redisPrefix}:turn:${name}`, newId()]
   const take = async (): Promise<boolean> => {

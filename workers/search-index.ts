@@ -45,10 +45,7 @@ export function startSearchIndexing(services: Services, changed: ChangedProjects
   }
 }
 
-/**
- * Indexes the next events of projects, and returns the projects that have more. A project that cannot be indexed does not
- * delay the others: the sweep finds the project again.
- */
+/** Returns the projects that have more events. A project that cannot be indexed does not delay others: the sweep finds it again. */
 async function indexProjects(
   sql: Sql,
   projectIds: string[],

@@ -16,10 +16,7 @@ export interface Throttle {
 
 /** The job continues in its next slice. */
 export class SliceEnded extends Error {
-  /**
-   * @param delayMs the least time until the next slice. Meanwhile, the job takes no place of a worker.
-   * @param reason the error that ended the slice
-   */
+  /** @param delayMs the least time until the next slice @param reason the error that ended the slice */
   constructor(
     readonly delayMs = 0,
     readonly reason?: string,

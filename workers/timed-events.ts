@@ -28,10 +28,7 @@ export function startTimedEvents(services: Services): () => Promise<void> {
   }
 }
 
-/**
- * Returns a function that searches for the tasks whose time has come. The command for these tasks checks them again, so
- * each event is recorded once, even if several processes search.
- */
+/** The command checks the tasks again, so each event is recorded once, even if several processes search. */
 function openRound(
   services: Services,
   kind: TimeKind,

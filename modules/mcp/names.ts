@@ -24,10 +24,7 @@ function kindOf(field: string, value: unknown, op: string): Kind | undefined {
 const isName = (value: unknown): value is string =>
   typeof value === 'string' && value !== '' && !value.startsWith('#') && !isIdInAnyCase(value)
 
-/**
- * Replaces names in an operation or in other arguments by ids. Users and members may have their email, their name or `me`,
- * custom fields their name or key. @throws ToolError 404, 409
- */
+/** Replaces names in an operation or in other arguments by ids. @throws ToolError 404, 409 */
 export async function withIds(call: Call, projectId: string, given: object, place = { op: '', path: '' }) {
   const fields: Record<string, unknown> = { ...given }
   for (const [field, value] of Object.entries(fields)) {

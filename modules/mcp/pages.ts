@@ -76,10 +76,7 @@ export interface Section<Row extends Item> {
   onPage?(headers: Headers): void
 }
 
-/**
- * Returns an answer with the fields of `head` and with lists. If a row does not fit, `next` continues with this row.
- * @param head several rows if a text of the answer is too long: the first row with fields of the answer, then further parts
- */
+/** Returns an answer with `head`, in parts if a text is long, and with lists. `next` continues with the row that did not fit. */
 export async function withSections(
   call: Call,
   { head = [{}], sections, next }: { head?: object[]; sections: Section<Item>[]; next?: string },
@@ -126,10 +123,7 @@ async function* rowsFrom(
   }
 }
 
-/**
- * The start of the next answer: in a part, on the page after `cursor` in its list, behind the item `after`, without the first
- * `skip` rows of the next item.
- */
+/** The next answer begins on the page after `cursor`, behind the item `after`, without the first `skip` rows of the next item. */
 type Position = { part: number } & Place
 interface Place {
   cursor?: string | undefined

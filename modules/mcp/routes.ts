@@ -24,10 +24,7 @@ const bytesOfSlot = 16_384
 
 type Context = Pick<ReadRequest, 'request' | 'caller' | 'permit'>
 
-/**
- * Returns a function that opens the endpoint of the Model Context Protocol, with its part of the OpenAPI document.
- * `handle` runs the requests that tools send to the service.
- */
+/** Returns a function that opens the endpoint. @param handle runs the requests that tools send to the service */
 export function mcpRoutes(
   { readGuard }: RouteBuilders,
   { config, log, scheduler }: Services,

@@ -52,10 +52,7 @@ export function shownTask(given: Task, detail: Detail, names: Names): object {
   })
 }
 
-/**
- * Returns the fields of a task or of another row, with the names of people and labels in place of their ids.
- * @param shown returns the shown value of each other field
- */
+/** Returns fields with names of people and labels in place of ids. @param shown returns the shown value of another field */
 export function withNames(
   fields: object,
   names: Names,

@@ -206,10 +206,7 @@ const adviceFor: Record<string, (details: ErrorDetails, sent: Sent) => string> =
 const maxOpCharacters = 100
 const maxValueCharacters = 2_000
 
-/**
- * Returns the operation and the field at which a batch fails. If the sent name is unknown, `operations` or `fields` are the
- * names that exist.
- */
+/** Returns the operation and the field at which a batch fails; for an unknown name, the `operations` or `fields` that exist. */
 function placeOf({ operation, field = '', missing }: ErrorDetails, { operations = [] }: Sent) {
   const given = operation === undefined ? undefined : operations[operation]
   if (!given) return {}

@@ -53,10 +53,7 @@ export const findNamed = (sql: Sql, projectIds: string[], text: string, types: r
     order by s.at desc, s.id desc limit ${maxHits}`)
 }
 
-/**
- * SQL that is true for the documents of a scope that contain all terms. May also be true for documents without the
- * terms that are prefixes.
- */
+/** SQL that is true for all documents of a scope with the terms, perhaps also for documents without the terms that are prefixes. */
 export function mayMatch(sql: Sql, { projectIds, documents }: Scope, terms: Term[]): SqlPart {
   const isSmall = documents <= Math.min(maxRead, minRead * projectIds.length)
   const text = documents > minRead ? indexQuery(terms, isSmall) : undefined

@@ -11,14 +11,9 @@ import { documentOf, type DocumentText } from './text/words.ts'
 /** The maximum number of projects and events of one step. Each project gets the same number of events. */
 export const maxProjects = 100
 const maxEvents = 1_000
-/**
- * The event of a moved task counts as this number of events: it contains at most 100 children of 200,000 characters.
- */
+/** The event of a moved task counts as this number of events: it contains at most 100 children of 200,000 characters. */
 const eventsOfMove = 20
-/**
- * A new project with more events than this number is filled from its rows. Other projects are indexed from the
- * beginning of the log.
- */
+/** A new project with more events is filled from its rows. Other projects are indexed from the beginning of the log. */
 const maxEventsOfLog = 20_000
 
 /** A project, and how far it is indexed. Without a cursor, `seq` is 0. */

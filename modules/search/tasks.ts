@@ -33,10 +33,7 @@ export function openTaskSearch(services: Services) {
     })
 }
 
-/**
- * Finds the tasks that hold every term in their title, description, comments or subtasks, and no excluded term. A term that
- * few documents hold selects tasks, for which the other terms are checked.
- */
+/** Finds the tasks whose texts hold every term and no excluded term. A term that few documents hold selects tasks first. */
 async function findMatchingTasks(sql: Sql, query: SearchQuery, scope: Scope): Promise<MatchingTasks> {
   const { projectIds } = scope
   const knownIds = (await findNamed(sql, projectIds, query.text, ['task'])).map(({ id }) => id)

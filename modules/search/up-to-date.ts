@@ -4,10 +4,7 @@ import type { Services } from '../../src/services.ts'
 import { fillNext } from './indexing.ts'
 import { indexEvents, isBehind, maxProjects, type Progress, readProgress } from './indexing.ts'
 
-/**
- * The maximum number of missing events that a search always indexes. If more events are missing, the search indexes for
- * a limited time.
- */
+/** A search always indexes this number of missing events. If more are missing, it indexes for a limited time. */
 const fewEvents = 2_000
 const maxMs = { few: 10_000, many: 500 }
 /** While a project is being filled, the filled part is not 100. */

@@ -9,10 +9,7 @@ import { reasonOf } from '../throttle.ts'
 const sendTimeoutMs = 30_000
 const connectTimeoutMs = 10_000
 
-/**
- * Sends nothing if the account does not exist or the token has expired. If the mail server rejects the recipient
- * permanently, only logs this, because a retry cannot help.
- */
+/** Sends nothing without an account or a valid token. If the mail server rejects the recipient permanently, no retry can help. */
 export function openSendMail({ config, database: { background: sql }, log, mailTokens }: Services) {
   const { smtpUrl, mailFrom } = config
   const transport = smtpUrl

@@ -121,10 +121,7 @@ const revokeTokens = (sql: Sql, email: string, fields: Partial<Account> = {}) =>
     replaceAccount(sql, before, { ...before, ...fields, tokenVersion: before.tokenVersion + 1 }),
   )
 
-/**
- * Reads the account and calls `write`, and repeats this if the account has changed before the write. Returns the address of
- * the account.
- */
+/** Reads the account and calls `write`, again if the account has changed before the write. Returns the address of the account. */
 async function change(sql: Sql, email: string, write: (account: Account) => Promise<boolean>) {
   for (;;) {
     const account = await accountOf(sql, email)

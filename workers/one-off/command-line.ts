@@ -10,10 +10,7 @@ export interface AdminContext {
 
 type Run = (context: AdminContext, ...words: string[]) => Promise<string>
 
-/**
- * Commands by their words and parameters, such as `users list [text]`. The first command with a word is the default for this
- * word.
- */
+/** Commands by their words and parameters, such as `users list [text]`. The first command with a word is its default. */
 export type Commands = Record<string, [help: string, run: Run]>
 
 /** The command prints only the message, because the operator can correct the error. */

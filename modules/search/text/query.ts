@@ -29,10 +29,7 @@ export const searchTextErrors = () => [badText(), tooManyTerms()]
 
 const part = /-?"([^"]*)"?|[^\s"]+/g
 
-/**
- * Returns the terms of a search. A last word that may be incomplete is a prefix.
- * @throws HttpError 400
- */
+/** Returns the terms of a search. A last word that may be incomplete is a prefix. @throws HttpError 400 */
 export function readSearchText(q: string): SearchQuery {
   const text = q.trim()
   if (!hasLength(text, { minLength: 1, maxLength: maxCharacters }) || unstorableIn(text)) throw badText(text)
