@@ -1,5 +1,5 @@
 import ipaddr from 'ipaddr.js'
-import { check, ConfigError, setting } from './setting-values.ts'
+import { check, ConfigError } from './setting-values.ts'
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6
 type Network = [Address, number]
@@ -23,14 +23,13 @@ const names = new Map(
   }),
 )
 
-export const trustProxy = (name: string) =>
-  setting<TrustedProxies>(name, 'off', (value) => {
-    if (value === 'off') return { hops: 0, networks: [] }
-    if (value === 'on') return { hops: 1, networks: [] }
-    if (/^\d{1,3}$/.test(value)) return { hops: Number(value), networks: [] }
-    const written = value.split(',').flatMap((one) => names.get(one.trim()) ?? one.trim())
-    return { hops: 0, networks: written.map(readNetwork) }
-  })
+export function trustProxy(value: string): TrustedProxies {
+  if (value === 'off') return { hops: 0, networks: [] }
+  if (value === 'on') return { hops: 1, networks: [] }
+  if (/^\d{1,3}$/.test(value)) return { hops: Number(value), networks: [] }
+  const written = value.split(',').flatMap((one) => names.get(one.trim()) ?? one.trim())
+  return { hops: 0, networks: written.map(readNetwork) }
+}
 
 function readNetwork(written: string): Network {
   const [text = '', mask, ...rest] = written.split('/')
@@ -115,15 +114,14 @@ function readBasePath(text: string): string | undefined {
 }
 
 /** The path that a proxy removes from the start of each request's path. */
-export const basePath = (name: string) =>
-  setting(name, '', (value) => {
-    const path = readBasePath(value)
-    check(
-      path !== undefined,
-      `must be a path such as /docket, with letters, digits and -._~ between the slashes, and at most ${maxBasePathCharacters} characters`,
-    )
-    return path!
-  })
+export function basePath(value: string): string {
+  const path = readBasePath(value)
+  check(
+    path !== undefined,
+    `must be a path such as /docket, with letters, digits and -._~ between the slashes, and at most ${maxBasePathCharacters} characters`,
+  )
+  return path!
+}
 
 export interface BasePaths {
   /** Returns the path from `X-Forwarded-Prefix` of a trusted proxy; BASE_PATH is the default. */

@@ -1,23 +1,10 @@
 import { availableParallelism } from 'node:os'
 import process from 'node:process'
-import { withoutBrackets } from './hosts.ts'
 
 /** Thrown at start. The message names each invalid variable and what its value must be. */
 export class ConfigError extends Error {}
 
-export interface Setting<T> {
-  name: string
-  fallback: string
-  /** @throws ConfigError whose message begins with `must be` and does not name the variable */
-  read(value: string): T
-}
-
-export const setting = <T>(
-  name: string,
-  fallback: string | number,
-  read: Setting<T>['read'],
-): Setting<T> => ({ name, fallback: String(fallback), read })
-
+/** @throws ConfigError whose message begins with `must be` and does not name the variable */
 export function check(isRight: unknown, message: string): void {
   if (!isRight) throw new ConfigError(message)
 }
@@ -25,96 +12,83 @@ export function check(isRight: unknown, message: string): void {
 const isInteger = (value: string, min: number, max: number) =>
   /^\d+$/.test(value) && Number(value) >= min && Number(value) <= max
 
-export const text = (name: string, fallback: string) => setting(name, fallback, (value) => value)
-
-/** Accepts the address `::1` also as `[::1]`. */
-export const host = (name: string, fallback: string) => setting(name, fallback, withoutBrackets)
+export const text = (value: string): string => value
 
 /** For a Service of Kubernetes with the name `metrics`, Kubernetes sets METRICS_PORT=tcp://10.0.0.1:80 in all pods. */
 const serviceLink = /^(tcp|udp|sctp):\/\//
 
-export const integer = (name: string, fallback: number, min: number, max: number) =>
-  setting(name, fallback, (value) => {
-    check(
-      !serviceLink.test(value),
-      `must be a whole number from ${min} to ${max}. Kubernetes sets "${value}" for a Service: set enableServiceLinks: false in the pod's spec, or set ${name} there`,
-    )
-    check(isInteger(value, min, max), `must be a whole number from ${min} to ${max}, not "${value}"`)
-    return Number(value)
-  })
-
-/** The number of processes that share a port; `auto` means one for each core. */
-export const concurrency = (name: string, fallback: number, max: number) =>
-  setting(name, fallback, (value) => {
-    const canShare = process.platform === 'linux'
-    if (value === 'auto') return canShare ? Math.min(availableParallelism(), max) : 1
-    check(isInteger(value, 1, max), `must be auto or a whole number from 1 to ${max}, not "${value}"`)
-    check(
-      canShare || Number(value) === 1,
-      'must be 1 on this system: only Linux distributes the connections of a port over processes',
-    )
-    return Number(value)
-  })
-
-export const oneOf = (name: string, fallback: string, allowed: string[]) =>
-  setting(name, fallback, (value) => {
-    check(allowed.includes(value), `must be one of ${allowed.join(', ')}, not "${value}"`)
-    return value
-  })
-
-export const onOff = (name: string, fallback: 'on' | 'off') => {
-  const { read } = oneOf(name, fallback, ['on', 'off'])
-  return setting(name, fallback, (value) => read(value) === 'on')
+export const integer = (min: number, max: number) => (value: string, name: string) => {
+  const range = `must be a whole number from ${min} to ${max}`
+  check(
+    !serviceLink.test(value),
+    `${range}. Kubernetes sets "${value}" for a Service: set enableServiceLinks: false in the pod's spec, or set ${name} there`,
+  )
+  check(isInteger(value, min, max), `${range}, not "${value}"`)
+  return Number(value)
 }
 
-export const origins = (name: string) =>
-  setting(name, '', (value) => {
-    const all = value.split(',').flatMap((one) => one.trim() || [])
-    const areRight = all.every((one) => one === '*' || (URL.canParse(one) && new URL(one).origin === one))
-    check(areRight, 'must be * or origins such as https://app.example.com with commas between')
-    return all
-  })
+/** The number of processes that share a port; `auto` means one for each core. */
+export const concurrency = (max: number) => (value: string) => {
+  const canShare = process.platform === 'linux'
+  if (value === 'auto') return canShare ? Math.min(availableParallelism(), max) : 1
+  check(isInteger(value, 1, max), `must be auto or a whole number from 1 to ${max}, not "${value}"`)
+  check(
+    canShare || Number(value) === 1,
+    'must be 1 on this system: only Linux distributes the connections of a port over processes',
+  )
+  return Number(value)
+}
 
-export const mailbox = (name: string, fallback: string) =>
-  setting(name, fallback, (value) => {
-    const [, displayName = '', bracketed] = /^([^<>"]*)<([^<>]*)>$/.exec(value) ?? []
-    const address = bracketed ?? value
-    const isRight = /^[^\s<>",;:@]+@[^\s<>",;:@]+$/.test(address) && !/\p{C}/u.test(value)
-    check(isRight, 'must be an address such as docket@example.com or Docket <docket@example.com>')
-    return { name: displayName.trim(), address }
-  })
+export const oneOf = (allowed: string[]) => (value: string) => {
+  check(allowed.includes(value), `must be one of ${allowed.join(', ')}, not "${value}"`)
+  return value
+}
+
+export const onOff = (value: string): boolean => oneOf(['on', 'off'])(value) === 'on'
+
+export function origins(value: string): string[] {
+  const all = value.split(',').flatMap((one) => one.trim() || [])
+  const areRight = all.every((one) => one === '*' || (URL.canParse(one) && new URL(one).origin === one))
+  check(areRight, 'must be * or origins such as https://app.example.com with commas between')
+  return all
+}
+
+export function mailbox(value: string): { name: string; address: string } {
+  const [, displayName = '', bracketed] = /^([^<>"]*)<([^<>]*)>$/.exec(value) ?? []
+  const address = bracketed ?? value
+  const isRight = /^[^\s<>",;:@]+@[^\s<>",;:@]+$/.test(address) && !/\p{C}/u.test(value)
+  check(isRight, 'must be an address such as docket@example.com or Docket <docket@example.com>')
+  return { name: displayName.trim(), address }
+}
 
 /** `open`: everybody may register; `closed`: nobody may register; a list: email addresses must have these domains. */
 export type Registration = 'open' | 'closed' | string[]
 
-export const registration = (name: string) =>
-  setting<Registration>(name, 'open', (value) => {
-    if (value === 'open' || value === 'closed') return value
-    const domains = value.split(',').map((domain) => domain.trim().toLowerCase())
-    const areRight = domains.every((domain) => /^[a-z0-9-]+(\.[a-z0-9-]+)+$/.test(domain))
-    check(areRight, `must be open, closed or domains such as example.com,example.org, not "${value}"`)
-    return domains
-  })
+export function registration(value: string): Registration {
+  if (value === 'open' || value === 'closed') return value
+  const domains = value.split(',').map((domain) => domain.trim().toLowerCase())
+  const areRight = domains.every((domain) => /^[a-z0-9-]+(\.[a-z0-9-]+)+$/.test(domain))
+  check(areRight, `must be open, closed or domains such as example.com,example.org, not "${value}"`)
+  return domains
+}
 
 /** The first secret signs tokens; all secrets verify tokens. */
 export const secretsIn = (value: string): string[] => value.split(',').map((secret) => secret.trim())
 
-export const secrets = (name: string) =>
-  setting(name, '', (value) => {
-    const all = secretsIn(value)
-    const areLong = all.length <= 2 && all.every((secret) => new TextEncoder().encode(secret).length >= 32)
-    check(!value || areLong, 'must be at least 32 bytes long: one secret, or two with a comma between')
-    return value
-  })
+export function secrets(value: string): string {
+  const all = secretsIn(value)
+  const areLong = all.length <= 2 && all.every((secret) => new TextEncoder().encode(secret).length >= 32)
+  check(!value || areLong, 'must be at least 32 bytes long: one secret, or two with a comma between')
+  return value
+}
 
 const day = 86_400
 const secondsIn: Record<string, number> = { s: 1, m: 60, h: 3_600, d: day, w: 7 * day }
 
-export const duration = (name: string, fallback: string) =>
-  setting(name, fallback, (value) => {
-    const [, digits = 0, unit = 's'] = /^(\d{1,9})\s*([smhdw])$/.exec(value) ?? []
-    const seconds = Number(digits) * secondsIn[unit]!
-    const isRight = seconds > 0 && seconds <= 3_650 * day
-    check(isRight, `must be a duration with a unit, such as 15m, 12h or 7d (at most 3650d), not "${value}"`)
-    return seconds
-  })
+export function duration(value: string): number {
+  const [, digits = 0, unit = 's'] = /^(\d{1,9})\s*([smhdw])$/.exec(value) ?? []
+  const seconds = Number(digits) * secondsIn[unit]!
+  const isRight = seconds > 0 && seconds <= 3_650 * day
+  check(isRight, `must be a duration with a unit, such as 15m, 12h or 7d (at most 3650d), not "${value}"`)
+  return seconds
+}
