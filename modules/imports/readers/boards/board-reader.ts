@@ -1,9 +1,9 @@
 import { parseInstant } from '../../../../src/schema/text.ts'
-import { type CommentItem, ImportError, type SubtaskItem, type TaskItem } from '../../items.ts'
+import { ImportError, type SubtaskItem, type TaskItem } from '../../items.ts'
 import { type Entry, readEntries } from '../json-file.ts'
 import { KeyMap } from '../key-map.ts'
 import type { Reader } from '../reader.ts'
-import { Board, idOf, nameOf, type Table } from './board.ts'
+import { Board, nameOf, type Table } from './board.ts'
 import { commentOf, commentsIn, creationIn, listOf, type OwnValues, taskOf } from './cards.ts'
 
 type Kind<Name> = Name | ((row: Entry) => Name | undefined)
@@ -26,8 +26,6 @@ interface BoardSource {
   card?(row: Entry, board: Board): OwnValues | undefined
   /** The key of the cards that are parts of a card. */
   parts?: string
-  /** Returns the key of the card that a comment belongs to, if not the usual one. */
-  commented?(row: Entry): string | undefined
 }
 
 const texts = ['body', 'description']
@@ -85,8 +83,8 @@ class BoardReading {
     const kind = kindOf<string>(source.tables?.[row.part] ?? source.rows[row.part], row)
     if (kind === 'description') board.ready.push({ kind: 'project', row: 0, description: row.text(row.part) })
     else if (kind === 'comment') {
-      const { task } = this.commentIn(row)
-      if (task !== undefined) board.comments.setIfSpace(task, (board.comments.get(task) ?? 0) + 1)
+      const comment = commentOf(row, board)
+      if (comment) board.comments.setIfSpace(comment.task, (board.comments.get(comment.task) ?? 0) + 1)
       const [card, creator] = creationIn(row)
       if (card !== undefined && creator !== undefined) board.creators.setIfSpace(card, creator)
     } else if (kind !== undefined && kind !== 'card') board.add(kind as Table, row)
@@ -142,17 +140,9 @@ class BoardReading {
     this.sort(item, [1, checklist?.number(position), checklist?.row, row.number(position)], row.characters)
   }
 
-  private readComment(row: Entry, card?: string): void {
-    const { task = card, text = '', ...comment } = this.commentIn(row)
-    if (task === undefined) return
-    const item: CommentItem = { kind: 'comment', row: row.row, key: idOf(row), task, text, ...comment }
-    this.board.ready.push(item)
-  }
-
-  private commentIn(row: Entry) {
-    const { commented } = this.source
-    const comment = commentOf(row, this.board)
-    return commented ? { ...comment, task: commented(row) } : comment
+  private readComment(row: Entry, inside?: string): void {
+    const comment = commentOf(row, this.board, inside)
+    if (comment) this.board.ready.push(comment)
   }
 
   private sort(item: TaskItem | SubtaskItem, place: Place, characters: number): void {

@@ -95,7 +95,8 @@ export function taskOf(row: Entry, board: Board, own: OwnValues, inside?: string
     ...{ kind: 'task', row: row.row, assignee, fields },
     title: row.required(row.value.name === undefined ? 'title' : 'name'),
     description: row.text('desc|description|notes|body'),
-    list: nameOf(list),
+    // An archived card of Planka names its previous list.
+    list: nameOf(list) ?? nameOf(board.find('lists', row.text('prevListId'))),
     status: isDone ? 'DONE' : undefined,
     dueDate: row.text('due|dueAt|dueDate|duedate|due_at|due_on'),
     createdAt: createdAtOf(row),
@@ -111,8 +112,9 @@ export function taskOf(row: Entry, board: Board, own: OwnValues, inside?: string
 /** Returns a line for the report if the source has more comments on a card than the file. */
 function missingComments(row: Entry, board: Board, key: string): string[] {
   const count = row.get('badges.comments|commentsTotal|commentsCount|comments')
-  const missing = Number(count) - commentsIn(row).length - (board.comments.get(key) ?? 0)
-  return missing > 0 && !board.comments.isFull ? [`${missing} of ${count} comments are not in the file`] : []
+  if (typeof count !== 'number' || board.comments.isFull) return []
+  const missing = count - commentsIn(row).length - (board.comments.get(key) ?? 0)
+  return missing > 0 ? [`${missing} of ${count} comments are not in the file`] : []
 }
 
 /** Returns the comments inside a card. Some products have a number instead. */
@@ -174,16 +176,30 @@ function valueOf(row: Entry): FieldValue {
 const commentTypes = ['comment', 'commentCard', 'copyCommentCard']
 const isComment = (row: Entry): boolean => commentTypes.includes(String(row.get('type') ?? 'comment'))
 
-/** Returns a comment on a card, or an action that is a comment, by the usual keys; no parts for another row. */
-export const commentOf = (row: Entry, board: Board): Partial<CommentItem> =>
-  isComment(row)
-    ? {
-        task: row.text('data.card.id|cardId'),
-        text: row.text('data.text|text|message|body'),
-        createdAt: createdAtOf(row),
-        author: board.people(row, authors)[0],
-      }
-    : {}
+/** Returns a comment on a card, or an action that is a comment; undefined for another row. @param inside the card */
+export function commentOf(row: Entry, board: Board, inside?: string): CommentItem | undefined {
+  const task = row.text('data.card.id|cardId') ?? linkedIssue(row, 'issue_url') ?? inside
+  if (task === undefined || !isComment(row)) return undefined
+  return {
+    ...{ kind: 'comment', row: row.row, key: idOf(row), task },
+    text: row.text('data.text|text|message|body') ?? '',
+    createdAt: createdAtOf(row),
+    author: board.people(row, authors)[0],
+  }
+}
+
+/** Bounds the time of a regular expression, which grows with the square of the length. */
+const maxAddressCharacters = 500
+
+/** Returns `owner/repository#number` for the address of an issue of GitHub. */
+export function issueKey(row: Entry, paths: string): string {
+  const address = (row.text(paths) ?? '').slice(0, maxAddressCharacters)
+  const match = /([^/]+\/[^/]+)\/(?:issues|pull|pulls)\/(\d+)/.exec(address)
+  return match ? `${match[1]}#${match[2]}` : `#${row.text('number') ?? ''}`
+}
+
+export const linkedIssue = (row: Entry, path: string): string | undefined =>
+  row.get(path) === undefined ? undefined : issueKey(row, path)
 
 const creations = ['createCard', 'copyCard', 'convertToCardFromCheckItem', 'emailCard']
 

@@ -1,8 +1,8 @@
 import { ImportError } from '../../items.ts'
 import { type Entry, isObject } from '../json-file.ts'
-import { type Board, type FieldValue, nameOf } from './board.ts'
+import type { Board, FieldValue } from './board.ts'
 import { boardReader } from './board-reader.ts'
-import { isoTime } from './cards.ts'
+import { isoTime, issueKey, linkedIssue } from './cards.ts'
 import colors from './colors.json' with { type: 'json' }
 
 /** Reads the JSON export of a Trello board. Trello writes only the newest 1,000 actions, of which some are comments. */
@@ -70,13 +70,6 @@ export const readPlanka = boardReader({
     // The response with the cards of a list has the cards in `items`.
     'items.*': (row) => (row.text('listId') === undefined ? 'comment' : 'card'),
   },
-  card(card, board) {
-    // An archived card names its previous list.
-    const [list, previous] = ['listId', 'prevListId'].map((key) =>
-      nameOf(board.find('lists', card.text(key))),
-    )
-    return { list: list ?? previous }
-  },
 })
 
 /** Reads the output of `occ deck:export`, the export of a board, or a response of the API of Nextcloud Deck. */
@@ -122,7 +115,6 @@ export const readGitHub = boardReader({
       },
     }
   },
-  commented: (comment) => linkedIssue(comment, 'issue_url'),
 })
 
 function issueOrComment(row: Entry) {
@@ -131,19 +123,6 @@ function issueOrComment(row: Entry) {
   const message = 'The file is not a list of issues of GitHub: an issue has a number and a title'
   throw new ImportError(message, `row ${row.row}`)
 }
-
-/** Bounds the time of a regular expression, which grows with the square of the length. */
-const maxAddressCharacters = 500
-
-/** Returns `owner/repository#number` for the address of an issue. */
-function issueKey(row: Entry, paths: string): string {
-  const address = (row.text(paths) ?? '').slice(0, maxAddressCharacters)
-  const match = /([^/]+\/[^/]+)\/(?:issues|pull|pulls)\/(\d+)/.exec(address)
-  return match ? `${match[1]}#${match[2]}` : `#${row.text('number') ?? ''}`
-}
-
-const linkedIssue = (row: Entry, path: string): string | undefined =>
-  row.get(path) === undefined ? undefined : issueKey(row, path)
 
 /** Reads the JSON export of an Asana project, or lists of tasks of the API, one after the other. */
 export const readAsanaJson = boardReader({
