@@ -2,14 +2,14 @@ import { accountCommand, type ToRecord, type RouteRequest } from '../../src/comm
 import type { IdempotencyRecord } from '../../src/commit/idempotency.ts'
 import { signInBodyBytes, tooLarge } from '../../src/http/json-body.ts'
 import { tooCommon } from '../../src/identity/passwords.ts'
-import { mailJob, type OutboxJob, insertJob, type MailPurpose } from '../../src/jobs/queue.ts'
+import { mailJob, type OutboxJob, type MailPurpose } from '../../src/jobs/queue.ts'
 import type { Sql } from '../../src/postgres/database.ts'
-import { writeExactlyOnce, retryOnce } from '../../src/postgres/errors.ts'
+import { retryOnce } from '../../src/postgres/errors.ts'
 import { badRequest, invalidToken, conflict } from '../../src/responses/errors.ts'
 import { Input } from '../../src/schema/input.ts'
 import { Email, normalEmail, AnyText } from '../../src/schema/text.ts'
 import type { Services } from '../../src/services.ts'
-import { accountById, insertRecord, deleteOldTokens } from './queries.ts'
+import { accountById, deleteOldTokens, writeOnce } from './queries.ts'
 import { Password, withOperation } from './user.ts'
 
 const noMail = () => conflict('This service sends no mail: its operator has not set SMTP_URL')
@@ -101,10 +101,8 @@ async function queueMail(
 ) {
   await limits.takeMail(email)
   const sql = database.background
-  const insert = () => sql`
-    with done as (select), queued as (${insertJob(sql, job)}), recorded as (${insertRecord(sql, toRecord())})
-    select`
-  await writeExactlyOnce(insert, () => sql`select from outbox where id = ${job.id}`)
+  const written = sql`select from outbox where id = ${job.id}`
+  await writeOnce(sql, sql`done as (select)`, written, { job, record: toRecord() })
   void jobs.enqueue([job])
 }
 
@@ -146,14 +144,13 @@ const isValid = (sql: Sql, id: string, purpose: MailPurpose) => sql`
 
 /** Returns false for an invalid token. */
 async function verifyEmail(sql: Sql, id: string, record?: IdempotencyRecord): Promise<boolean> {
-  const verify = () => sql`
-    with token as (update mail_tokens t set used_at = now() from users u
+  const verify = sql`
+    token as (update mail_tokens t set used_at = now() from users u
       where ${isValid(sql, id, 'verify')} returning t.user_id, t.email),
     done as (update users u set email_verified_at = coalesce(u.email_verified_at, now()) from token
-      where u.id = token.user_id and u.email = token.email returning u.id),
-    recorded as (${insertRecord(sql, record)})
-    select id from done`
-  return writeExactlyOnce(verify, () => sql`select from mail_tokens where id = ${id} and used_at is not null`)
+      where u.id = token.user_id and u.email = token.email returning u.id)`
+  const written = sql`select from mail_tokens where id = ${id} and used_at is not null`
+  return writeOnce(sql, verify, written, { record })
 }
 
 async function accountOfResetToken(sql: Sql, id: string): Promise<string | undefined> {
@@ -169,13 +166,11 @@ async function resetPassword(
   passwordHash: string,
   record?: IdempotencyRecord,
 ): Promise<boolean> {
-  const reset = () => sql`
-    with token as (update mail_tokens t set used_at = now() from users u
+  const reset = sql`
+    token as (update mail_tokens t set used_at = now() from users u
       where ${isValid(sql, id, 'reset')} returning t.user_id, t.version),
     done as (update users u set password_hash = ${passwordHash}, token_version = u.token_version + 1 from token
       where u.id = token.user_id and u.token_version = token.version returning u.id, u.token_version as version),
-    revoked as (${deleteOldTokens(sql, sql`done.version`)}),
-    recorded as (${insertRecord(sql, record)})
-    select id from done`
-  return writeExactlyOnce(reset, () => sql`select from users where password_hash = ${passwordHash}`)
+    revoked as (${deleteOldTokens(sql, sql`done.version`)})`
+  return writeOnce(sql, reset, sql`select from users where password_hash = ${passwordHash}`, { record })
 }

@@ -30,21 +30,36 @@ export async function accountById(sql: Sql, id: string): Promise<Account | undef
   return row
 }
 
-/** Returns false if another account has the address. */
-export async function insertAccount(
+/** What a write stores in the same statement. */
+interface StoredToo {
+  job?: OutboxJob | undefined
+  record?: IdempotencyRecord | undefined
+}
+
+/**
+ * Writes exactly once. Returns false if nothing was written.
+ * @param write CTEs; the CTE `done` returns a row if it writes. @param written SQL: returns a row if that is committed
+ */
+export const writeOnce = (
   sql: Sql,
-  account: Account,
-  { record, job }: { record?: IdempotencyRecord; job?: OutboxJob } = {},
-): Promise<boolean> {
+  write: SqlPart,
+  written: SqlPart,
+  { job, record }: StoredToo,
+): Promise<boolean> =>
+  writeExactlyOnce(
+    () => sql`
+      with ${write}, queued as (${insertJob(sql, job)}), recorded as (${insertRecord(sql, record)}) select from done`,
+    () => sql`${written}`,
+  )
+
+/** Returns false if another account has the address. */
+export async function insertAccount(sql: Sql, account: Account, stored: StoredToo = {}): Promise<boolean> {
   const { id, name, email, passwordHash, tokenVersion, emailVerified } = account
-  const insert = () => sql`
-    with done as (insert into users (id, name, email, password_hash, token_version, email_verified_at, created_at)
+  const insert = sql`
+    done as (insert into users (id, name, email, password_hash, token_version, email_verified_at, created_at)
       values (${id}, ${name}, ${email}, ${passwordHash}, ${tokenVersion}, case when ${emailVerified} then now() end, now())
-      on conflict (email) do nothing returning id),
-    queued as (${insertJob(sql, job)}),
-    recorded as (${insertRecord(sql, record)})
-    select id from done`
-  return writeExactlyOnce(insert, () => sql`select from users where id = ${id}`)
+      on conflict (email) do nothing returning id)`
+  return writeOnce(sql, insert, sql`select from users where id = ${id}`, stored)
 }
 
 /** Returns false if the stored account differs from `before`. */
@@ -55,15 +70,13 @@ export async function replaceAccount(
   record?: IdempotencyRecord,
 ): Promise<boolean> {
   const nameChangeId = after.name === before.name ? null : newId()
-  const replace = () => sql`
-    with done as (update users
+  const replace = sql`
+    done as (update users
       set name = ${after.name}, renamed_by = coalesce(${nameChangeId}::uuid, renamed_by), password_hash = ${after.passwordHash}, token_version = ${after.tokenVersion}
       where ${isUnchanged(sql, before)} returning id),
     name_change as (${nameChangeId ? recordNameChange(sql, nameChangeId) : sql`select`}),
-    ended as (${deleteOldTokens(sql, sql`${after.tokenVersion}::int4`)}),
-    recorded as (${insertRecord(sql, record)})
-    select id from done`
-  return writeExactlyOnce(replace, () => sql`select from users where ${isUnchanged(sql, after)}`)
+    ended as (${deleteOldTokens(sql, sql`${after.tokenVersion}::int4`)})`
+  return writeOnce(sql, replace, sql`select from users where ${isUnchanged(sql, after)}`, { record })
 }
 
 /** The job contains the email address and the ids of the API tokens, because they are deleted with the account. */
@@ -77,18 +90,13 @@ export async function closeAccountJob(sql: Sql, { id: userId, email }: Account):
 
 /** Returns false if the stored account differs from `account`. */
 export async function deleteAccount(sql: Sql, account: Account, job: OutboxJob, record?: IdempotencyRecord) {
-  const remove = () => sql`
-    with done as (delete from users where ${isUnchanged(sql, account)} returning id),
+  const remove = sql`
+    done as (delete from users where ${isUnchanged(sql, account)} returning id),
     name_change as (${recordNameChange(sql, newId())}),
     ended as (${deleteOldTokens(sql, sql`${account.tokenVersion + 1}::int4`)}),
-    mailed as (delete from mail_tokens t using done where t.user_id = done.id),
-    queued as (${insertJob(sql, job)}),
-    recorded as (${insertRecord(sql, record)})
-    select id from done`
-  return writeExactlyOnce(
-    remove,
-    () => sql`select where not exists (select from users where id = ${account.id})`,
-  )
+    mailed as (delete from mail_tokens t using done where t.user_id = done.id)`
+  const isRemoved = sql`select where not exists (select from users where id = ${account.id})`
+  return writeOnce(sql, remove, isRemoved, { record, job })
 }
 
 export async function storeRecord(sql: Sql, record?: IdempotencyRecord): Promise<void> {

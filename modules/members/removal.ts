@@ -36,28 +36,20 @@ function integrationsOf(state: ProjectState, userId: string, now: string): Membe
   }
 }
 
-interface Removal {
-  revoke?: string
-}
-
 /** A removal with `revoke` is charged as this many writes: the number of integrations is not known before. */
 const revocationWrites = 100
 export const removalCost = {
-  cost: ({ revoke }: Removal) => (revoke === 'true' ? revocationWrites : 1),
-  isExpensive: ({ revoke }: Removal) => revoke === 'true',
+  cost: ({ revoke }: { revoke?: string }) => (revoke === 'true' ? revocationWrites : 1),
+  isExpensive: ({ revoke }: { revoke?: string }) => revoke === 'true',
   storesReply: true,
 } as const
-
-interface RemovalInput extends Removal {
-  message: string
-}
 
 /** Deletes the account too if the member is a service account. With `revoke`, deletes the member's integrations. */
 export function removeMemberEvents(
   state: ProjectState,
   context: RuleContext,
   member: MemberRow,
-  { revoke, message }: RemovalInput,
+  { revoke, message }: { revoke?: string; message: string },
 ) {
   const created = integrationsOf(state, member.userId, context.now)
   const own = state.row('service_account', member.userId)

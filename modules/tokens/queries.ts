@@ -4,7 +4,7 @@ import type { Claims } from '../../src/identity/tokens.ts'
 import { writeExactlyOnce } from '../../src/postgres/errors.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { invalidToken } from '../../src/responses/errors.ts'
-import { insertRecord } from '../accounts/queries.ts'
+import { insertRecord, writeOnce } from '../accounts/queries.ts'
 import { type ApiToken, tooManyTokens, maxTokens, type NewToken } from './schema.ts'
 
 type Row = Omit<ApiToken, 'scopes' | 'projects'> & { scopes: string; projects: string | null }
@@ -61,12 +61,7 @@ export async function deleteToken(
   id: string,
   record?: IdempotencyRecord,
 ): Promise<boolean> {
-  const remove = () => sql`
-    with done as (delete from api_tokens where id = ${id} and user_id = ${userId} returning id),
-    recorded as (${insertRecord(sql, record)})
-    select id from done`
-  return writeExactlyOnce(
-    remove,
-    () => sql`select where not exists (select from api_tokens where id = ${id})`,
-  )
+  const remove = sql`done as (delete from api_tokens where id = ${id} and user_id = ${userId} returning id)`
+  const isRemoved = sql`select where not exists (select from api_tokens where id = ${id})`
+  return writeOnce(sql, remove, isRemoved, { record })
 }

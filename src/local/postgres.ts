@@ -54,7 +54,7 @@ function launchPostgres({ dir, postgres, runAs }: Cluster, port: number): Launch
   const { prefix, uid, gid } = runAs
   const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
   const command = [...prefix, postgres, '-D', dir, '-p', String(port), ...options]
-  return launch({ command, cwd: '/', logFile: `${dir}.log`, uid, gid })
+  return launch(command, `${dir}.log`, { cwd: '/', uid, gid })
 }
 
 async function urlOf(dir: string, port: number): Promise<string> {

@@ -51,7 +51,7 @@ export function launchRedis(program: string[], dir: string, port: number): Launc
   const command = [...program, '--port', String(port), '--dir', dir, ...options]
   const { uid, gid } = statSync(dir)
   const runAs = process.getuid?.() === 0 ? { uid, gid } : {}
-  const launched = launch({ command, cwd: dir, logFile: `${dir}.log`, ...runAs })
+  const launched = launch(command, `${dir}.log`, { cwd: dir, ...runAs })
   writeFileSync(join(dir, 'server.json'), JSON.stringify({ pid: launched.pid, port }))
   return launched
 }

@@ -51,16 +51,19 @@ async function start(server: Server, launch: (port: number) => Launched, signal:
   throw new Error(`${server.name} does not start. ${await logTail(`${server.dir}.log`)}`)
 }
 
-export async function waitUntilReady(server: Server, launched: Launched, port: number, signal?: AbortSignal) {
-  const answers = async () => {
-    await server.probe(port)
-    return true
-  }
-  const probe = () => (launched.ended() ? false : answers().catch(() => undefined))
+async function waitUntilReady(server: Server, launched: Launched, port: number, signal: AbortSignal) {
+  const answers = () =>
+    server.probe(port).then(
+      () => true,
+      () => undefined,
+    )
+  const probe = () => (launched.ended() ? false : answers())
   const isReady = await until(probe, readyTimeoutMs, { signal }).catch(() => undefined)
-  // The server has no clients yet, so SIGQUIT may stop the server immediately.
-  if (isReady === undefined) await endLaunched(launched, 'SIGQUIT')
-  signal?.throwIfAborted()
+  const { pid, ended } = launched
+  // The server has no clients yet, so SIGQUIT may stop the server immediately. A new child has no command line for a
+  // moment, so `isServerProcess` may miss it.
+  if (isReady === undefined) await end(pid, () => pid > 0 && !ended(), 'SIGQUIT', 10_000)
+  signal.throwIfAborted()
   return isReady ?? false
 }
 
@@ -105,22 +108,17 @@ export type LogProgress = (message: string, takesLong?: boolean) => void
 
 export type StartOptions = { log: LogProgress; signal: AbortSignal }
 
-interface Launch {
-  command: string[]
-  cwd: string
-  logFile: string
-  uid?: number
-  gid?: number
-}
-
 export type Launched = { pid: number; ended(): boolean }
 
 /** Starts a server in its own session, so that Ctrl-C does not stop it during the drain. */
-export function launch({ command, cwd, logFile, uid, gid }: Launch): Launched {
-  const [program = '', ...args] = command
+export function launch(
+  [program = '', ...args]: string[],
+  logFile: string,
+  options: { cwd: string; uid?: number; gid?: number },
+): Launched {
   const log = openSync(logFile, 'w', 0o600)
   const env = { PATH: process.env.PATH, LC_ALL: 'C' }
-  const child = spawn(program, args, { cwd, env, uid, gid, detached: true, stdio: ['ignore', log, log] })
+  const child = spawn(program, args, { ...options, env, detached: true, stdio: ['ignore', log, log] })
   closeSync(log)
   let hasEnded = false
   child.once('exit', () => (hasEnded = true))
@@ -144,26 +142,24 @@ async function lsofCwd(pid: number): Promise<string | undefined> {
   return /^n(.*)$/m.exec(listed?.stdout ?? '')?.[1]
 }
 
-export async function endServer(pid: number, dir: string, signal: NodeJS.Signals, withinMs = 10_000) {
-  if (!(await isServerProcess(pid, dir))) return true
-  send(pid, signal)
-  const hasEnded = async () => ((await isServerProcess(pid, dir)) ? undefined : true)
-  return (await until(hasEnded, withinMs)) ?? false
-}
+/** Returns false if the server still runs after this time. */
+export const endServer = (pid: number, dir: string, signal: NodeJS.Signals, withinMs = 10_000) =>
+  end(pid, () => isServerProcess(pid, dir), signal, withinMs)
 
-/** Ends a child of this process. A new child has no command line for a moment, so `isServerProcess` may miss it. */
-export async function endLaunched({ pid, ended }: Launched, signal: NodeJS.Signals, withinMs = 10_000) {
-  const isOver = () => pid === 0 || ended()
-  if (!isOver()) send(pid, signal)
-  await until(() => isOver() || undefined, withinMs)
-}
-
-function send(pid: number, signal: NodeJS.Signals): void {
+async function end(
+  pid: number,
+  isAlive: () => boolean | Promise<boolean>,
+  signal: NodeJS.Signals,
+  withinMs: number,
+): Promise<boolean> {
+  if (!(await isAlive())) return true
   try {
     process.kill(pid, signal)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
   }
+  const hasEnded = async () => ((await isAlive()) ? undefined : true)
+  return (await until(hasEnded, withinMs)) ?? false
 }
 
 export async function logTail(logFile: string): Promise<string> {

@@ -133,7 +133,7 @@ async function startServer(cluster: Cluster, server: Server, answers: () => Prom
   const { prefix, uid, gid } = cluster.runAs
   const command = [...prefix, cluster.postgres, '-D', server.dir, '-p', String(server.port), ...options]
   const tryStart = () => {
-    const { pid, ended } = launch({ command, cwd: '/', logFile, uid, gid })
+    const { pid, ended } = launch(command, logFile, { cwd: '/', uid, gid })
     server.pid = pid
     const isReady = async () => (ended() ? false : (await answers()) || undefined)
     return until(isReady, readyTimeoutMs, { everyMs: 20 })

@@ -37,7 +37,7 @@ max_client_conn = 500
   if (user)
     for (const name of ['', 'users', 'pgbouncer.ini']) await chown(join(dir, name), user.uid, user.gid)
   const logFile = `${dir}.log`
-  const { pid } = launch({ command: [program, join(dir, 'pgbouncer.ini')], cwd: dir, logFile, ...user })
+  const { pid } = launch([program, join(dir, 'pgbouncer.ini')], logFile, { cwd: dir, ...user })
   const through = (url: string) => Object.assign(new URL(url), { port: String(own) }).href
   const answers = async () => {
     const sql = postgres(through(databaseUrl), { max: 1, prepare: false, fetch_types: false })

@@ -37,7 +37,7 @@ export async function openRedisNode(
   const start = async () => {
     const listens = toArguments(isSecured ? await tlsSettings(dir, port) : { port: String(port) })
     const line = [binary, ...own, ...listens, '--dir', dir]
-    const launched = launch({ command: line, cwd: dir, logFile: `${dir}.log` })
+    const launched = launch(line, `${dir}.log`, { cwd: dir })
     pid = launched.pid
     // Another server may have opened the port, and answer instead of this one.
     const isOwn = async () =>
