@@ -25,7 +25,7 @@ import { listen, requireFreePorts, urlsOf } from './process/port.ts'
 import { openStartupLog, warnOfUnknownSettings, withLocalServers } from './process/start.ts'
 import { isChild, handleParentMessages, sendToParent } from './process/child.ts'
 import { toOneLine, Shutdown } from './process/shutdown.ts'
-import { childEnvs, Supervisor } from './process/supervisor.ts'
+import { childEnvs, openSupervisor } from './process/supervisor.ts'
 import { openServices } from './services.ts'
 import { ConfigError } from './setting-values.ts'
 import { openTracing } from './tracing/tracing.ts'
@@ -94,7 +94,7 @@ async function runParent(
   onPort: (port: number) => void,
 ): Promise<void> {
   const env = childEnvs(config, process.env)
-  const supervisor = new Supervisor({ config, log, shutdown, env, hasWorker: command === 'start', onPort })
+  const supervisor = openSupervisor({ config, log, shutdown, env, hasWorker: command === 'start', onPort })
   const own = openProcessFamilies()
   await serveMetrics(config, shutdown, async () => [
     withProcessLabel('parent', own()),

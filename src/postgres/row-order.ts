@@ -25,21 +25,3 @@ export function readRows<V>(length: number, text: string | null, read: (fields: 
   }
   return values
 }
-
-/**
- * Reads keys by a cheap query, and then by a costly query the keys for which the cheap query returned null. The result
- * of a key comes from only one query, so it shows the state at one time.
- */
-export async function readInTwoSteps<K, V>(
-  keys: K[],
-  readCheaply: (keys: K[]) => Promise<(V | null | undefined)[]>,
-  readFully: (keys: K[]) => Promise<(V | undefined)[]>,
-): Promise<(V | undefined)[]> {
-  const found = await readCheaply(keys)
-  const missing = found.flatMap((value, n) => (value === null ? [n] : []))
-  if (missing.length > 0) {
-    const full = await readFully(missing.map((n) => keys[n]!))
-    missing.forEach((n, i) => (found[n] = full[i]))
-  }
-  return found as (V | undefined)[]
-}

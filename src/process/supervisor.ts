@@ -21,92 +21,61 @@ interface Options {
   onPort(port: number): void
 }
 
-export class Supervisor {
-  private readonly slots: ChildSlot[]
-  private readonly stopTimeoutMs: number
-  private port: number
-  private isRolling = false
-  private rollAgain = false
-
-  constructor(private readonly options: Options) {
-    const { drainDelayMs, drainTimeoutMs, port, webConcurrency } = options.config
-    this.stopTimeoutMs = drainDelayMs + drainSteps * drainTimeoutMs + graceMs
-    this.port = port
-    const web = Array.from({ length: webConcurrency }, () => this.createSlot('web'))
-    this.slots = options.hasWorker ? [...web, this.createSlot('worker')] : web
+export function openSupervisor({ config, log, shutdown, env, hasWorker, onPort }: Options) {
+  const { drainDelayMs, drainTimeoutMs, host, reusePort, webConcurrency } = config
+  const stopTimeoutMs = drainDelayMs + drainSteps * drainTimeoutMs + graceMs
+  let { port } = config
+  const open = (role: Role) => {
+    const start = () => startChild(role, { ...env[role], PORT: String(port) })
+    return openPlace(role, start, { log, shutdown, stopTimeoutMs })
   }
+  const web = Array.from({ length: webConcurrency }, () => open('web'))
+  const worker = hasWorker ? [open('worker')] : []
+  const all = [...web, ...worker]
+  const pids = () => ({ web: web.map((place) => place.pid()), worker: worker.map((place) => place.pid()) })
 
-  async start(): Promise<void> {
-    const { config, log, shutdown, onPort } = this.options
-    if (!config.reusePort) await shutdown.unlessStopping(requireFree(config))
-    shutdown.onClose('processes', () => this.stop(), this.stopTimeoutMs + graceMs)
-    process.on('exit', () => this.slots.forEach((slot) => slot.kill()))
-    shutdown.onHangUp(() => {
-      log.info({ signal: 'SIGHUP' }, 'rolling restart')
-      void this.roll()
-    })
-    if (this.port > 0) onPort(this.port)
-    // The first child starts alone: it logs an error that every child would log, and reports the port that the system
-    // chose.
-    const [first, ...others] = this.slots
-    const ready = await shutdown.unlessStopping(first!.start())
-    if (ready?.port && this.port === 0) onPort(ready.port)
-    this.port = ready?.port ?? this.port
-    const all = ready && (await shutdown.unlessStopping(Promise.all(others.map((slot) => slot.start()))))
-    if (!all?.every(Boolean)) return
-    const urls = urlsOf({ host: config.host, port: this.port })
-    log.info({ ...urls, pid: process.pid, ...this.pids() }, 'listening')
-  }
-
-  /** The label is the name of the slot, because a process id would change at each restart. */
-  measure(): Promise<Family[][]> {
-    const web = this.slots.filter(({ role }) => role === 'web')
-    const nameOf = (slot: ChildSlot) => `${slot.role}-${Math.max(web.indexOf(slot), 0) + 1}`
-    return Promise.all(
-      this.slots.map(async (slot) => withProcessLabel(nameOf(slot), (await slot.current?.measure()) ?? [])),
-    )
-  }
-
-  private pids() {
-    const of = (wanted: Role) =>
-      this.slots.filter(({ role }) => role === wanted).map(({ current }) => current?.pid)
-    return { web: of('web'), worker: of('worker') }
-  }
-
-  private createSlot(role: Role): ChildSlot {
-    const { env, log, shutdown } = this.options
-    const start = () => startChild(role, { ...env[role], PORT: String(this.port) })
-    const giveUp = ({ code, signal }: Exit, starts: number) => {
-      if (starts === 1 && code !== null) return void shutdown.stop(1)
-      const ending =
-        starts > 1 ? `right after its start, ${starts} times` : `by ${signal} before it was ready`
-      void shutdown.fail(new Error(`The ${role} process ended ${ending}`))
-    }
-    return new ChildSlot(role, { start, giveUp, log, stopTimeoutMs: this.stopTimeoutMs })
-  }
-
-  private async stop(): Promise<void> {
-    const ends = await Promise.all(this.slots.map((slot) => slot.stop()))
+  async function stop(): Promise<void> {
+    const ends = await Promise.all(all.map((place) => place.stop()))
     if (ends.includes(false)) throw new Error('a child process failed to stop')
   }
 
-  private async roll(): Promise<void> {
-    if (this.isRolling) return void (this.rollAgain = true)
-    this.isRolling = true
-    do {
-      this.rollAgain = false
-      await this.replaceAll()
-    } while (this.rollAgain)
-    this.isRolling = false
-  }
-
-  private async replaceAll(): Promise<void> {
-    const { log, shutdown } = this.options
-    for (const slot of this.slots) {
-      if (await shutdown.unlessStopping(slot.replace())) continue
+  async function replaceAll(): Promise<void> {
+    for (const place of all) {
+      if (await shutdown.unlessStopping(place.replace())) continue
       return log.error('a new process did not start: the current processes keep running')
     }
-    log.info(this.pids(), 'rolling restart finished')
+    log.info(pids(), 'rolling restart finished')
+  }
+
+  return {
+    async start(): Promise<void> {
+      if (!reusePort) await shutdown.unlessStopping(requireFree(config))
+      shutdown.onClose('processes', stop, stopTimeoutMs + graceMs)
+      process.on('exit', () => all.forEach((place) => place.kill()))
+      let rolling = Promise.resolve()
+      shutdown.onHangUp(() => {
+        log.info({ signal: 'SIGHUP' }, 'rolling restart')
+        rolling = rolling.then(replaceAll)
+      })
+      if (port > 0) onPort(port)
+      // The first child starts alone: it logs an error that every child would log, and reports the port that the system
+      // chose.
+      const [first, ...others] = all
+      const ready = await shutdown.unlessStopping(first!.start())
+      if (ready?.port && port === 0) onPort(ready.port)
+      port = ready?.port ?? port
+      const rest = ready && (await shutdown.unlessStopping(Promise.all(others.map((place) => place.start()))))
+      if (rest?.every(Boolean))
+        log.info({ ...urlsOf({ host, port }), pid: process.pid, ...pids() }, 'listening')
+    },
+
+    /** The label is the name of the place, because a process id would change at each restart. */
+    measure: (): Promise<Family[][]> =>
+      Promise.all(
+        Object.entries({ web, worker }).flatMap(([role, places]) =>
+          places.map(async (place, n) => withProcessLabel(`${role}-${n + 1}`, await place.measure())),
+        ),
+      ),
   }
 }
 
@@ -114,77 +83,78 @@ const stableMs = 1_000
 const maxFailedStarts = 6
 const minPauseMs = 100
 
-interface SlotOptions {
-  start(): Child
-  giveUp(exit: Exit, starts: number): void
+interface PlaceOptions {
   log: Log
+  shutdown: Shutdown
   stopTimeoutMs: number
 }
 
-class ChildSlot {
-  current: Child | undefined
-  private readonly alive = new Set<Child>()
-  private hasBeenUp = false
-  private failedStarts = 0
-  private isStopping = false
+/** The place of one child process, which is restarted after a crash. */
+function openPlace(role: Role, spawn: () => Child, { log, shutdown, stopTimeoutMs }: PlaceOptions) {
+  const alive = new Set<Child>()
+  let current: Child | undefined
+  let [hasBeenUp, isStopping, failedStarts] = [false, false, 0]
 
-  constructor(
-    readonly role: Role,
-    private readonly options: SlotOptions,
-  ) {}
-
-  async start() {
-    const child = this.spawn()
-    this.setCurrent(child)
-    const ready = await child.ready
-    this.hasBeenUp ||= ready !== undefined
-    return ready
-  }
-
-  async replace(): Promise<boolean> {
-    const successor = this.spawn()
-    if (!(await successor.ready)) return false
-    const previous = this.current
-    this.setCurrent(successor)
-    await previous?.stop('retire', this.options.stopTimeoutMs)
-    return true
-  }
-
-  /** Returns false if a process did not exit with code 0. */
-  async stop(): Promise<boolean> {
-    this.isStopping = true
-    const ends = [...this.alive].map((child) => child.stop('stop', this.options.stopTimeoutMs))
-    return (await Promise.all(ends)).every(({ code }) => code === 0)
-  }
-
-  kill(): void {
-    for (const child of this.alive) child.kill()
-  }
-
-  private spawn(): Child {
-    const child = this.options.start()
-    this.alive.add(child)
-    void child.exited.then(() => this.alive.delete(child))
+  function startOne(): Child {
+    const child = spawn()
+    alive.add(child)
+    void child.exited.then(() => alive.delete(child))
     return child
   }
 
-  private setCurrent(child: Child): void {
-    this.current = child
-    void child.exited.then((exit) => this.restart(child, exit))
+  function setCurrent(child: Child): void {
+    current = child
+    void child.exited.then((exit) => restart(child, exit))
   }
 
-  private async restart(child: Child, exit: Exit): Promise<void> {
-    const isObsolete = () => this.isStopping || child !== this.current
+  async function start() {
+    const child = startOne()
+    setCurrent(child)
+    const ready = await child.ready
+    hasBeenUp ||= ready !== undefined
+    return ready
+  }
+
+  async function restart(child: Child, exit: Exit): Promise<void> {
+    const isObsolete = () => isStopping || child !== current
     if (isObsolete()) return
-    this.failedStarts = child.uptimeMs() < stableMs ? this.failedStarts + 1 : 0
-    const { log, giveUp } = this.options
-    if (!this.hasBeenUp || this.failedStarts >= maxFailedStarts) return giveUp(exit, this.failedStarts)
-    const restartInMs = minPauseMs * 2 ** this.failedStarts
+    failedStarts = child.uptimeMs() < stableMs ? failedStarts + 1 : 0
+    if (!hasBeenUp || failedStarts >= maxFailedStarts) return giveUp(role, exit, failedStarts, shutdown)
+    const restartInMs = minPauseMs * 2 ** failedStarts
     log.error({ ended: child.pid, ...exit, restartInMs }, 'a child process ended unexpectedly')
     await sleep(restartInMs)
     if (isObsolete()) return
-    if (await this.start()) log.info({ started: this.current?.pid }, 'the child process was replaced')
+    if (await start()) log.info({ started: current?.pid }, 'the child process was replaced')
   }
+
+  return {
+    start,
+    pid: () => current?.pid,
+    measure: async () => (await current?.measure()) ?? [],
+    kill: () => alive.forEach((child) => child.kill()),
+
+    async replace(): Promise<boolean> {
+      const successor = startOne()
+      if (!(await successor.ready)) return false
+      const previous = current
+      setCurrent(successor)
+      await previous?.stop('retire', stopTimeoutMs)
+      return true
+    },
+
+    /** Returns false if a process did not exit with code 0. */
+    async stop(): Promise<boolean> {
+      isStopping = true
+      const ends = [...alive].map((child) => child.stop('stop', stopTimeoutMs))
+      return (await Promise.all(ends)).every(({ code }) => code === 0)
+    },
+  }
+}
+
+function giveUp(role: Role, { code, signal }: Exit, starts: number, shutdown: Shutdown): Promise<void> {
+  if (starts === 1 && code !== null) return shutdown.stop(1)
+  const ending = starts > 1 ? `right after its start, ${starts} times` : `by ${signal} before it was ready`
+  return shutdown.fail(new Error(`The ${role} process ended ${ending}`))
 }
 
 export function childEnvs(config: Config, given: Env): Record<Role, Env> {

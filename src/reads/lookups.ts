@@ -4,7 +4,7 @@ import { type Caller, isWithinToken, type Role } from '../identity/rights.ts'
 import { type Hits, newHits, type Distribution } from '../metrics/counts.ts'
 import { grouped, groupOfCheapReads } from '../postgres/grouped.ts'
 import type { Sql, SqlPart } from '../postgres/database.ts'
-import { readInTwoSteps, readRows } from '../postgres/row-order.ts'
+import { readRows } from '../postgres/row-order.ts'
 import { notFound } from '../responses/errors.ts'
 import { lastRenaming } from './names.ts'
 import { type Pair, pairsOf, visibleProject } from './visible.ts'
@@ -102,5 +102,12 @@ function openReadMany<S extends Versioned>(sql: Sql, spec: LookUpSpec<S>) {
   const read = readValues(columns) as (pairs: Pair[]) => Promise<(S | undefined)[]>
   if (!plainColumns) return read
   const readPlain = readValues(plainColumns, true)
-  return (pairs: Pair[]) => readInTwoSteps(pairs, readPlain, read)
+  // The result of a pair comes from only one query, so it shows the state at one time.
+  return async (pairs: Pair[]) => {
+    const found = (await readPlain(pairs)) as (S | null | undefined)[]
+    const missing = pairs.flatMap((_, n) => (found[n] === null ? [n] : []))
+    const full = missing.length > 0 ? await read(missing.map((n) => pairs[n]!)) : []
+    missing.forEach((n, i) => (found[n] = full[i]))
+    return found as (S | undefined)[]
+  }
 }

@@ -20,12 +20,27 @@ export class MultiMap<T> {
   }
 }
 
+export function endAtAbort({ end }: Subscription, signal: AbortSignal): void {
+  if (signal.aborted) end()
+  else signal.addEventListener('abort', end, { once: true })
+}
+
 interface Subscriber {
   readonly notified: number
   wake: (version?: number) => void
 }
 
 export class Subscribers extends MultiMap<Subscriber> {
+  subscribe(projects: ProjectVersion[]): Subscription {
+    const end = () => unsubscribe.forEach((end) => end())
+    const subscription = new Subscription(projects[0]?.version ?? 0, end)
+    const wake = () => subscription.wake()
+    const unsubscribe = projects.map(({ projectId, version }) =>
+      this.add(projectId, projects.length === 1 ? subscription : { notified: version, wake }),
+    )
+    return subscription
+  }
+
   /** For a version from a notification. An older version, from a late notification, is ignored. */
   notifyNewer({ projectId, version }: ProjectVersion): void {
     for (const { notified, wake } of this.of(projectId)) if (version > notified) wake(version)

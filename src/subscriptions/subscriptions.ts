@@ -5,7 +5,7 @@ import { grouped } from '../postgres/grouped.ts'
 import type { Sql } from '../postgres/database.ts'
 import { repeatedly } from '../waits.ts'
 import type { Notifications, ProjectVersion } from './notifications.ts'
-import { Subscription, Subscribers } from './subscription.ts'
+import { endAtAbort, Subscribers, type Subscription } from './subscription.ts'
 import { type ProjectScope, VisibleProjectsByUser } from './visible-projects.ts'
 
 const maxProjects = 1_000
@@ -25,57 +25,7 @@ export function openSubscriptions(
     subscribers.notifyNewer(changed)
     visibleProjects.onNotification(changed)
   }
-  const { poll, pollSoon } = openPoll(sql, subscribers)
-  let round = 0
-  const pollAll = async () => {
-    if (round++ % roundsPerPoll > 0 && notifications.isSubscribed) return
-    await poll(subscribers.keys())
-    await visibleProjects.refreshAll()
-  }
-  const stop = repeatedly(pollAll, pollEveryMs, log)
-  const { subscribers: ofAll, subscribersPerAccount: ofAccount } = config
-  let isEnded = false
-  return {
-    subscribe: openSubscribe(subscribers, pollSoon, () => notifications.listen(onNotification)),
-    countOf: subscribers.countOf,
-    subscribeToAll(scope: ProjectScope, signal: AbortSignal) {
-      notifications.listen(onNotification)
-      return visibleProjects.subscribe(scope, signal)
-    },
-    ...openConcurrencyLimit({ what: 'requests that wait for events', ofAll, ofAccount }),
-    lags: new Lags(),
-    hasEnded: () => isEnded,
-    end(): void {
-      isEnded = true
-      void stop()
-      subscribers.wakeAll()
-      visibleProjects.wakeAll()
-    },
-  }
-}
-
-type PollSoon = ReturnType<typeof openPoll>['pollSoon']
-
-/** Subscribes until the signal aborts. With several projects, a change of any project ends a wait without a version. */
-const openSubscribe =
-  (subscribers: Subscribers, pollSoon: PollSoon, listen: () => void) =>
-  (projects: ProjectVersion[], signal: AbortSignal): Subscription => {
-    listen()
-    const subscription = new Subscription(projects[0]?.version ?? 0, () =>
-      unsubscribe.forEach((end) => end()),
-    )
-    const wake = () => subscription.wake()
-    const unsubscribe = projects.map(({ projectId, version }) =>
-      subscribers.add(projectId, projects.length === 1 ? subscription : { notified: version, wake }),
-    )
-    if (signal.aborted) subscription.end()
-    else signal.addEventListener('abort', subscription.end, { once: true })
-    // A project may have changed just before the subscription.
-    pollSoon(projects.map(({ projectId }) => projectId)).catch(() => {})
-    return subscription
-  }
-
-function openPoll(sql: Sql, subscribers: Subscribers) {
+  const listen = () => void notifications.listen(onNotification)
   async function poll(ids: string[]): Promise<void> {
     for (let i = 0; i < ids.length; i += maxProjects) {
       const some = ids.slice(i, i + maxProjects)
@@ -88,7 +38,40 @@ function openPoll(sql: Sql, subscribers: Subscribers) {
     await poll([...new Set(lists.flat())])
     return lists
   })
-  return { poll, pollSoon }
+  let round = 0
+  const pollAll = async () => {
+    if (round++ % roundsPerPoll > 0 && notifications.isSubscribed) return
+    await poll(subscribers.keys())
+    await visibleProjects.refreshAll()
+  }
+  const stop = repeatedly(pollAll, pollEveryMs, log)
+  const { subscribers: ofAll, subscribersPerAccount: ofAccount } = config
+  let isEnded = false
+  return {
+    /** Subscribes until the signal aborts. With several projects, a change of any project ends a wait without a version. */
+    subscribe(projects: ProjectVersion[], signal: AbortSignal): Subscription {
+      listen()
+      const subscription = subscribers.subscribe(projects)
+      endAtAbort(subscription, signal)
+      // A project may have changed just before the subscription.
+      pollSoon(projects.map(({ projectId }) => projectId)).catch(() => {})
+      return subscription
+    },
+    countOf: subscribers.countOf,
+    subscribeToAll(scope: ProjectScope, signal: AbortSignal) {
+      listen()
+      return visibleProjects.subscribe(scope, signal)
+    },
+    ...openConcurrencyLimit({ what: 'requests that wait for events', ofAll, ofAccount }),
+    lags: new Lags(),
+    hasEnded: () => isEnded,
+    end(): void {
+      isEnded = true
+      void stop()
+      subscribers.wakeAll()
+      visibleProjects.wakeAll()
+    },
+  }
 }
 
 /** How many events a stream has not sent yet, and how long it has been behind. Computed when the metrics are read. */

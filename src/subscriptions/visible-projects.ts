@@ -5,7 +5,7 @@ import { grouped } from '../postgres/grouped.ts'
 import type { Sql, SqlPart } from '../postgres/database.ts'
 import { type Pair, visibleProject, visibleVersions } from '../reads/visible.ts'
 import type { ProjectVersion } from './notifications.ts'
-import { MultiMap, Subscription } from './subscription.ts'
+import { endAtAbort, MultiMap, Subscription } from './subscription.ts'
 
 const maxListedProjects = 1_000
 /** A page grows if the user becomes a member of projects within the page. Its streams end above this number. */
@@ -196,13 +196,11 @@ export class VisibleProjectsByUser {
       this.byUser.delete(scope.userId, opened)
       opened.close()
     })
-    const { end } = subscription
     await this.refreshSoon(page).catch((error: unknown) => {
-      end()
+      subscription.end()
       throw error
     })
-    if (signal.aborted) end()
-    else signal.addEventListener('abort', end, { once: true })
+    endAtAbort(subscription, signal)
     return { page, subscription }
   }
 
