@@ -69,7 +69,13 @@ export async function runBatches<Row extends { n: number }>(run: Run, spec: Batc
   }
   await writePages(run.throttle, read, async ({ prepared, n }) => {
     const finished = await runOperations(run, spec, prepared)
-    await moveCursor(run, { step, n }, n / last, (tx) => storeFinished(tx, run.id, finished))
+    const countOf = (wanted: Outcome) =>
+      finished.filter(({ kind, outcome }) => kind === 'task' && outcome === wanted).length
+    const counts = {
+      ...{ created: countOf('created'), updated: countOf('updated') },
+      ...{ unchanged: countOf('unchanged'), rejected: countOf('rejected') },
+    }
+    await moveCursor(run, { step, n }, n / last, (tx) => storeFinished(tx, run.id, finished), counts)
     run.services.counts.imports.rows += prepared.length
   })
   await endStep(run, step)
@@ -149,7 +155,7 @@ export async function recordCommitted(sql: Sql, importId: string): Promise<void>
     on conflict do nothing`
 }
 
-/** Stores what a command has done: its batch, the lines of rows that were not imported exactly, outcomes and counts. */
+/** Stores what a command has done: its batch, the lines of rows that were not imported exactly, and outcomes. */
 async function storeFinished(tx: Sql, importId: string, finished: FinishedRow[]): Promise<unknown> {
   const lines = finished.flatMap(({ row, externalId, outcome, rowOutcome = outcome, notes: { message } }) =>
     message || outcome === 'rejected' ? { row, externalId, outcome: rowOutcome, message } : [],
@@ -157,21 +163,14 @@ async function storeFinished(tx: Sql, importId: string, finished: FinishedRow[])
   await insertLines(tx, importId, lines)
   // A repeated batch has the same seq.
   const batches = [...new Set(finished.flatMap(({ batch }) => batch ?? []))]
-  const wholes = finished.filter(({ taskN }) => taskN === undefined)
-  const others = wholes.filter(({ outcome }) => outcome !== 'created')
+  const others = finished.filter(({ taskN, outcome }) => taskN === undefined && outcome !== 'created')
   const isChanged = ({ outcome }: FinishedRow) => outcome === 'created' || outcome === 'updated'
   const changed = finished.filter(isChanged).flatMap(({ taskN }) => taskN ?? [])
-  const countOf = (wanted: Outcome) =>
-    wholes.filter(({ kind, outcome }) => kind === 'task' && outcome === wanted).length
   // The statements are sent together.
   return Promise.all([
     batches.length > 0 &&
       tx`insert into import_batches (import_id, seq) select ${importId}, unnest(${batches}::bigint[]) on conflict do nothing`,
     others.length > 0 && storeOutcomes(tx, importId, others),
-    wholes.length > 0 &&
-      tx`
-        update imports set created = created + ${countOf('created')}, updated = updated + ${countOf('updated')},
-          unchanged = unchanged + ${countOf('unchanged')}, rejected = rejected + ${countOf('rejected')} where id = ${importId}`,
     changed.length > 0 && countChangedTasks(tx, importId, changed),
   ])
 }

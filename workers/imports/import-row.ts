@@ -83,6 +83,9 @@ export async function requireToken(sql: Sql, { token }: Caller): Promise<void> {
   if (!row) throw new ImportError('The API token of the request was deleted, or has expired')
 }
 
+/** Numbers of tasks to add to those of the import. */
+const noTasks = { created: 0, updated: 0, unchanged: 0, rejected: 0 }
+
 /**
  * Moves the cursor, and commits `work` in the same transaction. The commit is durable: after a crash of Postgres, the
  * undo of a cancelled import still needs the numbers of the batches.
@@ -94,12 +97,15 @@ export async function moveCursor(
   cursor: ImportCursor & { step: ImportStep },
   part: number,
   work?: (tx: Sql) => Promise<unknown>,
+  { created, updated, unchanged, rejected } = noTasks,
 ): Promise<void> {
   const [moved] = await run.sql.begin(async (tx) => {
     // The statements of the transaction are sent together.
     const [moved] = await Promise.all([
       tx<{ state: string }[]>`
-        update imports set cursor = ${JSON.stringify(cursor)}::text::jsonb, progress = ${progressAt(cursor.step, part)}
+        update imports set cursor = ${JSON.stringify(cursor)}::text::jsonb, progress = ${progressAt(cursor.step, part)},
+          created = created + ${created}, updated = updated + ${updated},
+          unchanged = unchanged + ${unchanged}, rejected = rejected + ${rejected}
         where ${isUnmoved(run)} returning state`,
       work?.(tx as unknown as Sql),
     ])
