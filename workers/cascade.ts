@@ -14,10 +14,8 @@ import { serviceActor } from '../src/model/events.ts'
 import type { Sql, SqlPart } from '../src/postgres/database.ts'
 import { removeDeliveries } from './cleanup.ts'
 import { removeImports } from './imports/remove.ts'
-import { purgeDocuments } from './search-index.ts'
+import { purgeDocuments } from './followers.ts'
 import { forEachPage, ignoreStatus, type Throttle, whilePagesAreFull } from './throttle.ts'
-
-export const workerActor = serviceActor
 
 /** Deletes the row in `streams` last, so that an interrupted job can continue. @throws if the project still exists */
 export async function purgeProject(sql: Sql, projectId: string, throttle: Throttle): Promise<void> {
@@ -138,7 +136,7 @@ export async function unassignMember(
         select id from tasks where project_id = ${projectId} and ${inOrder} limit ${throttle.batchRows}`
       if (found.length === 0) return 0
       const input = { projectId, userId, ids: found.map(({ id }) => id) }
-      return run({ name: unassignTasks.name, input, caller: { userId: workerActor } }).then(
+      return run({ name: unassignTasks.name, input, caller: { userId: serviceActor } }).then(
         () => found.length,
         (error) => (ignoreStatus(409)(error), 0),
       )

@@ -1,9 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { deleteDocuments, fillNext, indexEvents } from '../modules/search/indexing.ts'
+import { isBehind, readProgress } from '../modules/search/indexing.ts'
+import { dependentsOf, endsOfBlockers, findUnblocked } from '../modules/work-queue/ready-events.ts'
+import { type Range, recordReady } from '../modules/work-queue/ready-events.ts'
 import { nilId } from '../src/id-format.ts'
 import { newId } from '../src/ids.ts'
+import { serviceActor } from '../src/model/events.ts'
+import type { Sql } from '../src/postgres/database.ts'
+import { isTransient } from '../src/postgres/errors.ts'
 import type { Services } from '../src/services.ts'
 import { repeatedly, throttle } from '../src/waits.ts'
-import { reasonOf } from './throttle.ts'
+import { forEachPage, reasonOf, type Throttle, whilePagesAreFull } from './throttle.ts'
 
 const turnMs = 1_000
 
@@ -27,7 +34,7 @@ export type ChangedProjects = Map<string, number>
 /** The maximum number of projects in memory. The sweep finds the projects that are left out. */
 const maxChanged = 100_000
 const sweepRows = 2_000
-export const maxFollowed = 100
+const maxFollowed = 100
 /** The pause in which changes collect, as a multiple of the time that the last step took. Many changes together cost less. */
 const pauses = { factor: 3, maxMs: 300 }
 const retryMs = 1_000
@@ -44,7 +51,7 @@ interface Follower {
 }
 
 /** Follows the logs of all projects after a notification. The sweep compares cursors, because notifications may be lost. */
-export function followLogs(services: Services, { name, cursors, everyMs, changed, follow, warn }: Follower) {
+function followLogs(services: Services, { name, cursors, everyMs, changed, follow, warn }: Follower) {
   const { config, database, notifications, log } = services
   const sql = database.background
   const hasTurn = openTurn(services, name)
@@ -102,4 +109,148 @@ export function openProjectRuns(warn: (error: unknown) => void) {
     },
     drain: () => Promise.all(running.values()),
   }
+}
+
+/** Changes within this time are indexed together. */
+const collectMs = 50
+const fillEveryMs = 500
+/** For `ms` after a notification of changes, a fill pauses `pauses` times as long as it works. */
+const busy = { ms: 1_000, pauses: 9 }
+
+/** Indexes changes soon after their commits, so that a search rarely has to index changes itself. */
+export function startSearchIndexing(services: Services, changed: ChangedProjects): () => Promise<void> {
+  const { config, database, notifications, log } = services
+  const sql = database.background
+  const warn = openWarn(services, 'the search index is not up to date')
+  let [isStopping, busyUntil] = [false, 0]
+  const fill = async () => {
+    const filling = await sql<{ projectId: string }[]>`
+      select project_id from search_cursors where fill is not null order by project_id limit ${maxFollowed}`
+    for (const { projectId } of filling)
+      for (let isLeft = true; isLeft && !isStopping;) {
+        const startedAt = performance.now()
+        isLeft = await fillNext(sql, projectId)
+        const factor = performance.now() < busyUntil ? busy.pauses : 1
+        await sleep(Math.max(config.jobPauseMs, (performance.now() - startedAt) * factor))
+      }
+  }
+  const stops = [
+    followLogs(services, {
+      ...{ name: 'search-documents', cursors: 'search_cursors', everyMs: collectMs, changed, warn },
+      follow: (projectIds) => indexProjects(database.indexing, projectIds, warn),
+    }),
+    repeatedly(() => fill().catch(warn), fillEveryMs, log),
+    notifications.listen(() => (busyUntil = performance.now() + busy.ms)),
+  ]
+  return async () => {
+    isStopping = true
+    await Promise.all(stops.map((stop) => stop()))
+  }
+}
+
+/** Returns the projects that have more events. A project that cannot be indexed does not delay others: the sweep finds it again. */
+async function indexProjects(
+  sql: Sql,
+  projectIds: string[],
+  warn: (error: unknown) => void,
+): Promise<string[]> {
+  const behind = (await readProgress(sql, projectIds)).filter((one) => isBehind(one))
+  try {
+    await indexEvents(sql, behind)
+  } catch (error) {
+    if (isTransient(error)) throw error
+    for (const one of behind) await indexEvents(sql, [one]).catch(warn)
+    return []
+  }
+  const after = await readProgress(
+    sql,
+    behind.map(({ projectId }) => projectId),
+  )
+  return after.filter((one) => isBehind(one)).map(({ projectId }) => projectId)
+}
+
+/** Deletes the cursor last, so that an interrupted deletion continues. */
+export async function purgeDocuments(sql: Sql, projectId: string, throttle: Throttle): Promise<void> {
+  await whilePagesAreFull(throttle, () => deleteDocuments(sql, projectId, throttle.batchRows))
+  await sql`delete from search_cursors where project_id = ${projectId}`
+}
+
+const searchEveryMs = 500
+/** The maximum number of events of a project that one query reads. */
+const maxEvents = 10_000
+
+/**
+ * Follows the logs of all projects, and records which tasks became ready. The cursor of a project moves after the commands for
+ * all tasks. A repeated command checks the log, so each event is recorded once, even if several processes search.
+ */
+export function startReadyEvents(services: Services): () => Promise<void> {
+  const { config, database, run } = services
+  const { jobBatchRows: batchRows, jobPauseMs: pauseMs } = config
+  const sql = database.background
+  const changed: ChangedProjects = new Map()
+  let isStopping = false
+  const warn = openWarn(services, 'ready tasks are not recorded yet')
+  const runs = openProjectRuns((error) => isStopping || warn(error))
+  const record = async (range: Range) => {
+    // Also reads later events: they show a task that lost its blocker in the range and is not linked to the blocker any more.
+    const read = { ...range, upTo: range.after + maxEvents }
+    await forEachPage({ batchRows, pauseMs, isOver: () => isStopping }, nilId, async (afterId) => {
+      const found = await findUnblocked(sql, read, { afterId, rows: batchRows })
+      const tasks = found.filter(({ eventId }) => eventId !== null)
+      const input = { projectId: range.projectId, tasks }
+      if (tasks.length > 0) await run({ name: recordReady.name, input, caller: { userId: serviceActor } })
+      return found.length < batchRows ? undefined : found.at(-1)!.id
+    })
+    await moveCursors(sql, [range])
+    changed.set(range.projectId, performance.now())
+  }
+  const follow = async (projectIds: string[]) => {
+    const ranges = await findRanges(
+      sql,
+      projectIds.filter((id) => !runs.has(id)),
+    )
+    const quiet = ranges.filter(({ mayHaveReady }) => !mayHaveReady)
+    await moveCursors(sql, quiet)
+    for (const range of ranges) if (range.mayHaveReady) await runs.start(range.projectId, () => record(range))
+    return quiet.flatMap(({ projectId, isLast }) => (isLast ? [] : projectId))
+  }
+  const stop = followLogs(services, {
+    ...{ name: 'ready-events', cursors: 'ready_cursors', everyMs: searchEveryMs },
+    ...{ changed, follow, warn },
+  })
+  return async () => {
+    isStopping = true
+    await stop()
+    await runs.drain()
+  }
+}
+
+interface FoundRange extends Range {
+  isLast: boolean
+  /** False if it is certain that no task has become ready. */
+  mayHaveReady: boolean
+}
+
+/** After a failover, a cursor may be ahead of its project: then the log is followed from its end. */
+const findRanges = (sql: Sql, projectIds: string[]) => sql<FoundRange[]>`
+  with p as materialized (
+    select s.project_id, s.version, least(coalesce(c.seq, 0), s.version) as after,
+      least(coalesce(c.seq, 0) + ${maxEvents}::int4, s.version) as up_to
+    from streams s join projects r on r.id = s.project_id left join ready_cursors c on c.project_id = s.project_id
+    where s.project_id = any(${projectIds}::uuid[])),
+  ended as materialized (select p.project_id, e.* from p
+    cross join lateral (${endsOfBlockers(sql, { projectId: sql`p.project_id`, after: sql`p.after`, upTo: sql`p.up_to` })}) e)
+  select project_id, after::float8 as after, up_to::float8 as up_to, up_to = version as is_last,
+    project_id in (select project_id from (${dependentsOf(sql)}) t union all select project_id from ended where had is not null)
+      as may_have_ready
+  from p`
+
+/** A deleted project gets no cursor again. */
+async function moveCursors(sql: Sql, ranges: Range[]): Promise<void> {
+  if (ranges.length === 0) return
+  await sql`
+    insert into ready_cursors (project_id, seq)
+    select p.id, p.seq from unnest(${ranges.map(({ projectId }) => projectId)}::uuid[], ${ranges.map(({ upTo }) => upTo)}::bigint[])
+      p(id, seq) join projects r on r.id = p.id order by p.id for key share of r
+    on conflict (project_id) do update set seq = excluded.seq`
 }

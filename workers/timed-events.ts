@@ -4,7 +4,7 @@ import { nilId } from '../src/id-format.ts'
 import type { Sql, SqlPart } from '../src/postgres/database.ts'
 import type { Services } from '../src/services.ts'
 import { repeatedly } from '../src/waits.ts'
-import { workerActor } from './cascade.ts'
+import { serviceActor } from '../src/model/events.ts'
 import { openProjectRuns, openTurn, openWarn } from './followers.ts'
 import { forEachPage, type Throttle } from './throttle.ts'
 
@@ -42,7 +42,7 @@ function openRound(
       const startedAt = performance.now()
       const some = [...ids.values().take(pages.batchRows)]
       const input = { projectId, ids: some }
-      await services.run({ name: recordTimes.name, input, caller: { userId: workerActor } })
+      await services.run({ name: recordTimes.name, input, caller: { userId: serviceActor } })
       // A round may have found the tasks again while the command ran.
       for (const id of some) ids.delete(id)
       // Leaves the project time for other commands.

@@ -14,10 +14,9 @@ import { fieldParameters, maxAttempts } from '../tasks/schema.ts'
 import { Count, EventTypes, Flag, LabelNames, optional, ProjectName, Range } from './tool.ts'
 import { TaskId, taskPath, UserName } from './tool.ts'
 import { type Call, cursorOf, tool, ToolError, withQuery } from './tool.ts'
-import { namesOf } from './names.ts'
 import { fittingFrom, inParts, Next, numberOf, type Section, shortened, withSections } from './pages.ts'
-import { allFields, type Detail, details, type Event, hasNames, shownEvent, shownTask } from './rows.ts'
-import { type Task, withoutEmpty } from './rows.ts'
+import { allFields, type Detail, details, type Event, hasNames, shownEvent, shownTask } from './names.ts'
+import { namesOf, type Task, withoutEmpty } from './names.ts'
 
 type Row = Record<string, unknown> & { id: string }
 interface Project extends Row {

@@ -7,9 +7,8 @@ import { ClaimNextBody, maxWaitSeconds, ReleaseTaskBody } from '../work-queue/sc
 import { ChangeKey, Count, DryRun, Flag, LabelNames, operationFields, operationsText } from './tool.ts'
 import { optional, ProjectName, Range, RepeatKey, TaskId, taskPath, UserName } from './tool.ts'
 import { type Call, isReplayed, tool, ToolError, withQuery } from './tool.ts'
-import { namesOf, withIds } from './names.ts'
 import { fittingFrom, Next, numberOf } from './pages.ts'
-import { type Event, shownTask, type Task, withoutEmpty } from './rows.ts'
+import { type Event, namesOf, shownTask, type Task, withIds, withoutEmpty } from './names.ts'
 
 const about = `A list of 1 to ${maxOperations} operations: all are done, or none. Each is {op, …fields}. as: a name of the row; later operations use #name as its id. was: {field: value} rejects the call if the row has other values, ifMatch: etag of get if it has changed. fields: {key: value} of custom fields. In place of the id of a user, label, custom field or view, its name is allowed. * required, [] list; null clears.
 ${operationsText()}`

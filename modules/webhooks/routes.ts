@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia'
 import type { RouteBuilders } from '../../src/routes/route-builders.ts'
-import { ForbiddenUrl } from '../../src/outbound/destination.ts'
+import { ForbiddenUrl } from '../../src/outbound/post.ts'
 import { requireRetained } from '../../src/reads/retention.ts'
 import type { Services } from '../../src/services.ts'
 import {

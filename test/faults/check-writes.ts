@@ -1,5 +1,5 @@
 import { model } from '../../modules/modules.ts'
-import { workerActor } from '../../workers/cascade.ts'
+import { serviceActor } from '../../src/model/events.ts'
 import type { Evidence, LogEvent, StoredResponse } from './evidence.ts'
 import { eventIdIn, idsIn, label, type Operation, outcomeOf } from './history.ts'
 
@@ -53,7 +53,7 @@ export function attribute(writes: Operation[], { events, responses }: Written): 
     for (const error of contentErrors(applied, stored, found)) report(error)
   }
   const isExpected = ({ entity, type, actorId }: LogEvent) =>
-    model.entities[entity].unlogged !== undefined || (actorId === workerActor && ofWorker.test(type))
+    model.entities[entity].unlogged !== undefined || (actorId === serviceActor && ofWorker.test(type))
   const unrequested = events.filter((event) => !causes.has(event.id) && !isExpected(event))
   for (const { seq, projectId, type, entityId, actorId } of unrequested)
     errors.push(`event ${seq} of ${projectId} (${type} ${entityId} by ${actorId}) has no request`)

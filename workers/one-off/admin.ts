@@ -20,7 +20,7 @@ import type { Sql } from '../../src/postgres/database.ts'
 import { caseless, normalEmail } from '../../src/schema/text.ts'
 import { validationError } from '../../src/schema/validation.ts'
 import { openWritePath } from '../../src/services.ts'
-import { workerActor } from '../cascade.ts'
+import { serviceActor } from '../../src/model/events.ts'
 import { react } from '../reactions.ts'
 import { backups } from './backups.ts'
 import { type AdminContext, AdminError, parse, plain, table } from './command-line.ts'
@@ -243,7 +243,7 @@ async function disable(context: AdminContext, webhookId = ''): Promise<string> {
     select project_id from webhooks where id = ${idOrNil(webhookId)} and disabled_at is null`
   if (!webhook) throw new AdminError(`No enabled webhook has the id ${webhookId}`)
   const reason = 'An operator of the service disabled the webhook'
-  await runCommand(context, disableWebhook.name, { ...webhook, webhookId, reason }, workerActor)
+  await runCommand(context, disableWebhook.name, { ...webhook, webhookId, reason }, serviceActor)
   return `${webhookId} is disabled`
 }
 

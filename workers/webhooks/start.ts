@@ -6,7 +6,7 @@ import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { grouped } from '../../src/postgres/grouped.ts'
 import type { Services } from '../../src/services.ts'
 import { repeatedly, within } from '../../src/waits.ts'
-import { workerActor } from '../cascade.ts'
+import { serviceActor } from '../../src/model/events.ts'
 import { type DeliveryResult, isDue, openClaims, openDeliver } from './deliver.ts'
 
 const searchEveryMs = 1_000
@@ -173,7 +173,7 @@ class Dispatcher {
     if (result.disabled === undefined) return
     const { projectId, id: webhookId, revision } = result.claim
     const input = { projectId, webhookId, revision, reason: result.disabled }
-    await this.services.run({ name: disableWebhook.name, input, caller: { userId: workerActor } })
+    await this.services.run({ name: disableWebhook.name, input, caller: { userId: serviceActor } })
   }
 }
 
