@@ -12,13 +12,7 @@ import type { VersionRef } from '../../src/reads/versions.ts'
 import { heartbeat, heartbeatMs } from '../../src/responses/server-sent-events.ts'
 import type { Services } from '../../src/services.ts'
 import { within } from '../../src/waits.ts'
-import {
-  type ExportedProject,
-  openExportedProject,
-  type ProjectParts,
-  readParts,
-  shownTasks,
-} from '../exports/project.ts'
+import { type ExportedProject, openExportedProject, shownTasks } from '../exports/project.ts'
 import { type Chunks, unzipped, charge, openSpooled, type Spool } from '../exports/spool.ts'
 
 const what = 'snapshots'
@@ -49,14 +43,13 @@ export function openStreamedSnapshots(services: Services) {
     const own = { isWanted: () => true, take: async () => places.acquire(caller.userId) }
     const opening = openSpooled(services, own, undefined, async (sql) => {
       signal.throwIfAborted()
-      const found = await openExportedProject(services, sql, caller.userId, { projectId })
+      const found = await openExportedProject(services, sql, caller.userId, projectId)
       // Like a list with `asOf`, a snapshot shows a claim until the log contains its end.
       const exported = { ...found, isPast: true }
-      const parts = await readParts(exported)
-      const rows = await countRows(exported, parts, kinds)
+      const rows = await countRows(exported, kinds)
       // The request itself is charged as one read.
       await charge(services, caller, rows - maxRows)
-      return { ...found, texts: messagesOf(services, exported, parts, kinds) }
+      return { ...found, texts: messagesOf(services, exported, kinds) }
     }).then(({ version, lastEventId, spool }) => {
       return { version, lastEventId, chunks: chunksOf(spool, release, signal) }
     })
@@ -90,11 +83,12 @@ function chunksOf(spool: Spool, release: () => void, signal: AbortSignal): Chunk
   return read()
 }
 
-const rowsOfKind = ({ parts }: ProjectParts, kind: string) =>
+const rowsOfKind = ({ parts }: ExportedProject, kind: string) =>
   parts.flatMap(({ name, shown }) => (definitionOf(name).plural === kind ? shown : []))
 
-async function countRows({ sql, projectId }: ExportedProject, parts: ProjectParts, kinds: string[]) {
-  const ofParts = kinds.reduce((sum, kind) => sum + rowsOfKind(parts, kind).length, 0)
+async function countRows(exported: ExportedProject, kinds: string[]) {
+  const { sql, projectId } = exported
+  const ofParts = kinds.reduce((sum, kind) => sum + rowsOfKind(exported, kind).length, 0)
   if (!kinds.includes('tasks')) return ofParts
   const [found] = await sql<{ tasks: number }[]>`
     select count(*)::float8 as tasks from tasks where project_id = ${projectId}`
@@ -105,11 +99,10 @@ async function countRows({ sql, projectId }: ExportedProject, parts: ProjectPart
 async function* messagesOf(
   services: Services,
   exported: ExportedProject,
-  parts: ProjectParts,
   kinds: string[],
 ): AsyncGenerator<string, void, void> {
   for (const kind of kinds) {
-    const pages = kind === 'tasks' ? taskPages(services, exported, parts) : [rowsOfKind(parts, kind)]
+    const pages = kind === 'tasks' ? taskPages(services, exported) : [rowsOfKind(exported, kind)]
     for await (const rows of pages)
       for (let at = 0; at < rows.length;) {
         const texts = jsonTexts(rows.slice(at, at + maxRows), (row) => row)
@@ -120,7 +113,7 @@ async function* messagesOf(
 }
 
 /** Yields pages of tasks in the order of their ids, as lists without `sort` do. */
-async function* taskPages({ findPerson }: Services, exported: ExportedProject, parts: ProjectParts) {
+async function* taskPages({ findPerson }: Services, exported: ExportedProject) {
   const { sql, projectId } = exported
   let after = nilId
   for (let isFull = true; isFull;) {
@@ -129,7 +122,7 @@ async function* taskPages({ findPerson }: Services, exported: ExportedProject, p
       where t.project_id = ${projectId} and t.id > ${after} order by t.id limit ${maxRows}`)
     isFull = rows.length === maxRows
     after = rows.at(-1)?.id ?? nilId
-    const shown = await shownTasks(exported, parts, rows, false, findPerson)
+    const shown = await shownTasks(exported, rows, false, findPerson)
     yield shown.map((one) => one.shown)
   }
 }

@@ -22,7 +22,6 @@ import {
   childRows,
   type ExportedProject,
   type ExportedTask,
-  type ProjectParts,
   shownTasks,
   type ShownTask,
   taskRows,
@@ -49,11 +48,11 @@ export interface Format {
   extension: string
   /** True if tasks have an `author`. */
   hasAuthors: boolean
-  open(exported: ExportedProject, parts: ProjectParts): Writer
+  open(exported: ExportedProject): Writer
 }
 
 /** Returns the people and the names of labels of a task, by the names of the fields in files. */
-function namedIn(shown: ShownTask, { labels, people }: ProjectParts) {
+function namedIn(shown: ShownTask, { labels, people }: ExportedProject) {
   const named: Record<string, User | string[] | null> = {}
   for (const [name, field] of namedFields) {
     const value = shown[name]
@@ -93,8 +92,8 @@ const docket: Format = {
   contentType: 'application/x-ndjson',
   extension: 'docket.ndjson',
   hasAuthors: true,
-  open({ version, exportedAt }, all) {
-    const { project, parts } = all
+  open(exported) {
+    const { project, parts, version, exportedAt } = exported
     let lines = 0
     const line = (row: object) => `${++lines && JSON.stringify(row)}\n`
     return {
@@ -103,7 +102,7 @@ const docket: Format = {
         parts.map(({ name, shown }) => line({ kind: name, ...shown })).join(''),
       task({ shown: { importedAuthor, ...shown }, author }) {
         const externalId = shown.externalId ?? `docket:${shown.id}`
-        const named = { ...namedIn(shown, all), author: authorOf(importedAuthor, author) }
+        const named = { ...namedIn(shown, exported), author: authorOf(importedAuthor, author) }
         return [line({ kind: 'task', ...lineValues(shown), externalId, ...named }), '']
       },
       list: () => ['', ''],
@@ -143,8 +142,8 @@ const csv: Format = {
   contentType: 'text/csv; charset=utf-8',
   extension: 'csv',
   hasAuthors: true,
-  open(_, parts) {
-    const { fields, people } = parts
+  open(exported) {
+    const { fields, people } = exported
     const lists = model().ofTask.map(({ plural }) => plural)
     const personOf = (id: unknown) => people.get(String(id))
     return {
@@ -153,7 +152,7 @@ const csv: Format = {
         `\ufeff${[...columns, ...lists, ...fields.map(({ key }) => fieldPrefix + key)].join()}${lineEnd}`,
       task({ shown, author }) {
         const known = author && (people.get(author.id) ?? author)
-        const values: Shown = { ...shown, ...namedIn(shown, parts), author: known }
+        const values: Shown = { ...shown, ...namedIn(shown, exported), author: known }
         for (const [name, field] of renamed) values[headerOf(name, field)] = shown[name]
         const custom = fields.map(({ key }) => `,${cell(shown.fields[key])}`)
         return [columns.map((header) => cell(values[header])).join(), custom.join('') + lineEnd]
@@ -196,13 +195,12 @@ interface Options {
 /** Yields the texts of a file with the project. Only some pages of rows are in memory. */
 export async function* projectTexts(
   exported: ExportedProject,
-  parts: ProjectParts,
   { format, history, findPerson }: Options,
 ): AsyncGenerator<string, void, void> {
-  const writer = format.open(exported, parts)
+  const writer = format.open(exported)
   yield writer.begin()
   const { sql } = exported
-  const shown = (rows: TaskRow[]) => shownTasks(exported, parts, rows, format.hasAuthors, findPerson)
+  const shown = (rows: TaskRow[]) => shownTasks(exported, rows, format.hasAuthors, findPerson)
   const [tasks, ...children] = await Promise.all([
     Rows.open<TaskRow, ExportedTask>(sql, 'tasks', taskRows(exported), shown),
     ...model().ofTask.map((child) =>

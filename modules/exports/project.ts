@@ -28,7 +28,7 @@ import { showClaims } from '../tasks/shown-claims.ts'
 import { partsInOrder } from '../order/keys.ts'
 
 /** A project in the snapshot of a transaction, now or at an earlier version. */
-export interface ExportedProject {
+interface ProjectAt {
   sql: Sql
   projectId: string
   snapshot?: Snapshot
@@ -43,9 +43,16 @@ export interface ExportedProject {
   isPast: boolean
 }
 
-export interface Wanted {
-  projectId: string
-  asOf?: string | undefined
+/** A project with its rows besides its tasks: few enough to be loaded at once. */
+export interface ExportedProject extends ProjectAt {
+  project: object
+  name: string
+  parts: { name: Entity; shown: object }[]
+  all(entity: Entity): { id: string }[]
+  labels: ReadonlyMap<string, string>
+  fields: FieldRow[]
+  /** The owner and the members. */
+  people: ReadonlyMap<string, User>
 }
 
 /**
@@ -59,37 +66,25 @@ export async function openExportedProject(
   { snapshots }: Pick<Services, 'snapshots'>,
   sql: Sql,
   userId: string,
-  { projectId, asOf }: Wanted,
+  projectId: string,
+  asOf?: string,
 ): Promise<ExportedProject> {
-  const [found] = await sql<Pick<ExportedProject, 'version' | 'lastEventId' | 'maxTasks' | 'exportedAt'>[]>`
+  const [found] = await sql<Pick<ProjectAt, 'version' | 'lastEventId' | 'maxTasks' | 'exportedAt'>[]>`
     select s.version::float8 as version, s.last_event_id, ${maxTasksOf(sql)} as max_tasks, now() as exported_at
     from ${visibleProject(sql, sql`${projectId}::uuid`, sql`${userId}::uuid`)} p join streams s on s.project_id = p.id`
   if (!found) throw notFound('Project')
-  const exported = { ...found, sql, projectId, currentVersion: found.version, isPast: asOf !== undefined }
-  if (asOf === undefined) return exported
-  const snapshot = await snapshots.find(exported, asOf)
-  if (!snapshot) throw notFound('Project')
+  const now = { ...found, sql, projectId, currentVersion: found.version, isPast: asOf !== undefined }
+  const snapshot = asOf === undefined ? undefined : await snapshots.find(now, asOf)
+  if (asOf !== undefined && !snapshot) throw notFound('Project')
+  if (!snapshot || snapshot.version === now.version) return withParts(now)
   const { version } = snapshot
-  if (version === exported.version) return exported
   const oldestSeq = openOldestSeq(sql)
   await requireRetained(oldestSeq, projectId, version)
   if (!(await hasLoggedChildren(sql, snapshot))) throw eventsExpired((await oldestSeq(projectId)) ?? 1)
-  return { ...exported, version, snapshot }
+  return withParts({ ...now, version, snapshot })
 }
 
-/** The rows of a project besides its tasks: few enough to be loaded at once. */
-export interface ProjectParts {
-  project: object
-  name: string
-  parts: { name: Entity; shown: object }[]
-  all(entity: Entity): { id: string }[]
-  labels: ReadonlyMap<string, string>
-  fields: FieldRow[]
-  /** The owner and the members. */
-  people: ReadonlyMap<string, User>
-}
-
-function readRows<Row>({ sql, projectId, snapshot }: ExportedProject, name: Entity) {
+function readRows<Row>({ sql, projectId, snapshot }: ProjectAt, name: Entity) {
   const { names, people } = personColumns(sql, definitionOf(name), 't')
   const isOwn = name === 'project' ? sql`t.id = ${projectId}` : sql`t.project_id = ${projectId}`
   const ownRows = (from: SqlPart) => sql`(select t.* from ${from} t where ${isOwn})`
@@ -99,12 +94,12 @@ function readRows<Row>({ sql, projectId, snapshot }: ExportedProject, name: Enti
 }
 
 /** @throws HttpError 404 if the project was deleted meanwhile */
-export async function readParts(exported: ExportedProject): Promise<ProjectParts> {
+async function withParts(at: ProjectAt): Promise<ExportedProject> {
   const ofProject = model().all.filter((one) => one.parent === 'project' && one.load === 'with project')
   const names = ofProject.map(({ name }) => name)
   const [[project], ...lists] = await Promise.all([
-    readRows<ProjectRow>(exported, 'project'),
-    ...names.map((name) => readRows<object>(exported, name)),
+    readRows<ProjectRow>(at, 'project'),
+    ...names.map((name) => readRows<object>(at, name)),
   ])
   if (!project) throw notFound('Project')
   const rows = new Map(names.map((name, n) => [name, lists[n]!]))
@@ -112,6 +107,7 @@ export async function readParts(exported: ExportedProject): Promise<ProjectParts
   const members = all<{ userId: string }>('member').map(({ userId, ...row }) => ({ ...row, id: userId }))
   const owner = { ...project, id: project.ownerId }
   return {
+    ...at,
     project: shownRow(definitionOf('project'), project),
     name: project.name,
     parts: [...rows].flatMap(([name, list]) =>
@@ -129,7 +125,7 @@ const userOf = ({ id, personName: name, personEmail: email }: Person): [string, 
   name == null || email == null ? [] : [[id, { id, name, email }]]
 
 /** SQL for the tasks, each with its `sort_key`. Postgres can read the branches in this order from indexes. */
-function tasksInOrder({ sql, projectId, snapshot }: ExportedProject): SqlPart {
+function tasksInOrder({ sql, projectId, snapshot }: ProjectAt): SqlPart {
   const [unchanged, changed] = rowSources(sql, 'task', snapshot)
   const key = sql.unsafe(positionKey)
   // With the order in each branch, Postgres merges the branches instead of sorting all tasks.
@@ -208,11 +204,11 @@ export interface ExportedTask {
 /** Returns tasks as their view shows them, without references to deleted rows. */
 export async function shownTasks(
   exported: ExportedProject,
-  { all }: ProjectParts,
   rows: TaskRow[],
   hasAuthors: boolean,
   findPerson: FindPerson,
 ): Promise<ExportedTask[]> {
+  const { all, isPast } = exported
   const ids = rows.map(({ id }) => id)
   const [existing, authors] = await Promise.all([
     existingTasks(exported, [...new Set(rows.flatMap((row) => referencedTasks('task', row)))]),
@@ -225,7 +221,7 @@ export async function shownTasks(
     return known.has(id)
   }
   const state = { has, all: all as never, row: () => undefined }
-  const { holderOf } = await showClaims(findPerson, rows, exported.isPast)
+  const { holderOf } = await showClaims(findPerson, rows, isPast)
   return rows.map((row) => {
     const shown = hideDeletedReferences(state, 'task', row)
     return {

@@ -21,7 +21,7 @@ import { projectView } from '../projects/schema.ts'
 import { tokensOf } from '../tokens/queries.ts'
 import { csvColumns } from './cells.ts'
 import { formats, type EventTexts, projectTexts } from './formats.ts'
-import { maxTasksOf, openExportedProject, readParts } from './project.ts'
+import { maxTasksOf, openExportedProject } from './project.ts'
 import {
   type Chunks,
   type File,
@@ -118,18 +118,17 @@ function exportProject(services: Services, inProgress: ExportsInProgress, histor
       const project = await requireVisible(findRole, caller, id)
       const format = formats[name]
       const open = async (sql: Sql, isCharged: boolean) => {
-        const exported = await openExportedProject(services, sql, caller.userId, { projectId: id, asOf })
+        const exported = await openExportedProject(services, sql, caller.userId, id, asOf)
         const { maxTasks, currentVersion, version } = exported
         const rows = isCharged ? maxTasks + (hasHistory ? version : 0) : 0
         await charge(services, caller, rows, currentVersion - version)
-        const parts = await readParts(exported)
         return {
           ...{
-            name: `${fileName(parts.name)}-${version}.${format.extension}`,
+            name: `${fileName(exported.name)}-${version}.${format.extension}`,
             contentType: format.contentType,
           },
           headers: { [versionHeader]: String(version) },
-          texts: projectTexts(exported, parts, { format, history: hasHistory && history, findPerson }),
+          texts: projectTexts(exported, { format, history: hasHistory && history, findPerson }),
         }
       }
       if (request.method === 'HEAD')
@@ -218,10 +217,9 @@ async function spoolProject(
     }
   }
   const read = async (sql: Sql) => {
-    const exported = await openExportedProject(services, sql, caller.userId, { projectId })
-    const parts = await readParts(exported)
-    const name = `${fileName(parts.name)}-${projectId}.${format.extension}`
-    return { name, texts: counted(projectTexts(exported, parts, { format, findPerson })) }
+    const exported = await openExportedProject(services, sql, caller.userId, projectId)
+    const name = `${fileName(exported.name)}-${projectId}.${format.extension}`
+    return { name, texts: counted(projectTexts(exported, { format, findPerson })) }
   }
   try {
     const places = inProgress.placesOf(caller, nextWaitMs)

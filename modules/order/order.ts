@@ -19,41 +19,38 @@ export class Order implements Fact {
   /** At most this many tasks on each side of a gap were loaded. */
   radius = 0
 
-  private readonly byLow = new Map<string, Gap>()
-  private readonly byHigh = new Map<string, Gap>()
-
   constructor(
     readonly projectId: string,
-    gaps: Iterable<Gap> = [],
+    /** The ends of the known gaps, by their starts. */
+    private readonly gaps = new Map<string, string>(),
     private readonly ids = new Map<string, string>(),
-  ) {
-    for (const gap of gaps) this.add(gap)
-  }
+  ) {}
 
   fork(): Order {
-    const fork = new Order(this.projectId, this.byLow.values(), new Map(this.ids))
+    const fork = new Order(this.projectId, new Map(this.gaps), new Map(this.ids))
     fork.radius = this.radius
     return fork
   }
 
   addGap(low: string, high: string): void {
-    if (low < high && !this.byLow.has(low)) this.add({ low, high })
+    if (low < high && !this.gaps.has(low)) this.gaps.set(low, high)
   }
 
   addTask(key: string, id: string): void {
     this.ids.set(key, id)
   }
 
-  gapBefore(key: string): Gap | undefined {
-    return this.byHigh.get(key)
+  gapAfter(low: string): Gap | undefined {
+    const high = this.gaps.get(low)
+    return high === undefined ? undefined : { low, high }
   }
 
-  gapAfter(key: string): Gap | undefined {
-    return this.byLow.get(key)
-  }
+  gapBefore = (key: string): Gap | undefined => this.find(({ high }) => high === key)
 
-  gapAround(key: string): Gap | undefined {
-    for (const gap of this.byLow.values()) if (gap.low < key && key < gap.high) return gap
+  gapAround = (key: string): Gap | undefined => this.find(({ low, high }) => low < key && key < high)
+
+  private find(isWanted: (gap: Gap) => boolean): Gap | undefined {
+    for (const [low, high] of this.gaps) if (isWanted({ low, high })) return { low, high }
     return undefined
   }
 
@@ -87,28 +84,16 @@ export class Order implements Fact {
     this.ids.delete(key)
     const [below, above] = [this.gapBefore(key), this.gapAfter(key)]
     if (!below || !above) return
-    this.remove(below)
-    this.remove(above)
-    this.add({ low: below.low, high: above.high })
+    this.gaps.delete(key)
+    this.gaps.set(below.low, above.high)
   }
 
   private enter(key: string, id: string): void {
     this.ids.set(key, id)
     const gap = this.gapAround(key)
     if (!gap) return
-    this.remove(gap)
-    this.add({ low: gap.low, high: key })
-    this.add({ low: key, high: gap.high })
-  }
-
-  private add(gap: Gap): void {
-    this.byLow.set(gap.low, gap)
-    this.byHigh.set(gap.high, gap)
-  }
-
-  private remove({ low, high }: Gap): void {
-    this.byLow.delete(low)
-    this.byHigh.delete(high)
+    this.gaps.set(gap.low, key)
+    this.gaps.set(key, gap.high)
   }
 }
 

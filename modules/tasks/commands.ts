@@ -138,6 +138,12 @@ export const upsertTask = command('task.upsert', {
 
 export const deleteTask = deletion(task, { about: 'Also deletes its subtasks and comments.', role: 'EDITOR' })
 
+const presentTasks = (state: ProjectState, ids: string[]): TaskRow[] =>
+  ids.flatMap((id) => {
+    const task = state.row('task', id)
+    return task?.projectId === state.projectId ? task : []
+  })
+
 /** Unassigns the tasks of a removed member and ends the member's claims, unless the user is a member again. */
 export const unassignTasks = command('task.unassign', {
   input: UnassignTasks,
@@ -147,12 +153,8 @@ export const unassignTasks = command('task.unassign', {
   decide(state, context, { ids, userId }) {
     if (!state.project || state.roleOf(userId))
       throw conflict('The user is a member again, or the project is deleted')
-    const tasks = ids.flatMap((id) => state.row('task', id) ?? [])
-    const present = tasks.filter(({ projectId }) => projectId === state.projectId)
-    return {
-      changes: present.flatMap((task) => withoutUser(state, context, task, userId)),
-      answer: undefined,
-    }
+    const changes = presentTasks(state, ids).flatMap((task) => withoutUser(state, context, task, userId))
+    return { changes, answer: undefined }
   },
   message: 'Tasks unassigned',
 })
@@ -198,9 +200,8 @@ export const recordTimes = command('task.record_times', {
   preload: ({ ids }) => ({ task: ids }),
   weight: ({ ids }) => ids.length,
   decide(state, context, { ids }) {
-    const tasks = ids.flatMap((id) => state.row('task', id) ?? [])
-    const present = tasks.filter(({ projectId }) => state.project && projectId === state.projectId)
-    return { changes: present.flatMap((task) => timedEvents(state, context, task)), answer: undefined }
+    const tasks = state.project ? presentTasks(state, ids) : []
+    return { changes: tasks.flatMap((task) => timedEvents(state, context, task)), answer: undefined }
   },
   message: 'Times recorded',
 })
