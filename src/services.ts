@@ -37,7 +37,6 @@ import { openNewPasswords, openPasswords } from './identity/passwords.ts'
 import { openEncryption, openFingerprints, openMailTokens } from './identity/secrets.ts'
 import { Authenticate } from './identity/sessions.ts'
 import { openTokens } from './identity/tokens.ts'
-import { openGuards } from './http/guards.ts'
 import { openLimits } from './http/limits.ts'
 import { openBodyCache } from './responses/reply.ts'
 import { openWithIdempotency } from './http/idempotency.ts'
@@ -63,7 +62,6 @@ export function openServices(config: Config, log: Log, domain: Domain, tracing?:
     outbound: openOutbound(config),
     snapshots: openSnapshots(database.reads, oldestSeq, charge, config.asOfEvents, place),
     withIdempotency: openWithIdempotency(findRecord),
-    guards: openGuards({ ...identity, limits, scheduler, config }),
     serve: openBodyCache(config.bodyCacheBytes, counts.caches.bodies),
     redisStatus: (): string => redis.status,
     drain: () => void (draining = true),

@@ -6,7 +6,7 @@ import {
   type TSchema,
   Type,
 } from '@sinclair/typebox'
-import { errorDetailsOf } from '../../src/http/errors.ts'
+import { errorDetailsOf } from '../../src/routes/errors.ts'
 import { fingerprintBy } from '../../src/http/idempotency.ts'
 import { isIdInAnyCase } from '../../src/id-format.ts'
 import { type ErrorStatus, HttpError, notFound } from '../../src/responses/errors.ts'

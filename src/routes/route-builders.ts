@@ -15,14 +15,14 @@ import { commandHooks, queryHooks } from '../openapi/operation.ts'
 import { badRequest } from '../responses/errors.ts'
 import { isIdSchema, mapIds } from '../schema/input.ts'
 import { validationError } from '../schema/validation.ts'
-import { admitFirst, guarded } from '../http/guards.ts'
+import { admitFirst, guarded, openGuards } from './guards.ts'
 import { openReadBody } from '../http/json-body.ts'
 import { openRunCommand, type RouteHooks, type RouteServices, writeAccount, writeSecretly } from './writes.ts'
 
 export type RouteBuilders = ReturnType<typeof openRouteBuilders>
 
 export const openRouteBuilders = (services: RouteServices) => ({
-  ...services.guards,
+  ...openGuards(services),
 
   commandRoute<Input extends object, Row>(
     path: string,

@@ -16,7 +16,7 @@ import { conflict } from '../responses/errors.ts'
 import { type Reply, respondToWrite } from '../responses/reply.ts'
 import type { Services } from '../services.ts'
 import { readIdempotencyKey } from '../http/idempotency.ts'
-import type { Telemetry } from '../http/telemetry.ts'
+import type { Telemetry } from './telemetry.ts'
 
 export type RouteServices = Services & { telemetry: Telemetry }
 

@@ -1,8 +1,6 @@
 import { Elysia } from 'elysia'
-import { type Permit, type Scheduler, writesIn } from '../admission/fair-queue.ts'
-import type { Config } from '../config.ts'
+import { type Permit, writesIn } from '../admission/fair-queue.ts'
 import type { Caller } from '../identity/rights.ts'
-import type { Authenticate } from '../identity/sessions.ts'
 import { canonicalId } from '../id-format.ts'
 import {
   duplicateParameter,
@@ -12,33 +10,18 @@ import {
   maxUrlCharacters,
 } from '../responses/errors.ts'
 import { addressOf } from '../proxies.ts'
-import { type ReadBody, signInBodyBytes, requireSmall } from './json-body.ts'
-import { type Share, setRateLimitHeaders, type BudgetName, type Limits } from './limits.ts'
+import type { Services } from '../services.ts'
+import { type ReadBody, signInBodyBytes, requireSmall } from '../http/json-body.ts'
+import { type Share, setRateLimitHeaders, type BudgetName } from '../http/limits.ts'
 
-interface Dependencies {
-  authenticate: Authenticate
-  limits: Limits
-  scheduler: Scheduler
-  config: Pick<Config, 'trustProxy'>
-}
-
-export const openGuards = (dependencies: Dependencies) => ({
-  signInGuard: openSignInGuard(dependencies),
-  callerGuard: callerGuard('caller-guard', openAdmit(dependencies, budgetOf)),
-  /**
-   * For uploads, which are never in memory as a whole: a long body takes no more slots of its account than a short
-   * body.
-   */
-  uploadGuard: callerGuard(
-    'upload-guard',
-    openAdmit(dependencies, budgetOf, () => 1),
-  ),
+export const openGuards = (services: Services) => ({
+  signInGuard: openSignInGuard(services),
+  callerGuard: openCallerGuard(services, 'caller-guard'),
+  /** For uploads, which are never in memory as a whole: a long body takes no more slots than a short body. */
+  uploadGuard: openCallerGuard(services, 'upload-guard', budgetOf, () => 1),
   /** Counts every request as a read, whatever its method. */
-  readGuard: callerGuard(
-    'read-guard',
-    openAdmit(dependencies, () => 'reads'),
-  ),
-  sessionGuard: openSessionGuard(dependencies),
+  readGuard: openCallerGuard(services, 'read-guard', () => 'reads'),
+  sessionGuard: openSessionGuard(services),
 })
 
 const budgetOf = ({ method }: Request): BudgetName =>
@@ -127,7 +110,7 @@ export async function admitFirst(context: object): Promise<void> {
 }
 
 /** Guards routes that need no token, and adds the client's `address` to their context. */
-const openSignInGuard = ({ limits, config: { trustProxy } }: Dependencies) =>
+const openSignInGuard = ({ limits, config: { trustProxy } }: Services) =>
   new Elysia({ name: 'sign-in-guard' }).derive({ as: 'scoped' }, async ({ request, server }) => {
     requireShortUrl(request)
     // Runs before the first await, so that no large body stays in memory.
@@ -139,24 +122,17 @@ const openSignInGuard = ({ limits, config: { trustProxy } }: Dependencies) =>
   })
 
 /** Guards routes that need a token: `guarded` calls `admit`, which adds the fields of `Admitted` to the context. */
-function callerGuard(name: string, admit: Admit) {
-  const prepare = (context: object) => {
-    ;(context as GuardedContext).admit = admit
-  }
-  return new Elysia({ name }).derive({ as: 'scoped' }, prepare as unknown as () => Admitted)
-}
-
-const openAdmit =
-  (
-    { authenticate, limits, scheduler }: Dependencies,
-    budgetOf: (request: Request) => BudgetName,
-    costOf = writesIn,
-  ): Admit =>
-  (context) => {
+function openCallerGuard(
+  { authenticate, limits, scheduler }: Services,
+  name: string,
+  budgetOfRequest = budgetOf,
+  costOf = writesIn,
+) {
+  const admit: Admit = (context) => {
     const { request, params } = context
     requireShortUrl(request)
     return whenKnown(authenticate.caller(request), (caller) =>
-      whenKnown(limits.budgets?.[budgetOf(request)].take(caller) ?? null, (share) => {
+      whenKnown(limits.budgets?.[budgetOfRequest(request)].take(caller) ?? null, (share) => {
         normalize(request, params)
         return whenKnown(scheduler.acquire(caller.userId, costOf(request)), (permit) => {
           context.caller = caller
@@ -166,6 +142,11 @@ const openAdmit =
       }),
     )
   }
+  const prepare = (context: object) => {
+    ;(context as GuardedContext).admit = admit
+  }
+  return new Elysia({ name }).derive({ as: 'scoped' }, prepare as unknown as () => Admitted)
+}
 
 /** Calls `next` at once if the value is known, because most requests need not wait for a promise. */
 const whenKnown = <T, R>(value: T | Promise<T>, next: (value: T) => R | Promise<R>): R | Promise<R> =>
@@ -175,7 +156,7 @@ const whenKnown = <T, R>(value: T | Promise<T>, next: (value: T) => R | Promise<
  * Guards routes that need a sign-in token. The first attempt of a request with an Idempotency-Key may have revoked the
  * token. So for such a request, the route first searches for a stored reply and then checks the claims.
  */
-const openSessionGuard = ({ authenticate, limits, scheduler, config }: Dependencies) =>
+const openSessionGuard = ({ authenticate, limits, scheduler, config }: Services) =>
   new Elysia({ name: 'session-guard' }).derive({ as: 'scoped' }, async ({ request, params, server }) => {
     requireShortUrl(request)
     const claims = await authenticate.session(request)

@@ -1,9 +1,8 @@
 import { Elysia } from 'elysia'
-import type { Config } from '../config.ts'
 import type { Caller } from '../identity/rights.ts'
-import type { Log } from '../logger.ts'
 import type { RequestDurations } from '../metrics/counts.ts'
-import { readTraceparent, type Span, type Tracing } from '../tracing/tracing.ts'
+import type { Services } from '../services.ts'
+import { readTraceparent, type Span } from '../tracing/tracing.ts'
 
 /** The parts of a request that logs and metrics use. A part is undefined if the request failed too early. */
 export interface RequestInfo {
@@ -18,13 +17,6 @@ export interface RequestInfo {
   body?: unknown
 }
 
-interface Dependencies {
-  config: Pick<Config, 'logRequests' | 'metricsPort'>
-  counts: { requests: RequestDurations }
-  log: Log
-  tracing?: Tracing
-}
-
 /** Logs a status below 500 only with `logRequests`: a line costs 8 µs. Never logs a header, a query or a body. */
 export class Telemetry {
   private readonly spans = new WeakMap<Request, Span>()
@@ -33,8 +25,8 @@ export class Telemetry {
   /** Returns the traceparent of a request's span, for commands and jobs that it starts; undefined without tracing. */
   readonly traceparentOf: ((request: Request) => string | undefined) | undefined
 
-  constructor(private readonly dependencies: Dependencies) {
-    const { config, counts, tracing } = dependencies
+  constructor(private readonly services: Services) {
+    const { config, counts, tracing } = services
     this.requests = config.metricsPort > 0 ? counts.requests : undefined
     this.traceparentOf = tracing && ((request) => this.spans.get(request)?.traceparent)
     this.isTimed = config.logRequests || this.requests !== undefined || tracing !== undefined
@@ -42,13 +34,13 @@ export class Telemetry {
 
   end({ request, route, began }: RequestInfo, status: number): void {
     this.requests?.add(route || 'none', request.method, status, began)
-    if (!this.dependencies.tracing) return
+    if (!this.services.tracing) return
     const attributes = { 'http.route': route, 'http.response.status_code': status }
     this.spans.get(request)?.end(attributes, status >= 500)
   }
 
   logError(info: RequestInfo, status: number, requestId: string, reason: unknown): void {
-    const { config, log } = this.dependencies
+    const { config, log } = this.services
     if (status < 500 && !config.logRequests) return
     const line = this.lineOf(info, status, requestId)
     if (status < 500) log.info(line, 'answered')
@@ -58,7 +50,7 @@ export class Telemetry {
 
   /** Returns the first hooks of every route: with `onRequest`, Elysia would not use Bun's faster router. */
   plugin(): Elysia {
-    const { config, log, tracing } = this.dependencies
+    const { config, log, tracing } = this.services
     const app = new Elysia({ name: 'telemetry' })
     if (!this.isTimed) return app
     return app

@@ -10,7 +10,7 @@ import {
   withOutcome,
 } from '../responses/errors.ts'
 import type { Permit, Scheduler } from '../admission/fair-queue.ts'
-import { type Share, setRateLimitHeaders } from './limits.ts'
+import { type Share, setRateLimitHeaders } from '../http/limits.ts'
 import { baseHeaders, pathnameOf, requestId } from '../responses/reply.ts'
 import { acceptsStream, endedStream } from '../responses/server-sent-events.ts'
 import { validationError } from '../schema/validation.ts'

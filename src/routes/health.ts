@@ -5,20 +5,11 @@ import { json } from '../responses/reply.ts'
 import { commonResponse } from '../openapi/components.ts'
 import { within } from '../waits.ts'
 import { requireShortUrl } from './guards.ts'
-import type { Database } from '../postgres/database.ts'
-import type { Standbys } from '../reads/standbys.ts'
+import type { Services } from '../services.ts'
 
 const timeoutMs = 2_000
 
-interface Dependencies {
-  database: Database
-  standbys?: Standbys
-  redisStatus(): string
-  homeProblem(): string | undefined
-  isDraining(): boolean
-}
-
-export function health({ database, standbys, redisStatus, homeProblem, isDraining }: Dependencies) {
+export function health({ database, standbys, redisStatus, homeProblem, isDraining }: Services) {
   const expected = knownMigrations().length
 
   async function readiness(): Promise<Response> {
