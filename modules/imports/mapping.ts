@@ -18,15 +18,11 @@ const byName = <T extends TSchema>(value: T, values: string, example: Record<str
     },
   ) as unknown as TUnsafe<Record<string, Static<T>>>
 
-const text = (
-  isValid: (value: string) => boolean,
-  maxLength: number,
-  description: string,
-  examples?: string[],
-) =>
+const maxLength = 50
+
+const text = (isValid: (value: string) => boolean, description: string, example: string) =>
   checked<string>((value) => typeof value === 'string' && value.length <= maxLength && isValid(value), {
-    ...{ type: 'string', maxLength, description },
-    ...(examples && { examples }),
+    ...{ type: 'string', maxLength, description, examples: [example] },
   })
 
 const Column = Nullable(Type.String({ maxLength: 100, description: 'The name of a field of tasks' }))
@@ -50,15 +46,13 @@ export const Mapping = Type.Partial(
       }),
       dateFormat: text(
         (format) => dateFormatOf(format) !== undefined,
-        50,
         'The format of dates in a CSV file, with day, month and year, and each letter in one place, such as `DD/MM/YYYY HH:mm`',
-        ['DD/MM/YYYY'],
+        'DD/MM/YYYY',
       ),
       timeZone: text(
         (zone) => IANAZone.isValidZone(zone),
-        50,
         'The IANA time zone of dates without an offset, or an offset such as +02:00: UTC if it is absent',
-        ['Europe/Berlin'],
+        'Europe/Berlin',
       ),
     },
     { additionalProperties: false },

@@ -1,4 +1,4 @@
-import { Type } from '@sinclair/typebox'
+import { type TSchema, Type } from '@sinclair/typebox'
 import { Elysia } from 'elysia'
 import { concurrencyErrors } from '../../src/admission/fair-queue.ts'
 import type { Query } from '../../src/commands/query.ts'
@@ -29,33 +29,32 @@ import { type Imports, noImport, openImports } from './rows.ts'
 import { formParameters, ImportParameters, importView, type ReportLine, reportLineView } from './schema.ts'
 import { openStartImport, uploadErrors, uploadLimit } from './upload.ts'
 
-const importReply = (description: string, values: object, headers = {}) => ({
+const replyOf = (description: string, schema: TSchema, example: unknown, headers = {}) => ({
   description,
   headers: { ...headerRefs(headersOf.write), ...headers },
-  content: {
-    'application/json': {
-      schema: importView.schema,
-      example: { ...(responseExample(importView.schema) as object), ...values },
-    },
-  },
+  content: { 'application/json': { schema, example } },
 })
+const example = responseExample(importView.schema) as object
+const importReply = (description: string, values: object, headers = {}) =>
+  replyOf(description, importView.schema, { ...example, ...values }, headers)
+
 const counts = { read: 0, created: 0, updated: 0, unchanged: 0, rejected: 0 }
 const queued = { state: 'queued', progress: 0, counts, undo: null, startedAt: null, finishedAt: null }
 const undone = { state: 'done', progress: 1, undo: { state: 'done', undone: 98, kept: 2 } }
 const undoing = { ...undone, undo: { state: 'running', undone: 40, kept: 0 } }
-
-const written = { tag: 'Imports', scope: 'write' as const, general: [422 as const] }
-const active = { id: sampleId, undoState: null }
 const location = { Location: locationAt(`/imports/${sampleId}`) }
+const active = () => [importActive({ id: sampleId, undoState: null }), tooManyImports()]
 
-const File = named(
-  'ImportFile',
-  Type.String({ format: 'binary', description: 'The file, as it is or compressed with gzip' }),
-)
-const Form = named(
-  'ImportForm',
-  Type.Object({ file: File, ...formParameters }, { additionalProperties: false }),
-)
+const writeOperation = ({ description, errors, ...own }: Omit<Parameters<typeof operation>[0], 'tag'>) =>
+  operation({
+    ...{ tag: 'Imports', scope: 'write', general: [422], ...own },
+    description: `${description} Requires the role EDITOR.`,
+    errors: [...errors, invalidIdempotencyKey(), roleNeeded('EDITOR')],
+  })
+
+const description = 'The file, as it is or compressed with gzip'
+const File = named('ImportFile', Type.String({ format: 'binary', description }))
+const Form = named('ImportForm', Input({ file: File, ...formParameters }))
 const file = 'title,status\nDraw the plate,TODO\n'
 const requestBody = {
   required: true,
@@ -65,56 +64,40 @@ const requestBody = {
   },
 }
 
-const aboutStart = (bytes: number) =>
-  `Stores a file of at most ${bytes} bytes, and queues its import. The body is the file, with any Content-Type, or a form with the part \`file\`; \`source\`, \`dryRun\` and \`mapping\` are query parameters or parts of the form. A long mapping needs a form. The file may be compressed with gzip. \`GET /imports/{id}\` shows the progress, and the mapping that the import uses. With \`dryRun=true\` the import changes nothing, and has the same report. A retry with the same Idempotency-Key gets the import of the first request; the service does not compare the files. Requires the role EDITOR.`
-
 function startHooks(config: Config) {
-  const { detail, ...hooks } = operation({
-    ...{
-      ...written,
-      id: 'createImport',
-      summary: 'Import a file',
-      description: aboutStart(config.importBytes),
-    },
-    query: ImportParameters,
+  const { detail, ...hooks } = writeOperation({
+    ...{ id: 'createImport', summary: 'Import a file', query: ImportParameters },
+    description: `Stores a file of at most ${config.importBytes} bytes, and queues its import. The body is the file, with any Content-Type, or a form with the part \`file\`; \`source\`, \`dryRun\` and \`mapping\` are query parameters or parts of the form. A long mapping needs a form. The file may be compressed with gzip. \`GET /imports/{id}\` shows the progress, and the mapping that the import uses. With \`dryRun=true\` the import changes nothing, and has the same report. A retry with the same Idempotency-Key gets the import of the first request; the service does not compare the files.`,
     responses: {
       202: importReply('The file is stored, and the import waits for a worker', queued, location),
     },
     errors: [
-      ...[...uploadErrors(config), importActive(active), tooManyImports()],
+      ...uploadErrors(config),
+      ...active(),
       ...concurrencyErrors(uploadLimit.what),
-      ...[invalidIdempotencyKey(), roleNeeded('EDITOR'), notFound('Project')],
+      notFound('Project'),
     ],
   })
   return { ...hooks, detail: { ...detail, requestBody } }
 }
 
-const cancelHooks = operation({
-  ...{ ...written, id: 'cancelImport', summary: 'Cancel an import' },
+const cancelHooks = writeOperation({
+  ...{ id: 'cancelImport', summary: 'Cancel an import' },
   description:
-    'Ends the import. A running import stops after its current batch; the rows that it has written remain, and can be undone. Requires the role EDITOR.',
-  responses: {
-    200: {
-      description: 'Cancelled',
-      headers: headerRefs(headersOf.write),
-      content: { 'application/json': { schema: Message, example: cancelled } },
-    },
-  },
-  errors: [invalidIdempotencyKey(), importEnded(), roleNeeded('EDITOR'), noImport()],
+    'Ends the import. A running import stops after its current batch; the rows that it has written remain, and can be undone.',
+  responses: { 200: replyOf('Cancelled', Message, cancelled) },
+  errors: [importEnded(), noImport()],
 })
 
-const undoHooks = operation({
-  ...{ ...written, id: 'undoImport', summary: 'Undo an import' },
+const undoHooks = writeOperation({
+  ...{ id: 'undoImport', summary: 'Undo an import' },
   description:
-    'Undoes everything that the import has written, except rows that somebody has changed since: the report lists these rows with the outcome `kept`. An import with kept rows can be undone again, for example after the undo of a later import: the numbers and these lines are then replaced. The response waits up to 10 seconds for the end of the undo. Requires the role EDITOR.',
+    'Undoes everything that the import has written, except rows that somebody has changed since: the report lists these rows with the outcome `kept`. An import with kept rows can be undone again, for example after the undo of a later import: the numbers and these lines are then replaced. The response waits up to 10 seconds for the end of the undo.',
   responses: {
     200: importReply('The undo has ended', undone),
     202: importReply('The undo continues: see `undo` of the import', undoing, location),
   },
-  errors: [
-    ...[invalidIdempotencyKey(), ...Object.values(undoErrors).map((error) => error())],
-    ...[importActive(active), tooManyImports(), roleNeeded('EDITOR'), noImport()],
-  ],
+  errors: [...Object.values(undoErrors).map((error) => error()), ...active(), noImport()],
 })
 
 export function importRoutes({ callerGuard, uploadGuard, queryRoute }: RouteBuilders, services: Services) {

@@ -4,7 +4,7 @@ import { isId, maxId } from '../../src/id-format.ts'
 import { requireRole, requireScope } from '../../src/identity/rights.ts'
 import { columnList } from '../../src/postgres/columns.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
-import { type FindRole, requireVisible, type VisibleProject } from '../../src/reads/lookups.ts'
+import type { VisibleProject } from '../../src/reads/lookups.ts'
 import { jsonBytes, pageBytes, type Page, untilPageFull } from '../../src/reads/pages.ts'
 import { notFound } from '../../src/responses/errors.ts'
 import type { Services } from '../../src/services.ts'
@@ -63,14 +63,8 @@ export function openImports({ database: { reads: sql }, findRole }: Services) {
   }
 }
 
-function requireEditor({ caller }: ReadRequest, { role }: VisibleProject, noun: string): void {
+/** @throws HttpError 403 */
+export function requireEditor({ caller }: ReadRequest, { role }: VisibleProject, noun: string): void {
   requireRole(role, 'EDITOR', noun)
   requireScope(caller, 'write')
-}
-
-/** Returns the id of the project. @throws HttpError 403 or 404 */
-export async function requireEditableProject(findRole: FindRole, context: ReadRequest): Promise<string> {
-  const project = await requireVisible(findRole, context.caller, context.params.id)
-  requireEditor(context, project, 'Project')
-  return project.projectId
 }

@@ -9,6 +9,7 @@ import { requireSmall, tooLarge } from '../../src/http/json-body.ts'
 import { newId, nowMs } from '../../src/ids.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { errorCode, retryOnce } from '../../src/postgres/errors.ts'
+import { requireVisible } from '../../src/reads/lookups.ts'
 import { badRequest, duplicateParameter, HttpError } from '../../src/responses/errors.ts'
 import type { Reply } from '../../src/responses/reply.ts'
 import { validationError } from '../../src/schema/validation.ts'
@@ -19,7 +20,7 @@ import { storableValue } from './convert/texts.ts'
 import type { Mapping } from './mapping.ts'
 import { parseObject } from './readers/json-file.ts'
 import { columnsError } from './readers/csv/columns.ts'
-import { requireEditableProject } from './rows.ts'
+import { requireEditor } from './rows.ts'
 import { formBytes, ImportMapping, ImportParameters } from './schema.ts'
 import type { Source } from './sources.ts'
 
@@ -220,8 +221,9 @@ export function openStartImport(services: Services) {
   const uploads = openConcurrencyLimit(uploadLimit)
   const { findRole, config } = services
   return async (context: ReadRequest): Promise<Response> => {
-    const { request, caller, permit, query } = context
-    const projectId = await requireEditableProject(findRole, context)
+    const { request, caller, permit, query, params } = context
+    const project = await requireVisible(findRole, caller, params.id)
+    requireEditor(context, project, 'Project')
     const isInForm = isForm(request)
     // The parts of a form may contain the options.
     if (!isInForm) readOptions({ ...query })
@@ -231,7 +233,7 @@ export function openStartImport(services: Services) {
     return writeOnce(services, context, (toRecord) => {
       permit.release()
       const release = uploads.acquire(caller.userId)
-      return start(services, context, projectId, toRecord).finally(release)
+      return start(services, context, project.projectId, toRecord).finally(release)
     })
   }
 }
