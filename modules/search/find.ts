@@ -1,3 +1,5 @@
+import type { Caller } from '../../src/identity/rights.ts'
+import type { Services } from '../../src/services.ts'
 import { runYielding } from '../../src/admission/expensive.ts'
 import { canonicalId, isId, nilId } from '../../src/id-format.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
@@ -12,10 +14,10 @@ import {
   type HitType,
   type SearchRequest,
 } from './schema.ts'
-import { comparableWords, conditionsOf, indexQuery, type Term, termOf, termQuery } from './text/query.ts'
-import { snippetOf } from './text/snippet.ts'
+import { comparableWords, conditionsOf, indexQuery, type SearchQuery, snippetOf } from './text.ts'
+import { type Term, termOf, termQuery } from './text.ts'
 import { taskText } from './indexing.ts'
-import type { Scope } from './up-to-date.ts'
+import { openScope, poolFor, type Scope, withIndexed } from './up-to-date.ts'
 
 /** The hits of a search are the newest documents that match: at most this many. */
 export const maxHits = 200
@@ -43,7 +45,7 @@ interface FoundDocument extends HitKey {
 type Wanted = Pick<SearchRequest, 'query' | 'types' | 'newest'>
 
 /** Returns the rows whose id or external id is the whole query. */
-export const findNamed = (sql: Sql, projectIds: string[], text: string, types: readonly HitType[]) => {
+const findNamed = (sql: Sql, projectIds: string[], text: string, types: readonly HitType[]) => {
   const id = canonicalId(text)
   return unprepared(sql<FoundDocument[]>`
     select s.id, s.kind, s.at, 0 as rank from search_documents s
@@ -54,7 +56,7 @@ export const findNamed = (sql: Sql, projectIds: string[], text: string, types: r
 }
 
 /** SQL that is true for all documents of a scope with the terms, perhaps also for documents without the terms that are prefixes. */
-export function mayMatch(sql: Sql, { projectIds, documents }: Scope, terms: Term[]): SqlPart {
+function mayMatch(sql: Sql, { projectIds, documents }: Scope, terms: Term[]): SqlPart {
   const isSmall = documents <= Math.min(maxRead, minRead * projectIds.length)
   const text = documents > minRead ? indexQuery(terms, isSmall) : undefined
   const inScope = sql`project_id = any(${projectIds}::uuid[])`
@@ -169,4 +171,62 @@ function hitOf({ text, ...row }: LiveRow, { similar }: FoundDocument, { query }:
   const ofText = text !== null && !similar ? snippetOf(text, terms) : undefined
   const snippet = ofText && ofText.matches.length > 0 ? ofText : snippetOf(row.title, terms)
   return { ...row, snippet, ...(similar && { fuzzy: true as const }) }
+}
+
+/** The maximum number of ids of a list that first finds its tasks. */
+const maxFoundTasks = 2_000
+/** The maximum number of terms that are looked up to find a term that few tasks contain. */
+const maxLookedUp = 4
+
+/** Either the ids of all tasks that match, or, for many tasks, the condition that a list checks for each task. */
+type MatchingTasks = { foundIds: string[] } | { matching: Matching }
+
+export interface Matching {
+  query: SearchQuery
+  projectIds: string[]
+  knownIds: string[]
+}
+
+type Respond = (found: MatchingTasks, scope: Scope) => Promise<Response>
+
+/** Returns a function that finds the tasks of a list with `q`, in one project or in all projects of the caller. */
+export function openTaskSearch(services: Services) {
+  const inScope = openScope(services)
+  return (caller: Caller, query: SearchQuery, projectId: string | undefined, respond: Respond) =>
+    inScope(caller, projectId, async (scope) => {
+      const found = await findMatchingTasks(poolFor(services, scope), query, scope)
+      return withIndexed(await respond(found, scope), scope.indexed)
+    })
+}
+
+/** Finds the tasks whose texts hold every term and no excluded term. A term that few documents hold selects tasks first. */
+async function findMatchingTasks(sql: Sql, query: SearchQuery, scope: Scope): Promise<MatchingTasks> {
+  const { projectIds } = scope
+  const knownIds = (await findNamed(sql, projectIds, query.text, ['task'])).map(({ id }) => id)
+  const matching = { query, projectIds, knownIds }
+  if (query.terms.length === 0) return { foundIds: knownIds }
+  // Long words tend to be rare.
+  const length = ({ words, isPrefix }: Term) => (isPrefix ? 0 : words.join().length)
+  const terms = query.terms.toSorted((a, b) => length(b) - length(a))
+  for (const term of terms.slice(0, maxLookedUp)) {
+    const rows = await unprepared(sql<{ taskId: string }[]>`
+      select task_id from search_documents where ${mayMatch(sql, scope, [term])} limit ${maxFoundTasks + 1}`)
+    if (rows.length > maxFoundTasks) continue
+    const ids = [...new Set(rows.flatMap(({ taskId }) => taskId ?? []))]
+    const few = await unprepared(sql<{ id: string }[]>`
+      select id from unnest(${ids}::uuid[]) t(id) where ${matchesTask(sql, sql`t.id`, matching)}`)
+    return { foundIds: [...new Set([...knownIds, ...few.map(({ id }) => id)])] }
+  }
+  return { matching }
+}
+
+/** SQL that is true if the documents of a task together hold every term, and none holds an excluded term. */
+export function matchesTask(sql: Sql, id: SqlPart, { query, projectIds }: Matching): SqlPart {
+  // `offset 0` makes Postgres read the documents of the task, not once all documents with the term. The function
+  // `ts_match_vq` is `@@`, but never a look-up in the index of words.
+  const exists = (text: string) => sql`exists (select from search_documents s where s.task_id = ${id}
+    and s.project_id = any(${projectIds}::uuid[]) and ts_match_vq(s.doc, ${text}::tsquery) offset 0)`
+  const all = query.terms.map((term) => exists(termQuery(term)))
+  const excluded = query.excluded.map((term) => sql`not ${exists(termQuery(term))}`)
+  return [...all, ...excluded].reduce((some, one) => sql`${some} and ${one}`)
 }

@@ -6,7 +6,7 @@ import { model } from '../../src/model/model.ts'
 import { columnsOf } from '../../src/postgres/columns.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { searchedFields } from '../tasks/schema.ts'
-import { documentOf, type DocumentText } from './text/words.ts'
+import { documentOf, type DocumentText } from './text.ts'
 
 /** The maximum number of projects and events of one step. Each project gets the same number of events. */
 export const maxProjects = 100

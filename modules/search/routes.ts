@@ -1,41 +1,16 @@
 import type { Static } from '@sinclair/typebox'
 import type { Query } from '../../src/commands/query.ts'
-import type { Caller } from '../../src/identity/rights.ts'
 import type { Module } from '../../src/module.ts'
 import { requireVisible } from '../../src/reads/lookups.ts'
 import { nextLink, writeCursor } from '../../src/reads/pages.ts'
 import { etagAt } from '../../src/reads/versions.ts'
-import { visibleProjectIds } from '../../src/reads/visible.ts'
 import { notFound } from '../../src/responses/errors.ts'
 import { pathAndQuery, respondWithBody } from '../../src/responses/reply.ts'
 import type { Services } from '../../src/services.ts'
 import { maxHits, readHits } from './find.ts'
 import { cursorOf, hitView, readSearchRequest, SearchParameters } from './schema.ts'
-import { searchTextErrors } from './text/query.ts'
-import { bringUpToDate, type Scope } from './up-to-date.ts'
-
-/** A search counts as one read, and one more for each 100 projects. */
-const projectsPerRead = 100
-
-/** Returns a function that runs a search in one project, or in all projects of the caller, when they are indexed. */
-export const openScope =
-  (services: Services) =>
-  async (caller: Caller, projectId: string | undefined, respond: (scope: Scope) => Promise<Response>) => {
-    const projectIds = projectId ? [projectId] : await visibleProjectIds(services.database.reads, caller)
-    return services.charge(caller, 1 + projectIds.length / projectsPerRead, async () =>
-      respond(await bringUpToDate(services, projectIds)),
-    )
-  }
-
-/** A search of one project may use a standby with the same documents. */
-export const poolFor = ({ database, place }: Services, { demand }: Scope) =>
-  demand ? place(database.searches, demand) : database.searches
-
-/** Sets the header that says how much of the documents is indexed. */
-export function withIndexed(response: Response, indexed: string): Response {
-  response.headers.set('docket-indexed', indexed)
-  return response
-}
+import { searchTextErrors } from './text.ts'
+import { openScope, poolFor, withIndexed } from './up-to-date.ts'
 
 const about = `Returns tasks, comments and projects of all projects of the caller, or of one project. A task matches by its title and description, a comment by its text, a project by its name and description. Accents and case do not matter. The hits are the newest ${maxHits} matches: first titles with all words, then titles with some of the words, then comments, then descriptions; each newest first. If nothing matches, the response contains similar titles with \`fuzzy: true\`.`
 

@@ -5,8 +5,7 @@ import { Cursor, isIdPart, Limit, readCursor, readLimit } from '../../src/reads/
 import { checked, IdOf, Input } from '../../src/schema/input.ts'
 import { named, Id, OrNull, sampleId } from '../../src/schema/response.ts'
 import { OneOf, parseInstant } from '../../src/schema/text.ts'
-import { readSearchText } from './text/query.ts'
-import type { Snippet } from './text/snippet.ts'
+import { readSearchText, type Snippet } from './text.ts'
 
 export const types = ['task', 'comment', 'project'] as const
 export type HitType = (typeof types)[number]

@@ -1,8 +1,32 @@
+import type { Caller } from '../../src/identity/rights.ts'
 import type { Database } from '../../src/postgres/database.ts'
 import type { Demand } from '../../src/reads/standbys.ts'
+import { visibleProjectIds } from '../../src/reads/visible.ts'
 import type { Services } from '../../src/services.ts'
-import { fillNext } from './indexing.ts'
-import { indexEvents, isBehind, maxProjects, type Progress, readProgress } from './indexing.ts'
+import { fillNext, indexEvents, isBehind, maxProjects, readProgress, type Progress } from './indexing.ts'
+
+/** A search counts as one read, and one more for each 100 projects. */
+const projectsPerRead = 100
+
+/** Returns a function that runs a search in one project, or in all projects of the caller, when they are indexed. */
+export const openScope =
+  (services: Services) =>
+  async (caller: Caller, projectId: string | undefined, respond: (scope: Scope) => Promise<Response>) => {
+    const projectIds = projectId ? [projectId] : await visibleProjectIds(services.database.reads, caller)
+    return services.charge(caller, 1 + projectIds.length / projectsPerRead, async () =>
+      respond(await bringUpToDate(services, projectIds)),
+    )
+  }
+
+/** A search of one project may use a standby with the same documents. */
+export const poolFor = ({ database, place }: Services, { demand }: Scope) =>
+  demand ? place(database.searches, demand) : database.searches
+
+/** Sets the header that says how much of the documents is indexed. */
+export function withIndexed(response: Response, indexed: string): Response {
+  response.headers.set('docket-indexed', indexed)
+  return response
+}
 
 /** A search always indexes this number of missing events. If more are missing, it indexes for a limited time. */
 const fewEvents = 2_000
@@ -22,7 +46,7 @@ export interface Scope {
 }
 
 /** Indexes the events that were committed before the call, up to the limits above. An error does not fail the search. */
-export async function bringUpToDate(
+async function bringUpToDate(
   { database, log }: Pick<Services, 'database' | 'log'>,
   projectIds: string[],
 ): Promise<Scope> {

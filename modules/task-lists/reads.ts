@@ -15,7 +15,7 @@ import { requireVisible, type VisibleProject } from '../../src/reads/lookups.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import type { Demand } from '../../src/reads/standbys.ts'
 import { etagAt } from '../../src/reads/versions.ts'
-import { openTaskSearch } from '../search/tasks.ts'
+import { openTaskSearch } from '../search/find.ts'
 import { dependsOnTime } from './filters.ts'
 
 const viewWith =

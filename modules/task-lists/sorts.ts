@@ -6,7 +6,7 @@ import { keyOf, partsInOrder } from '../order/keys.ts'
 import type { SortKey } from '../tasks/kinds.ts'
 import { type FieldName, taskFields, priorities, statuses } from '../tasks/schema.ts'
 import type { TaskRow } from '../../drizzle/rows.ts'
-import type { SearchQuery } from '../search/text/query.ts'
+import type { SearchQuery } from '../search/text.ts'
 
 /** SQL for the column of a field of a task `t`. */
 export const columnOf = (name: string): string => `t.${tasks[name as FieldName].name}`
