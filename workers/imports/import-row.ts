@@ -99,21 +99,19 @@ export async function moveCursor(
   work?: (tx: Sql) => Promise<unknown>,
   { created, updated, unchanged, rejected } = noTasks,
 ): Promise<void> {
-  const [moved] = await run.sql.begin(async (tx) => {
-    // The statements of the transaction are sent together.
-    const [moved] = await Promise.all([
-      tx<{ state: string }[]>`
-        update imports set cursor = ${JSON.stringify(cursor)}::text::jsonb, progress = ${progressAt(cursor.step, part)},
-          created = created + ${created}, updated = updated + ${updated},
-          unchanged = unchanged + ${unchanged}, rejected = rejected + ${rejected}
-        where ${isUnmoved(run)} returning state`,
-      work?.(tx as unknown as Sql),
-    ])
-    if (moved.length === 0) throw new ImportTaken()
-    return moved
+  const state = await run.sql.begin(async (tx) => {
+    // Locks the row first, so that a second worker that runs the same batch stores no line twice.
+    const [moved] = await tx<{ state: string }[]>`
+      update imports set cursor = ${JSON.stringify(cursor)}::text::jsonb, progress = ${progressAt(cursor.step, part)},
+        created = created + ${created}, updated = updated + ${updated},
+        unchanged = unchanged + ${unchanged}, rejected = rejected + ${rejected}
+      where ${isUnmoved(run)} returning state`
+    if (!moved) throw new ImportTaken()
+    await work?.(tx as unknown as Sql)
+    return moved.state
   })
   run.cursor = cursor
-  if (moved!.state !== 'running') throw new ImportTaken()
+  if (state !== 'running') throw new ImportTaken()
 }
 
 export const endStep = (run: Run, step: ImportStep, work?: (tx: Sql) => Promise<unknown>): Promise<void> =>
