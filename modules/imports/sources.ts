@@ -1,6 +1,4 @@
-import { readAsana } from './readers/csv-sources/asana.ts'
-import { readCsv, readLinear } from './readers/csv-sources/csv.ts'
-import { readJira } from './readers/csv-sources/jira.ts'
+import { readAsana, readCsv, readJira, readLinear } from './readers/csv-sources/trackers.ts'
 import { readDocket } from './readers/docket.ts'
 import { readTickTick, readTodoist } from './readers/csv-sources/to-do-lists.ts'
 import { readDeck, readGitHub, readPlanka, readTrello, readWekan } from './readers/boards/products.ts'

@@ -47,7 +47,7 @@ export const readTodoist = csvReader((file) => {
 
   return {
     columns: words.columns.todoist,
-    priorities: { '1': 'HIGH', '2': 'MEDIUM', '3': 'LOW', '4': undefined },
+    priorities: { '1': 'HIGH', '2': 'MEDIUM', '3': 'LOW', '4': 'NONE' },
     finish(draft, row) {
       const { author, assignee, title, description, notes, messages } = draft.task
       // `Ada (48151623)` is the person Ada.
@@ -98,7 +98,7 @@ export const readTickTick = csvReader(() => {
   const idOf = (row: Row) => row.text('task id').replace(/^\d{1,9}$/, '')
   return {
     columns: words.columns.ticktick,
-    priorities: { '0': undefined, '1': 'LOW', '3': 'MEDIUM', '5': 'HIGH' },
+    priorities: { '0': 'NONE', '1': 'LOW', '3': 'MEDIUM', '5': 'HIGH' },
     keyOf: (row, title, keys) => idOf(row) || keys.next(row.text('created time'), title),
     finish(draft, row) {
       const { task, parts } = draft

@@ -154,8 +154,8 @@ const cellReaders: Record<string, CellReader> = {
   },
   priority: (draft, text, { header }) => {
     const priority = values.priorityOf(text.trim(), draft.file.format.priorities)
-    if (priority) draft.task.priority = priority
-    else if (priority === null) addNote(draft, header, text, `The priority "${cut(text, 100)}" is unknown`)
+    if (!priority) addNote(draft, header, text, `The priority "${cut(text, 100)}" is unknown`)
+    else if (priority !== 'NONE') draft.task.priority = priority
   },
   assignee: (draft, text, column) => {
     const { isOwn } = draft.file.format

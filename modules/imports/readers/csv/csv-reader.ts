@@ -1,18 +1,10 @@
 import { DigestKeys } from '../../convert/keys.ts'
 import type { Reader } from '../reader.ts'
 import { type CsvFile, type CsvFormat, draftOf, itemsOf } from './cells.ts'
-import {
-  columnsOf,
-  englishName,
-  fieldsOf,
-  headerMessages,
-  isTitle,
-  type ReadColumn,
-  usualIds,
-} from './columns.ts'
+import { columnsOf, fieldsOf, headerMessages, isTitle, type ReadColumn, usualIds } from './columns.ts'
 import { Dates } from './dates.ts'
 import { References } from './references.ts'
-import { findHeader, Row } from './rows.ts'
+import { findHeader, type Row } from './rows.ts'
 import { oneLine } from './values.ts'
 
 /** Bounds the memory for titles in a file with ids, which rarely refers to titles. */
@@ -27,10 +19,9 @@ export const csvReader = (formatOf: (file: CsvFile, headers: string[]) => CsvFor
     const dates = new Dates(mapping, report)
     const file: CsvFile = { format: {}, mapping, dates, report }
     const known = formatOf(file, [])
-    const header = await findHeader(open, (name) => isTitle(name, mapping, known))
-    const format = (file.format = formatOf(file, header.names.map(englishName)))
-    const columns = columnsOf(header.names, mapping, format)
-    const row = new Row(header)
+    const row = await findHeader(open, (name) => isTitle(name, mapping, known))
+    const format = (file.format = formatOf(file, row.plainNames))
+    const columns = columnsOf(row.names, mapping, format)
     const columnOf = (name: string) => columns.find(({ target }) => target === name)
     const [title, id] = [columnOf('title')!, columnOf('id')]
     const usualKey = (_: Row, name: string, keys: DigestKeys) =>
@@ -41,7 +32,7 @@ export const csvReader = (formatOf: (file: CsvFile, headers: string[]) => CsvFor
     // Rows refer to a task by another id than its key, such as `Issue id` of Jira, or by its title.
     const name = columns.find(({ plain, target }) => target !== 'id' && usualIds.includes(plain)) ?? title
     const [scannedKeys, keys] = [new DigestKeys(), new DigestKeys()]
-    for await (const _ of row.readAll(open)) {
+    for await (const _ of row.readAll()) {
       if (row.repeatsHeader) continue
       for (const column of columns) column.scan(decode(row.at(column.index)).trim(), dates)
       if (name !== title || !id || row.number <= maxTitlesWithIds)
@@ -52,7 +43,7 @@ export const csvReader = (formatOf: (file: CsvFile, headers: string[]) => CsvFor
     for (const message of headerMessages(mapping, columns)) report(message)
     yield* fieldsOf(columns)
     const read = columns.filter((one): one is ReadColumn => one.target !== null && one.types.size > 0)
-    for await (const _ of row.readAll(open)) {
+    for await (const _ of row.readAll()) {
       const draft = draftOf(row, read, file)
       const items = () => itemsOf(draft, (content) => keyOf(row, content, keys))
       if (row.repeatsHeader) yield { ...items()[0]!, problem: 'The row repeats the header' }
@@ -60,12 +51,13 @@ export const csvReader = (formatOf: (file: CsvFile, headers: string[]) => CsvFor
       if (format.meansNearest) file.references?.add(row.text(name.plain), draft.task.key, true)
     }
     const targets = new Map<string, string | null>()
-    for (const { header, target } of columns) targets.set(header, targets.get(header) ?? target)
-    propose({
+    for (const { header, plain, target } of columns) {
       // Leaves out columns without a target that `finish` reads by name.
-      columns: Object.fromEntries(
-        [...targets].filter(([name, one]) => one ?? !row.used.has(englishName(name))),
-      ),
+      const isShown = target !== null || !row.used.has(plain)
+      if (isShown) targets.set(header, targets.get(header) ?? target)
+    }
+    propose({
+      columns: Object.fromEntries(targets),
       ...(dateFormat && { dateFormat }),
       ...(dates.usedZone && { timeZone: dates.zone }),
       ...format.proposal?.(),

@@ -69,20 +69,16 @@ async function* readRecords(open: Open, delimiter: string, max = maxRowCharacter
     throw fail('The quote at the start of a cell is never closed. The file may be cut off', quotedLine)
 }
 
-export interface Header {
-  delimiter: string
-  /** The number of records up to the header, including the header. */
-  skip: number
-  names: string[]
-}
-
 /** Some systems write lines about the file above the header. */
 const maxLinesAbove = 20
 const maxNameCharacters = 500
 
-/** @param isTitle true for the names of columns that can be the title @throws ImportError if the file is empty or broken */
-export async function findHeader(open: Open, isTitle: (name: string) => boolean): Promise<Header> {
-  let best: (Header & { rank: number }) | undefined
+/**
+ * Returns the row of the header. @param isTitle true for the names of columns that can be the title
+ * @throws ImportError if the file is empty or broken
+ */
+export async function findHeader(open: Open, isTitle: (name: string) => boolean): Promise<Row> {
+  let [header, highest]: [Row | undefined, number] = [undefined, 0]
   let firstError: ImportError | undefined
   for (const delimiter of [',', ';', '\t', '|']) {
     let [skip, filledAbove] = [0, 0]
@@ -93,7 +89,7 @@ export async function findHeader(open: Open, isTitle: (name: string) => boolean)
         const hasTitle = names.some(isTitle) && (filledAbove < 2 || filled > 2)
         const rank = filled + (hasTitle ? maxColumns : 0)
         skip++
-        if (rank > (best?.rank ?? 0)) best = { delimiter, skip, names, rank }
+        if (rank > highest) [header, highest] = [new Row(open, delimiter, skip, names), rank]
         if (hasTitle || filled > 2 || skip > maxLinesAbove) break
         filledAbove = Math.max(filledAbove, filled)
       }
@@ -103,7 +99,7 @@ export async function findHeader(open: Open, isTitle: (name: string) => boolean)
     }
   }
   // With a wrong separator, the whole header is one name.
-  if (best && (!firstError || best.rank > 1)) return best
+  if (header && (!firstError || highest > 1)) return header
   throw firstError ?? new ImportError('The file is empty')
 }
 
@@ -116,11 +112,19 @@ export class Row {
   cells: string[] = []
   /** The names of the columns that were read by name. */
   readonly used = new Set<string>()
+  /** The plain headers in English. */
+  readonly plainNames: string[]
   private readonly indexes: Map<string, number[]>
 
-  constructor(private readonly header: Header) {
-    const plainNames = header.names.map(englishName)
-    this.indexes = Map.groupBy(plainNames.keys(), (index) => plainNames[index]!)
+  /** @param skip the number of records up to the header, including the header */
+  constructor(
+    private readonly open: Open,
+    private readonly delimiter: string,
+    private readonly skip: number,
+    readonly names: string[],
+  ) {
+    this.plainNames = names.map(englishName)
+    this.indexes = Map.groupBy(names.keys(), (index) => this.plainNames[index]!)
   }
 
   /** @param name the plain header in English */
@@ -143,13 +147,12 @@ export class Row {
 
   /** True for the header of a second file that was appended. */
   get repeatsHeader(): boolean {
-    const { names } = this.header
-    return names.length > 1 && names.every((name, index) => this.at(index).trim() === name)
+    return this.names.length > 1 && this.names.every((name, index) => this.at(index).trim() === name)
   }
 
   /** Adds lines to the report and to the foot of the description, if the row does not fit the header. */
   noteUneven({ messages, notes }: { messages: string[]; notes: string[] }): void {
-    const [count, columns] = [this.cells.length, this.header.names.length]
+    const [count, columns] = [this.cells.length, this.names.length]
     const extra = this.cells.flatMap((cell, index) => (index >= columns && cell.trim() !== '' ? index : []))
     const advice = extra.length > 0 ? ': a cell that contains the separator must be quoted' : ''
     if (count < columns || extra.length > 0)
@@ -162,10 +165,9 @@ export class Row {
   }
 
   /** Reads the rows below the header into this row. Rows without text are skipped. */
-  async *readAll(open: Open): AsyncGenerator<void> {
-    const { delimiter, skip } = this.header
-    this.number = -skip
-    for await (const cells of readRecords(open, delimiter)) {
+  async *readAll(): AsyncGenerator<void> {
+    this.number = -this.skip
+    for await (const cells of readRecords(this.open, this.delimiter)) {
       if (++this.number <= 0) continue
       if (this.number > maxRows) throw new ImportError(`The file has more than ${maxRows} rows. Split it`)
       this.cells = cells

@@ -6,20 +6,20 @@ import { parseObject } from '../json-file.ts'
 import words from '../../words.json' with { type: 'json' }
 import { isDate } from './dates.ts'
 
-type Priority = NonNullable<TaskItem['priority']>
-export type Priorities = Record<string, Priority | undefined>
+/** NONE has the words that mean no priority. */
+type Priority = NonNullable<TaskItem['priority']> | 'NONE'
+export type Priorities = Record<string, Priority>
 
 const knownPriority = byWord<Priority>(words.priorities, true)
-const noPriority = 'none,no priority,not set,unset,0,-,--,---'.split(',')
 
-/** Returns undefined for words that mean no priority, and null for unknown words. */
-export function priorityOf(text: string, own: Priorities = {}): Priority | undefined | null {
+/** @param own the priorities in the files of a source */
+export function priorityOf(text: string, own: Priorities = {}): Priority | undefined {
   if (Object.hasOwn(own, text)) return own[text]
   const word = caseless(text)
-  if (noPriority.includes(word)) return undefined
   // The priorities in a text such as `1 - Critical` or `P2 (Medium)`.
   const inText = new Set(word.split(/[^\p{L}\p{N}]+/u).flatMap((part) => knownPriority(part) ?? []))
-  return knownPriority(word) ?? (inText.size === 1 ? [...inText][0]! : null)
+  inText.delete('NONE')
+  return knownPriority(word) ?? (inText.size === 1 ? [...inText][0] : undefined)
 }
 
 export const listOf = (text: string, separator = /[,;\n]/): string[] =>
