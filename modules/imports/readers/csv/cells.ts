@@ -136,8 +136,10 @@ function valueIn(schema: TSchema, text: string): unknown {
   return Value.Check(schema, text) ? text : (parseObject(`{"value":${text}}`)?.value ?? text)
 }
 
-/** The function that reads a cell into a draft, by the target of its column. */
+/** The function that reads a cell into a draft, by the target of its column up to a dot. */
 const cellReaders: Record<string, CellReader> = {
+  field,
+  child: declaredChild,
   title: ({ task }, text) => {
     task.title = text.trim()
   },
@@ -172,12 +174,10 @@ const cellReaders: Record<string, CellReader> = {
     const text = cell.trim()
     const answer = answerOf(text, column.header)
     const isTime = answer === 'other' && (isDate(text) || draft.file.dates.read(text) !== undefined)
-    if (answer === 'yes' || isTime) draft.isCompleted = true
+    const message = `${cut(text, 100)} is not 100 %, a date, yes or no: the task is not completed`
     if (answer === 'other') field(draft, text, column)
-    if (answer === 'other' && !isTime)
-      draft.task.messages.push(
-        `${column.header}: ${cut(text, 100)} is not 100 %, a date, yes or no: the task is not completed`,
-      )
+    if (answer === 'yes' || isTime) draft.isCompleted = true
+    else if (answer === 'other') draft.task.messages.push(`${column.header}: ${message}`)
   },
   parent: ({ task, file }, text) => {
     const reference = values.oneLine(text)
@@ -217,14 +217,10 @@ export function draftOf(row: Row, columns: ReadColumn[], file: CsvFile): Draft {
     const text = decode && target !== 'title' ? decode(given) : given
     if (text.trim() === '' || (!isOwn && isEmpty(text, target))) continue
     const first = useOf(target) === 'first' ? filled.get(target) : undefined
-    if (first !== undefined) {
-      if (first !== text) addNote(draft, header, text)
-      continue
-    }
-    filled.set(target, text)
-    if (target.startsWith(fieldPrefix)) field(draft, text, column)
-    else if (target.startsWith(childPrefix)) declaredChild(draft, text, column)
-    else (cellReaders[target] ?? declaredField)(draft, text, column)
+    const [kind = ''] = target.split('.')
+    if (first === undefined) (cellReaders[kind] ?? declaredField)(draft, text, column)
+    else if (first !== text) addNote(draft, header, text)
+    filled.set(target, first ?? text)
   }
   row.noteUneven(draft.task)
   return draft

@@ -199,17 +199,16 @@ export function isTitle(header: string, { columns }: Mapping, format: ColumnForm
  */
 export function columnsOf(names: string[], { columns: given = {} }: Mapping, format: ColumnFormat): Column[] {
   const taken = new Set(Object.values(given).map((name) => name && targetNamed(name)))
-  const free = names.filter((name) => valueFor(given, name) === undefined)
-  const usual = targetsOf(free.map(englishName), format)
+  const unmapped = names.filter((name) => valueFor(given, name) === undefined)
+  const usual = targetsOf(unmapped.map(englishName), format)
   const keys = new FieldKeys()
   const columns = names.map((name, index) => {
     const header = name || `Column ${index + 1}`
     const key = keys.keyFor(fieldName(header), header)
     const own = valueFor(given, header)
-    if (own !== undefined) return new Column(index, header, key, own && targetNamed(own))
     const found = header.startsWith(fieldPrefix) ? targetNamed(header) : usual.get(englishName(header))
-    const isTaken = found && !found.startsWith(fieldPrefix) && taken.has(found)
-    return new Column(index, header, key, isTaken ? undefined : found)
+    const free = found && !found.startsWith(fieldPrefix) && taken.has(found) ? undefined : found
+    return new Column(index, header, key, own === undefined ? free : own && targetNamed(own))
   })
   const titles = new Set(columns.flatMap(({ target, header }) => (target === 'title' ? [header] : [])))
   if (titles.size === 1) return columns

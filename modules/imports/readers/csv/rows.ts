@@ -73,10 +73,7 @@ async function* readRecords(open: Open, delimiter: string, max = maxRowCharacter
 const maxLinesAbove = 20
 const maxNameCharacters = 500
 
-/**
- * Returns the row of the header. @param isTitle true for the names of columns that can be the title
- * @throws ImportError if the file is empty or broken
- */
+/** @param isTitle true for the names of columns that can be the title @throws ImportError if the file is empty or broken */
 export async function findHeader(open: Open, isTitle: (name: string) => boolean): Promise<Row> {
   let [header, highest]: [Row | undefined, number] = [undefined, 0]
   let firstError: ImportError | undefined
