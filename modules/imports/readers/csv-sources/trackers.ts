@@ -96,7 +96,6 @@ export const readLinear = csvReader(() => ({
 }))
 
 const maxStatuses = 1_000
-const maxPeople = 20_000
 
 const subtaskType = new RegExp(words.subtaskType, 'i')
 
@@ -131,7 +130,7 @@ export const readJira = csvReader(({ mapping }) => {
         const accounts = row.texts(`${person} id`)
         const names = accounts.length > 0 ? row.texts(person) : []
         for (const [n, account] of accounts.entries())
-          if (names[n] && people.size < maxPeople) people.set(account, names[n].slice(0, 500))
+          if (names[n]) people.setIfSpace(account, names[n].slice(0, maxMappedCharacters))
       }
     },
     finish({ task, parts }, row) {

@@ -11,7 +11,6 @@ import type { Mapping } from '../../mapping.ts'
 import { parseObject } from '../json-file.ts'
 import { answerOf, childPrefix, type ColumnFormat, declared, type ReadColumn, useOf } from './columns.ts'
 import { type Dates, isDate, unreadDate } from './dates.ts'
-import type { References } from './references.ts'
 import type { Row } from './rows.ts'
 import * as values from './values.ts'
 
@@ -38,7 +37,7 @@ export interface CsvFile {
   mapping: Mapping
   dates: Dates
   /** Undefined in files that do not refer to tasks by names. */
-  references?: References
+  references?: values.References
   /** Adds a line about the whole file to the report. */
   report(message: string): void
 }

@@ -3,9 +3,8 @@ import type { Reader } from '../reader.ts'
 import { type CsvFile, type CsvFormat, draftOf, itemsOf } from './cells.ts'
 import { columnsOf, fieldsOf, headerMessages, isTitle, type ReadColumn, usualIds } from './columns.ts'
 import { Dates } from './dates.ts'
-import { References } from './references.ts'
 import { findHeader, type Row } from './rows.ts'
-import { oneLine } from './values.ts'
+import { oneLine, References } from './values.ts'
 
 /** Bounds the memory for titles in a file with ids, which rarely refers to titles. */
 const maxTitlesWithIds = 100_000
