@@ -83,7 +83,7 @@ export function readComments(cell: string): CellComment[] {
 const omitted = 'id taskId createdAt updatedAt author authorId authorRemoved importedAuthor'.split(' ')
 
 /** Other parts of a child have these names in files and imports. */
-const taken = 'kind row key task messages author csvKey orderMs'.split(' ')
+const taken = 'kind row key task messages author csvKey'.split(' ')
 /** Returns the name that a field of a child has in files and imports. */
 export const nameInFile = (name: string): string => (taken.includes(name) ? `own${capital(name)}` : name)
 

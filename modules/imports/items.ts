@@ -71,8 +71,6 @@ export interface TaskItem extends Item, Values {
   fields?: Record<string, string | number | boolean>
   /** The `key` of the task that this item is a part of. */
   parent?: string
-  /** If the item becomes a subtask: see `orderMs` of the subtask. */
-  orderMs?: number
   /** The `key`s of tasks that must be done before. */
   blockedBy?: string[]
   /** Lines for the foot of the description and the report: values without a field, such as `Estimate: 3 days`. */
@@ -92,8 +90,6 @@ export interface ChildItem extends Item {
   /** The key of the same child in a CSV export, which has no ids of children. */
   csvKey?: string
   createdAt?: string
-  /** The time in the id of the child, in ms since 1970. Lists sort children by id. Default: `createdAt` */
-  orderMs?: number
   author?: ImportedPerson
   messages?: string[]
 }

@@ -273,7 +273,7 @@ function childrenOf(sql: Sql, kind: ChildOfTask, tasks: { id: string; key: strin
 /** Returns the id of the child that an earlier import created, or else a new id, which is the same in each import. */
 function childIdOf(
   { n, key, task }: StagedChild,
-  { kind, key: ownKey = '', csvKey = '', orderMs }: ChildItem,
+  { kind, key: ownKey = '', csvKey = '' }: ChildItem,
   source: Source,
   existing: ExistingChildren,
   createdAt?: string,
@@ -281,9 +281,9 @@ function childIdOf(
   const { id: taskId, isExported } = task!
   const tail = childTail(taskId, source, kind, key)
   const own = source === 'docket' && isId(ownKey) ? ownKey : undefined
-  // Children without a time get the time of their task. A later child with a time must not come before them.
-  const time = orderMs === undefined ? undefined : Math.max(orderMs, msOf(taskId))
-  const ms = own ? msOf(own) : (time ?? (createdAt ? Date.parse(createdAt) : msOf(taskId)))
+  // Lists sort children by id. Comments have the order of their times, and subtasks that of the file.
+  const time = definitionOf(kind).person ? createdAt : undefined
+  const ms = own ? msOf(own) : time ? Date.parse(time) : msOf(taskId)
   return (
     existing.get(own ?? '') ??
     existing.get(tail) ??

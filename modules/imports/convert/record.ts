@@ -297,7 +297,7 @@ export function subtaskOf(
   { mapping, fields }: Pick<ConvertContext, 'mapping' | 'fields'>,
   listOfTask: string | undefined,
 ): { subtask: SubtaskItem; line?: string } {
-  const { row, key, parent = '', title, createdAt, orderMs, author, messages = [] } = item
+  const { row, key, parent = '', title, createdAt, author, messages = [] } = item
   const { status, label } = placeOf(item, mapping)
   const parts: [string, unknown][] = [
     ['Key', issueKey.test(key) ? key : undefined],
@@ -317,7 +317,7 @@ export function subtaskOf(
   const texts = parts.flatMap(([name, value]) => (isBlank(String(value ?? '')) ? [] : `${name}: ${value}`))
   const rest = [...texts, ...(item.notes ?? []).filter((note) => !isBlank(note))].join('; ')
   const subtask: SubtaskItem = {
-    ...{ kind: 'subtask', row, task: parent, key, title, completed: status === 'DONE', createdAt, orderMs },
+    ...{ kind: 'subtask', row, task: parent, key, title, completed: status === 'DONE', createdAt },
     messages: rest ? [...messages, `At the foot of the task's description: ${cut(rest, maxLine)}`] : messages,
   }
   return { subtask, line: rest && cut(`Subtask "${cut(title.trim(), 100)}": ${rest}`, maxLine) }

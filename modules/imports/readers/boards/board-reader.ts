@@ -1,4 +1,3 @@
-import { parseInstant } from '../../../../src/schema/text.ts'
 import { ImportError, type SubtaskItem, type TaskItem } from '../../items.ts'
 import { type Entry, readEntries } from '../json-file.ts'
 import { KeyMap } from '../key-map.ts'
@@ -65,8 +64,6 @@ class BoardReading {
   readonly board: Board
   hasCards = false
   private readonly position: string
-  /** The latest creation time of the subtasks so far in ms, by the keys of tasks. */
-  private readonly latest = new KeyMap<number>()
   /** Cards that are parts of other cards may be in the file twice. */
   private readonly parts = new KeyMap<true>()
   private unsorted: { item: TaskItem | SubtaskItem; place: Place }[] = []
@@ -158,20 +155,6 @@ class BoardReading {
       const at = one.place.findIndex((position, n) => (position ?? Infinity) !== (other.place[n] ?? Infinity))
       return (one.place[at] ?? Infinity) < (other.place[at] ?? Infinity) ? -1 : at < 0 ? 0 : 1
     })
-    for (const { item } of sorted) {
-      this.keepOrder(item)
-      this.board.ready.push(item)
-    }
-  }
-
-  /** Keeps the order of subtasks: lists sort them by the times in their ids, so these times must not decrease. */
-  private keepOrder(item: TaskItem | SubtaskItem): void {
-    const task = item.kind === 'task' ? item.parent : item.task
-    if (task === undefined) return
-    const created = Date.parse(parseInstant(item.createdAt?.trim() ?? '') ?? '')
-    const times = [created, this.latest.get(task) ?? NaN].filter((ms) => !Number.isNaN(ms))
-    if (times.length === 0) return
-    item.orderMs = Math.max(...times)
-    this.latest.setIfSpace(task, item.orderMs)
+    for (const { item } of sorted) this.board.ready.push(item)
   }
 }
