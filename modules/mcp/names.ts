@@ -66,7 +66,7 @@ interface NamedRow {
   id: string
   names: string[]
   /** Names that no other row has. They take precedence, because a user may choose the email of another user as a name. */
-  ownNames?: string[]
+  ownNames: string[]
 }
 
 /** @param path of the project */
@@ -80,15 +80,15 @@ const rowsOf = (call: Call, kind: Kind, path = '') =>
 async function readRows(call: Call, kind: Kind, path: string): Promise<NamedRow[]> {
   if (kind !== 'user' && kind !== 'member') {
     const rows = await readAll<Row>(call, `${path}/${kind}s`)
-    return rows.map(({ id, name, key }) => ({ id, names: key === undefined ? [name] : [key, name] }))
+    return rows.map(({ id, name, key }) => ({ id, names: key ? [key, name] : [name], ownNames: [] }))
   }
   const members = await readAll<{ id: string; user: Person }>(call, `${path}/members`)
   if (kind === 'user') members.unshift({ id: '', user: (await readProject(call, path)).owner })
-  return members.map(({ id, user }) => ({
-    id: kind === 'user' ? (user?.id ?? '') : id,
-    names: user ? [user.name] : [],
-    ownNames: user ? [user.email, ...(user.id === call.userId ? ['me'] : [])] : [],
-  }))
+  return members.flatMap(({ id, user }) => {
+    if (!user) return []
+    const ownNames = user.id === call.userId ? [user.email, 'me'] : [user.email]
+    return { id: kind === 'user' ? user.id : id, names: [user.name], ownNames }
+  })
 }
 
 /** The names of a project, of its users and of its labels, by id. */
@@ -103,7 +103,7 @@ export function namesOf(call: Call, projectId: string): Promise<Names> {
   return call.once(`${path} names`, async () => {
     const { id, name } = await readProject(call, path)
     const rows = await Promise.all([rowsOf(call, 'user', path), rowsOf(call, 'label', path)])
-    return new Map([[id, name], ...rows.flat().map((row) => [row.id, row.names[0] ?? ''] as const)])
+    return new Map([[id, name], ...rows.flat().map((row) => [row.id, row.names[0]!] as const)])
   })
 }
 
@@ -129,9 +129,9 @@ function idOf(noun: Kind, given: string, rows: NamedRow[], path = ''): string {
   const tooMany = `A name cannot be looked up, because the list has ${maxRows} rows or more`
   if (rows.length >= maxRows) throw failed(400, tooMany, 'Pass the id in place of the name')
   const wanted = caseless(visualForm(given))
-  const hasName = (names: string[] = []) => names.some((name) => caseless(visualForm(name)) === wanted)
+  const hasName = (names: string[]) => names.some((name) => caseless(visualForm(name)) === wanted)
   const own = rows.filter(({ ownNames }) => hasName(ownNames))
-  const isEmail = given.includes('@') && rows.some(({ ownNames }) => ownNames)
+  const isEmail = given.includes('@') && rows.some(({ ownNames }) => ownNames.length > 0)
   const found = own.length > 0 || isEmail ? own : rows.filter(({ names }) => hasName(names))
   if (found.length === 1) return found[0]!.id
   const shownName = given.slice(0, maxShown)
@@ -152,11 +152,10 @@ const otherAdvice: Partial<Record<Kind, string>> = {
   user: ', or invite the user with member.invite',
 }
 
-const allNames = ({ names, ownNames = [] }: NamedRow): string[] => [...names, ...ownNames]
+const allNames = ({ names, ownNames }: NamedRow): string[] => [...names, ...ownNames]
 
 const candidatesIn = (rows: NamedRow[]) =>
   rows
-    .filter(({ names }) => names.length > 0)
     .slice(0, maxCandidates)
     .map((row) => ({ id: row.id, names: allNames(row).map((name) => name.slice(0, maxShown)) }))
 

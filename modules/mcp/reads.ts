@@ -15,7 +15,7 @@ import { Count, EventTypes, Flag, LabelNames, optional, ProjectName, Range } fro
 import { TaskId, taskPath, UserName } from './tool.ts'
 import { type Call, cursorOf, tool, ToolError, withQuery } from './tool.ts'
 import { fittingFrom, inParts, Next, numberOf, type Section, shortened, withSections } from './pages.ts'
-import { allFields, type Detail, details, type Event, hasNames, shownEvent, shownTask } from './names.ts'
+import { allFields, details, type Event, hasNames, shownEvent, shownTask } from './names.ts'
 import { namesOf, type Task, withoutEmpty } from './names.ts'
 
 type Row = Record<string, unknown> & { id: string }
@@ -113,9 +113,6 @@ const filters: Record<string, TSchema> = Object.fromEntries(
   ]),
 )
 
-/** The maximum number of tasks of an answer, which contains at most 20,000 characters of them. */
-const maxTasks: Record<Detail, number> = { lines: 100, preview: 50, full: 20 }
-
 export const find = tool({
   name: 'find',
   description:
@@ -155,7 +152,7 @@ export const find = tool({
     const tasks: Section<Task> = {
       name: 'tasks',
       path: withQuery('/tasks', query),
-      max: Math.min(limit ?? Infinity, maxTasks[fields]),
+      ...(limit && { max: limit }),
       async show(task) {
         const names = await namesOf(call, task.projectId)
         const row = shownTask(task, fields, names)

@@ -9,7 +9,7 @@ import {
 import { errorDetailsOf } from '../../src/routes/errors.ts'
 import { fingerprintBy } from '../../src/http/idempotency.ts'
 import { isIdInAnyCase } from '../../src/id-format.ts'
-import { type ErrorStatus, HttpError, notFound } from '../../src/responses/errors.ts'
+import { type ErrorStatus, HttpError } from '../../src/responses/errors.ts'
 import { Input, isOwnIdSchema } from '../../src/schema/input.ts'
 import { batchProject } from '../commands.ts'
 import { EventTypes as AnyEventTypes } from '../events/parameters.ts'
@@ -49,8 +49,6 @@ export class Call {
   private async send<T>(method: string, path: string, { body, content, key, ...sent }: Post) {
     const { signal } = this
     signal.throwIfAborted()
-    // `Request` removes the segments `.` and `..` from a URL, so such an id would select another route.
-    if (/\/\.{1,2}(?=[/?]|$)/.test(path)) throw notFound('Row')
     const headers = new Headers(sent.headers)
     for (const name of ['authorization', 'traceparent']) {
       const value = this.headers.get(name)

@@ -36,6 +36,12 @@ export async function send(
   return { row, retryAfterMs }
 }
 
+const secretBytes = 32
+const prefix = 'whsec_'
+
+export const newSecret = (): string => prefix + randomBytes(secretBytes).toString('base64')
+
+/** Returns headers according to Standard Webhooks, https://www.standardwebhooks.com. */
 function signed(
   { encryption }: Dependencies,
   { secret, formerSecret, formerUntil }: Receiver,
@@ -46,8 +52,17 @@ function signed(
   if (key === null) throw unreadableSecret()
   const previousKey = formerUntil && Date.parse(formerUntil) > nowMs() && encryption.decrypt(formerSecret!)
   const keys = previousKey ? [key, previousKey] : [key]
-  const headers = signedHeaders(keys, id, body, Math.floor(Date.now() / 1000))
-  return { ...headers, 'user-agent': `Docket/${packageJson.version}` }
+  const seconds = Math.floor(Date.now() / 1000)
+  const sign = (secret: string) =>
+    createHmac('sha256', Buffer.from(secret.slice(prefix.length), 'base64'))
+      .update(`${id}.${seconds}.${body}`)
+      .digest('base64')
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': String(seconds),
+    'webhook-signature': keys.map((one) => `v1,${sign(one)}`).join(' '),
+    'user-agent': `Docket/${packageJson.version}`,
+  }
 }
 
 /** The web process sends the test, not a worker, because the caller waits for the result. */
@@ -87,23 +102,4 @@ export function testWebhook(services: Services) {
     does: 'add',
     errors: [unreadableSecret(), noWebhook()],
   })
-}
-
-// Standard Webhooks, https://www.standardwebhooks.com
-
-const secretBytes = 32
-const prefix = 'whsec_'
-
-export const newSecret = (): string => prefix + randomBytes(secretBytes).toString('base64')
-
-function signedHeaders(secrets: string[], id: string, body: string, seconds: number) {
-  const sign = (secret: string) =>
-    createHmac('sha256', Buffer.from(secret.slice(prefix.length), 'base64'))
-      .update(`${id}.${seconds}.${body}`)
-      .digest('base64')
-  return {
-    'webhook-id': id,
-    'webhook-timestamp': String(seconds),
-    'webhook-signature': secrets.map((secret) => `v1,${sign(secret)}`).join(' '),
-  }
 }
