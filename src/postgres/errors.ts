@@ -5,10 +5,8 @@ import { databaseUnavailable, HttpError, statementTimedOut } from '../responses/
 /** SQLSTATEs of connections, resources, shutdown, timeouts, serialization conflicts and writes on a standby (25006). */
 export const transientCodes = /^(08|53|57|25006|25P0[34]|4000[13]|40P01|55P03)/
 
-/** Errors of queries that Postgres did not answer: a query may have committed or not. */
-const unknownOutcomes = new WeakSet<object>()
-/** The same errors, if the statement was sent on a connection that may write. */
-const unknownWrites = new WeakSet<object>()
+/** Errors after which a query may have committed or not. True if it was sent on a connection that may write. */
+const unknownOutcomes = new WeakMap<object, boolean>()
 
 /** True for a temporary error: a repeated statement may succeed. */
 export function isTransient(error: unknown): boolean {
@@ -18,7 +16,7 @@ export function isTransient(error: unknown): boolean {
 }
 
 /** True if the failed statement may have written something, or may still do so. */
-export const mayBeWritten = (error: unknown): boolean => unknownWrites.has(error as object)
+export const mayBeWritten = (error: unknown): boolean => unknownOutcomes.get(error as object) === true
 
 /** True for a statement timeout. Such a statement is not repeated, because it would probably take too long again. */
 export const isStatementTimeout = (error: unknown): boolean => errorCode(error) === '57014'
@@ -36,9 +34,8 @@ export function toHttpError(error: unknown): HttpError | undefined {
  */
 export function markUnknownOutcome(error: unknown, isSentWrite = false): void {
   if (!(error instanceof Error) || isDefect(error)) return
-  const isReply = error instanceof postgres.PostgresError
-  if (!isReply) unknownOutcomes.add(error)
-  if (isSentWrite && !(isReply && isRolledBack(error))) unknownWrites.add(error)
+  if (error instanceof postgres.PostgresError && isRolledBack(error)) return
+  unknownOutcomes.set(error, isSentWrite || mayBeWritten(error))
 }
 
 /** FATAL and PANIC may follow a commit. A pooler sends errors of class 08 if it has lost the server. */
@@ -51,7 +48,7 @@ const defects = ['UNDEFINED_VALUE', 'MAX_PARAMETERS_EXCEEDED', 'NOT_TAGGED_CALL'
 
 export function connectionError(code: string, message: string, cause?: unknown): Error {
   const error = Object.assign(new Error(message, { cause }), { code })
-  unknownOutcomes.add(error)
+  unknownOutcomes.set(error, false)
   return error
 }
 

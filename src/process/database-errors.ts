@@ -12,18 +12,16 @@ const allowWrites =
 const useTls =
   'If the server demands TLS, add sslmode=verify-full to DATABASE_URL (for an own authority also sslrootcert), or sslmode=require'
 
-/** `ends` and `waits` have precedence over the code of the error, which otherwise tells whether an error is temporary. */
-type Row = [pattern: RegExp, advice: string, effect?: 'ends' | 'waits']
-
 /**
  * The advice for an operator. The first pattern that matches the code and the message counts. In the advice, {user} and
- * {database} are the names of DATABASE_URL, and {object} is the text that the pattern captures.
+ * {database} are the names of DATABASE_URL, and {object} is the text that the pattern captures. Without `isTemporary`,
+ * the code decides.
  */
-const rows: Row[] = [
+const rows: [pattern: RegExp, advice: string, isTemporary?: boolean][] = [
   [
     /no encryption|SSL off|insecure|(SSL|TLS)\b.* required|requires? (SSL|TLS)/,
     `${useTls}. Otherwise allow this client in pg_hba.conf`,
-    'ends',
+    false,
   ],
   [/^28000 .*certificate/, 'Set sslcert and sslkey in DATABASE_URL to files that this server accepts'],
   [/^28000 no pg_hba/, 'Allow this client in pg_hba.conf, or set a user that this server accepts'],
@@ -33,7 +31,7 @@ const rows: Row[] = [
   [/^28P01/, 'Correct the user or the password in DATABASE_URL'],
   [/^28/, 'Set a user that this server accepts in DATABASE_URL'],
   [/^3D000/, `Run: ${create}. Or set another database`],
-  [/no such (user|database)/i, 'Correct DATABASE_URL, or the settings of the pooler', 'ends'],
+  [/no such (user|database)/i, 'Correct DATABASE_URL, or the settings of the pooler', false],
   [/^55000 .*not currently accepting/, 'Run: alter database {database} allow_connections true'],
   [/^53300 .*for role/, 'Stop other programs of this user, or run: alter role {user} connection limit -1'],
   [/^53300 .*for database/, 'Stop other programs, or run: alter database {database} connection limit -1'],
@@ -54,42 +52,35 @@ const rows: Row[] = [
     /^(42P07|42710|42723)/,
     'Another program may use this database: rename or drop what exists, or set an empty database in DATABASE_URL',
   ],
-  [/parameter:? "?([\w.]+)/, 'Remove {object} from DATABASE_URL, or correct its value', 'ends'],
+  [/parameter:? "?([\w.]+)/, 'Remove {object} from DATABASE_URL, or correct its value', false],
   [
     /^42(704|883) .*(gin|gist|similarity)/,
     'The schema of an extension is not in the search_path. Run: alter extension btree_gin set schema public; alter extension pg_trgm set schema public',
   ],
-  [/^READ_ONLY/, `Run: ${allowWrites}`, 'waits'],
+  [/^READ_ONLY/, `Run: ${allowWrites}`, true],
   [
     /^25006|^ONLY_READS|^NO_WRITER/,
     `Name the primary in DATABASE_URL, or promote the standby. If this server is no standby, run: ${allowWrites}`,
-    'waits',
+    true,
   ],
-  [/^TLS_UNSUPPORTED/, 'Turn on ssl in the server, or set sslmode=disable in DATABASE_URL', 'ends'],
-  [/ALTNAME/, 'Set the host name of the certificate in DATABASE_URL, or sslmode=verify-ca', 'ends'],
-  [/ALERT/, 'Set sslcert and sslkey in DATABASE_URL to files that the server accepts', 'ends'],
-  [/EXPIRED|NOT_YET_VALID/, 'Renew the certificate of the server', 'ends'],
+  [/^TLS_UNSUPPORTED/, 'Turn on ssl in the server, or set sslmode=disable in DATABASE_URL', false],
+  [/ALTNAME/, 'Set the host name of the certificate in DATABASE_URL, or sslmode=verify-ca', false],
+  [/ALERT/, 'Set sslcert and sslkey in DATABASE_URL to files that the server accepts', false],
+  [/EXPIRED|NOT_YET_VALID/, 'Renew the certificate of the server', false],
   [
     /CERT|SELF_SIGNED/,
     'Set sslrootcert in DATABASE_URL to a file with the authority that signed the certificate of the server',
-    'ends',
+    false,
   ],
-  [/^ERR_(SSL|OSSL|TLS)/, 'Check the TLS settings of the server', 'ends'],
-  [/^(SASL_|AUTH_TYPE)/, 'Set scram-sha-256 for this user in pg_hba.conf', 'ends'],
+  [/^ERR_(SSL|OSSL|TLS)/, 'Check the TLS settings of the server', false],
+  [/^(SASL_|AUTH_TYPE)/, 'Set scram-sha-256 for this user in pg_hba.conf', false],
   [
     /^(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|CONNECT_TIMEOUT)/,
     'Start Postgres, or correct the host and the port in DATABASE_URL',
   ],
 ]
 
-interface Explanation {
-  /** What Postgres or the network reported. */
-  reason: string
-  advice: string
-  isFromPostgres: boolean
-  /** Whether a later attempt may succeed. */
-  isTemporary: boolean
-}
+type Explanation = { reason: string; advice: string; isFromPostgres: boolean; isTemporary: boolean }
 
 /** Returns undefined for a defect of this service: such an error has no code. */
 export function explain(error: unknown, databaseUrl: string): Explanation | undefined {
@@ -105,13 +96,13 @@ export function explain(error: unknown, databaseUrl: string): Explanation | unde
   const isFromPostgres = cause instanceof postgres.PostgresError || code === 'READ_ONLY'
   const { username, pathname } = new URL(urlsIn(databaseUrl)[0]!)
   const text = !username && code.startsWith('28') ? 'NO_USER' : `${code} ${message}`
-  const [pattern, advice = '', effect] = rows.find(([one]) => one.test(text)) ?? []
+  const [pattern, advice = '', isTemporary] = rows.find(([one]) => one.test(text)) ?? []
   const [user = '', database = ''] = [username, pathname.slice(1) || username].map(decodeURIComponent)
   return {
     reason: (message || code) + (isFromPostgres && detail ? ` (${detail})` : ''),
     advice: fill(advice, user, database, pattern?.exec(text)?.[1]),
     isFromPostgres,
-    isTemporary: effect ? effect === 'waits' : !isFromPostgres || transientCodes.test(code),
+    isTemporary: isTemporary ?? (!isFromPostgres || transientCodes.test(code)),
   }
 }
 

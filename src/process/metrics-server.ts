@@ -110,20 +110,12 @@ export const checkEveryMs = 60_000
 const warnEveryMs = 3_600_000
 const maxBusy = 0.8
 
-interface Dependencies {
-  isHome(): boolean
-  log: Log
-  readBusyMs?: () => number
-  now?: () => number
-}
-
 /** Returns a function for each minute. The function warns if the event loop of a home was busy, at most once an hour. */
-export function openBusyCheck({
-  isHome,
-  log,
+export function openBusyCheck(
+  { isHome, log }: { isHome(): boolean; log: Log },
   readBusyMs = busyMs,
   now = () => performance.now(),
-}: Dependencies) {
+) {
   let last = { at: now(), busyMs: readBusyMs() }
   let warnedAt = -Infinity
   return (): void => {

@@ -46,6 +46,7 @@ export async function requireFreePorts(command: string, config: Config): Promise
 
 export function portError(error: unknown, { host, port }: Address, prefix = ''): unknown {
   const { code = '', message } = error as NodeJS.ErrnoException
+  const isBadHost = /^(EADDRNOTAVAIL|EAFNOSUPPORT|EINVAL|EAI_AGAIN|ENOTFOUND)$/.test(code)
   if (code === 'EADDRINUSE')
     return new ConfigError(
       `${prefix}PORT ${port} is taken by another program: stop that program, or set another ${prefix}PORT`,
@@ -55,10 +56,7 @@ export function portError(error: unknown, { host, port }: Address, prefix = ''):
       `${prefix}PORT ${port} needs more privileges than this user has: set ${prefix}PORT to 1024 or more`,
     )
   // If the name of a host is unknown, Bun reports an error without a code.
-  if (
-    /^(EADDRNOTAVAIL|EAFNOSUPPORT|EINVAL|EAI_AGAIN|ENOTFOUND)$/.test(code) ||
-    message.startsWith('Failed to listen')
-  )
+  if (isBadHost || message.startsWith('Failed to listen'))
     return new ConfigError(
       `${prefix}HOST "${host}" is not an address of this machine: set one of its addresses, or 0.0.0.0 for all addresses`,
     )

@@ -28,9 +28,7 @@ export function openStartupLog(command: string, { host, logLevel }: Config, isCh
 }
 
 export function warnOfUnknownSettings(log: Log): void {
-  const { inFiles, inEnvironment } = variableNames()
-  const found = misspeltSettings({ settings: settingNames(), inFiles, inEnvironment })
-  for (const { name: variable, suggestion } of found)
+  for (const { name: variable, suggestion } of misspeltSettings(settingNames(), variableNames()))
     log.warn({ variable }, `unknown setting${suggestion ? `; did you mean ${suggestion}?` : ''}`)
 }
 
@@ -41,14 +39,11 @@ const foreign =
 const closeEdits = 2
 const longCharacters = 8
 
-interface VariableNames {
-  settings: string[]
-  inFiles: string[]
-  inEnvironment: string[]
-}
-
 /** Returns the variables that look like settings but are not, and the setting that may be meant. */
-export function misspeltSettings({ settings, inFiles, inEnvironment }: VariableNames) {
+export function misspeltSettings(
+  settings: string[],
+  { inFiles, inEnvironment }: ReturnType<typeof variableNames>,
+) {
   const all = [...new Set([...inFiles, ...inEnvironment])].filter((name) => !settings.includes(name))
   return all.flatMap((name): { name: string; suggestion: string | undefined }[] => {
     if (inFiles.includes(name) && !foreign.test(name)) return [{ name, suggestion: nearest(name, settings) }]

@@ -87,17 +87,13 @@ class Lag {
   update(position: number, version: number): void {
     this.position = position
     this.version = version
-    this.since = this.events > 0 ? this.since || performance.now() : 0
+    this.measure()
   }
 
-  get events(): number {
-    return Math.max(0, this.version - this.position, this.subscription.notified - this.position)
-  }
-
-  get seconds(): number {
-    if (this.events === 0) return 0
-    this.since ||= performance.now()
-    return (performance.now() - this.since) / 1_000
+  measure(): { events: number; seconds: number } {
+    const events = Math.max(0, this.version - this.position, this.subscription.notified - this.position)
+    this.since = events > 0 ? this.since || performance.now() : 0
+    return { events, seconds: events > 0 ? (performance.now() - this.since) / 1_000 : 0 }
   }
 }
 
@@ -114,8 +110,8 @@ export class Lags {
   }
 
   worst(): { streams: number; events: number; seconds: number } {
-    const all = [...this.all]
-    const worst = (of: (lag: Lag) => number) => all.reduce((max, lag) => Math.max(max, of(lag)), 0)
-    return { streams: all.length, events: worst((lag) => lag.events), seconds: worst((lag) => lag.seconds) }
+    const all = Array.from(this.all, (lag) => lag.measure())
+    const worst = (of: 'events' | 'seconds') => all.reduce((max, lag) => Math.max(max, lag[of]), 0)
+    return { streams: all.length, events: worst('events'), seconds: worst('seconds') }
   }
 }

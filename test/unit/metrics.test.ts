@@ -94,7 +94,7 @@ test('reports the largest lag among all streams', () => {
   one.update(9, 9)
   expectWorst(0, 0)
   subscription.notified = 12
-  expect([one.events, other.events]).toEqual([3, 0])
+  expect([one.measure().events, other.measure().events]).toEqual([3, 0])
   over.abort()
   lags.track(over.signal, subscription, 0)
   expect(lags.worst().streams).toBe(1)

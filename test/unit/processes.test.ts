@@ -8,7 +8,7 @@ import { retirePort } from '../../src/process/port.ts'
 
 const settings = settingNames()
 const reported = (inFiles: string[], inEnvironment: string[] = []) =>
-  misspeltSettings({ settings, inFiles, inEnvironment }).map(
+  misspeltSettings(settings, { inFiles, inEnvironment }).map(
     ({ name, suggestion }) => `${name}: ${suggestion}`,
   )
 
@@ -44,7 +44,11 @@ test.each([
       warnings.push(`${time / minute}: ${busyPercent}`)
     }
     const log = { warn } as unknown as Log
-    const check = openBusyCheck({ isHome: () => isHome, log, now: () => time, readBusyMs: () => busy })
+    const check = openBusyCheck(
+      { isHome: () => isHome, log },
+      () => busy,
+      () => time,
+    )
     for (const percent of percents) {
       time += minute
       busy += (percent / 100) * minute
