@@ -37,16 +37,6 @@ export class BoundedMemory extends RateLimiterMemory {
   }
 }
 
-type OpenLimiter = (policy: Policy) => RateLimiterRedis
-
-/** Opens a count in Redis that all processes share. While Redis is unreachable, each process counts on its own. */
-const openLimiter = (redis: RedisClient, prefix: string, { name, points, seconds }: Policy) =>
-  new RateLimiterRedis({
-    ...{ points, duration: seconds, keyPrefix: `${prefix}:limit:${name}` },
-    ...{ storeClient: redis, rejectIfRedisNotReady: true },
-    insuranceLimiter: new BoundedMemory({ points, duration: Math.min(seconds, maxTimerSeconds) }),
-  })
-
 /** The part of a key's budget that this process may use without a request to Redis. */
 export class Share {
   left = 0
@@ -183,6 +173,9 @@ function tryAgainIn(ms: number, reason: string): HttpError {
   return new HttpError(429, message, { 'retry-after': String(seconds) })
 }
 
+/** Opens a count in Redis that all processes share. While Redis is unreachable, each process counts on its own. */
+type OpenLimiter = (policy: Policy) => RateLimiterRedis
+
 /** All API tokens of an account share one budget, four times as large as the budget of one token. */
 const tokensPerAccount = 4
 
@@ -192,7 +185,12 @@ export type BudgetName = 'reads' | 'writes'
 /** The limit for mails applies even if rate limits are off, because it protects the owners of email addresses. */
 export function openLimits(redis: RedisClient, config: Config, log: Log) {
   const { invitationsPerHour, mailsPerHour, rateLimit, signInsPerMinute } = config
-  const limiterOf: OpenLimiter = (policy) => openLimiter(redis, config.redisPrefix, policy)
+  const limiterOf: OpenLimiter = ({ name, points, seconds }) =>
+    new RateLimiterRedis({
+      ...{ points, duration: seconds, keyPrefix: `${config.redisPrefix}:limit:${name}` },
+      ...{ storeClient: redis, rejectIfRedisNotReady: true },
+      insuranceLimiter: new BoundedMemory({ points, duration: Math.min(seconds, maxTimerSeconds) }),
+    })
   const perMinute = (name: string, points: number) => {
     const policy = { name, points, seconds: 60 }
     return new Budget(limiterOf(policy), policy)

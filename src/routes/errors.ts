@@ -9,8 +9,8 @@ import {
   outcomeUnknown,
   withOutcome,
 } from '../responses/errors.ts'
-import type { Permit, Scheduler } from '../admission/fair-queue.ts'
-import { type Share, setRateLimitHeaders } from '../http/limits.ts'
+import type { Scheduler } from '../admission/fair-queue.ts'
+import { setRateLimitHeaders } from '../http/limits.ts'
 import { baseHeaders, pathnameOf, requestId } from '../responses/reply.ts'
 import { acceptsStream, endedStream } from '../responses/server-sent-events.ts'
 import { validationError } from '../schema/validation.ts'
@@ -48,13 +48,7 @@ export function errors(routesOf: () => Route[], telemetry: Telemetry, scheduler:
   })
 }
 
-interface ErrorContext extends RequestInfo {
-  error: unknown
-  code: unknown
-  share?: Share | null
-  permit?: Permit
-  set: { status?: number | string }
-}
+type ErrorContext = RequestInfo & { error: unknown; code: unknown; set: { status?: number | string } }
 
 /** A write with status 503 always gets a message about its outcome. */
 function failureOf(error: unknown, code: unknown, request: Request): HttpError {

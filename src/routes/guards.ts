@@ -1,5 +1,6 @@
 import { Elysia } from 'elysia'
 import { type Permit, writesIn } from '../admission/fair-queue.ts'
+import type { RouteRequest } from '../commands/command.ts'
 import type { Caller } from '../identity/rights.ts'
 import { canonicalId } from '../id-format.ts'
 import {
@@ -58,18 +59,15 @@ function requireNoParameters({ url }: Request): void {
     for (const name of new URLSearchParams(url.slice(start)).keys()) throw unknownParameter(name)
 }
 
-function normalize(request: Request, params: GuardedContext['params']): void {
+function normalize(request: Request, params: Record<string, string | undefined>): void {
   requireUniqueParameters(request)
   for (const name in params) params[name] = canonicalId(params[name] ?? '')
 }
 
-type Admitted = { caller: Caller; share: Share | null; permit: Permit }
-
-interface GuardedContext extends Partial<Admitted> {
-  request: Request
-  params: Record<string, string | undefined>
-  /** Authenticates the request and adds the other fields. Set for routes that need a token. */
+export type GuardedContext = RouteRequest & {
+  /** Authenticates the request, and adds the caller, the share and the permit. Set for routes that need a token. */
   admit?: Admit
+  share?: Share | null
 }
 
 /** Returns a promise only if a step must wait. @throws HttpError */
@@ -80,7 +78,6 @@ interface Steps {
   readBody?: ReadBody
 }
 type Respond<Context> = (context: Context) => Response | Promise<Response>
-type HandledContext = GuardedContext & { body?: unknown }
 
 /**
  * Returns the handler of a route. Elysia prepares every part of the request that a handler's source text names. The text
@@ -89,7 +86,7 @@ type HandledContext = GuardedContext & { body?: unknown }
 export const guarded = <Context>(respond: Respond<Context>, steps: Steps = {}) =>
   handle.bind({ respond: respond as Respond<unknown>, ...steps }) as unknown as Respond<Context>
 
-async function handle(this: Steps & { respond: Respond<unknown> }, context: HandledContext) {
+async function handle(this: Steps & { respond: Respond<unknown> }, context: GuardedContext) {
   if (!this.hasQuery) {
     const admission = context.admit?.(context)
     if (admission) await admission
@@ -121,7 +118,7 @@ const openSignInGuard = ({ limits, config: { trustProxy } }: Services) =>
     return { address, share, bodyBytes: signInBodyBytes }
   })
 
-/** Guards routes that need a token: `guarded` calls `admit`, which adds the fields of `Admitted` to the context. */
+/** Guards routes that need a token: `guarded` calls `admit`, which adds the caller, the share and the permit to the context. */
 function openCallerGuard(
   { authenticate, limits, scheduler }: Services,
   name: string,
@@ -145,7 +142,10 @@ function openCallerGuard(
   const prepare = (context: object) => {
     ;(context as GuardedContext).admit = admit
   }
-  return new Elysia({ name }).derive({ as: 'scoped' }, prepare as unknown as () => Admitted)
+  return new Elysia({ name }).derive(
+    { as: 'scoped' },
+    prepare as unknown as () => { caller: Caller; permit: Permit },
+  )
 }
 
 /** Calls `next` at once if the value is known, because most requests need not wait for a promise. */

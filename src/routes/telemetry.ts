@@ -1,20 +1,19 @@
 import { Elysia } from 'elysia'
-import type { Caller } from '../identity/rights.ts'
 import type { RequestDurations } from '../metrics/counts.ts'
 import type { Services } from '../services.ts'
 import { readTraceparent, type Span } from '../tracing/tracing.ts'
+import type { GuardedContext } from './guards.ts'
 
-/** The parts of a request that logs and metrics use. A part is undefined if the request failed too early. */
-export interface RequestInfo {
+/**
+ * The parts of a request that logs and metrics use. A part is undefined if the request failed too early. `began` is a time of
+ * performance.now().
+ */
+export type RequestInfo = Partial<Omit<GuardedContext, 'params' | 'query'>> & {
   request: Request
   route?: string
-  /** The start time in ms of `performance.now()`; undefined if no route matches. */
   began?: number
-  caller?: Caller
-  claims?: { userId: string }
   params?: Record<string, string | undefined>
   query?: object
-  body?: unknown
 }
 
 /** Logs a status below 500 only with `logRequests`: a line costs 8 µs. Never logs a header, a query or a body. */
