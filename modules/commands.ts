@@ -9,7 +9,7 @@ import { recordTimes, unassignTasks } from './tasks/commands.ts'
 import { undoProject } from './undo/undo.ts'
 import { webhookCommands } from './webhooks/commands.ts'
 import { claimNextTask } from './work-queue/commands.ts'
-import { recordReady } from './work-queue/ready-events.ts'
+import { recordReady } from './work-queue/ready-tasks.ts'
 import { workQueue } from './work-queue/routes.ts'
 
 const integrations = [...serviceAccountCommands, createToken, deleteToken, ...webhookCommands]

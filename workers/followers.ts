@@ -1,8 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { deleteDocuments, fillNext, indexEvents } from '../modules/search/indexing.ts'
 import { isBehind, readProgress } from '../modules/search/indexing.ts'
-import { dependentsOf, endsOfBlockers, findUnblocked } from '../modules/work-queue/ready-events.ts'
-import { type Range, recordReady } from '../modules/work-queue/ready-events.ts'
+import {
+  dependentsOf,
+  endsOfBlockers,
+  findUnblocked,
+  type Range,
+  recordReady,
+} from '../modules/work-queue/ready-tasks.ts'
 import { nilId } from '../src/id-format.ts'
 import { newId } from '../src/ids.ts'
 import { serviceActor } from '../src/model/events.ts'

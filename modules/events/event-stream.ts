@@ -19,10 +19,9 @@ import {
 } from '../../src/responses/server-sent-events.ts'
 import { streamedBody } from '../../src/responses/streamed-body.ts'
 import type { Services } from '../../src/services.ts'
-import { type FeedQuery, lastEventIdHeader } from './parameters.ts'
+import { type FeedQuery, lastEventIdHeader, eventView, type ReadEvent } from './schema.ts'
 import { groupByRange, hasFilter, openPeople, readRanges } from './rows.ts'
 import type { EventFilter, EventRange, RangeRow } from './rows.ts'
-import { eventView, type ReadEvent } from './schema.ts'
 import type { StreamedSnapshot } from './snapshot.ts'
 
 interface OpenedStream {

@@ -5,7 +5,7 @@ import type { Caller } from '../../src/identity/rights.ts'
 import { requireVisible, type VisibleProject } from '../../src/reads/lookups.ts'
 import type { Services } from '../../src/services.ts'
 import { type EventFilter, hasFilter, maxScannedEvents, readRanges, scanCost } from './rows.ts'
-import { type FeedQuery } from './parameters.ts'
+import type { FeedQuery } from './schema.ts'
 
 /** `slots`: the long poll counts as this many subscribers of the account. */
 interface LongPoll<S> {

@@ -12,8 +12,7 @@ import { respondWithBody } from '../../src/responses/reply.ts'
 import { openHasMatches, openLongPoll } from './long-poll.ts'
 import { groupByRange, isFullPage, maxScannedEvents, readRanges, scanCost, withPeople } from './rows.ts'
 import type { EventRange } from './rows.ts'
-import { type ReadEvent, shownEvent } from './schema.ts'
-import { aheadIn, manyEventsView, ReadMany, readPositions } from './parameters.ts'
+import { type ReadEvent, shownEvent, aheadIn, manyEventsView, ReadMany, readPositions } from './schema.ts'
 
 const about =
   'Returns the events of many projects. This POST only reads, so it needs no Idempotency-Key. The response contains at most `limit` events and about 1 MiB. The events of each project are in order and without gaps. If there are too many events, each project gets a similar number. Send the returned `after` with the next request: it also passes events that `exceptActor` leaves out. With `wait`, the request waits until there are events.'

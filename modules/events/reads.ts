@@ -19,8 +19,9 @@ import {
   lastEventIdHeader,
   readEventsRequest,
   snapshotNeedsStream,
-} from './parameters.ts'
-import { eventView, streamedEvents } from './schema.ts'
+  eventView,
+  streamedEvents,
+} from './schema.ts'
 import { openStreamedSnapshots, snapshotErrors } from './snapshot.ts'
 import { responseExample } from '../../src/openapi/operation.ts'
 import { claimSchema } from '../tasks/claim.ts'

@@ -24,7 +24,7 @@ import type {
 } from '../../src/subscriptions/visible-projects.ts'
 import { openStreamResponse } from './event-stream.ts'
 import { maxScannedEvents } from './rows.ts'
-import { manyEventsView, streamedVersions } from './parameters.ts'
+import { manyEventsView, streamedVersions } from './schema.ts'
 import { projectHistory, taskHistory } from './history.ts'
 import { readManyEvents } from './read-many.ts'
 import { listEvents } from './reads.ts'

@@ -12,7 +12,7 @@ import { isIdInAnyCase } from '../../src/id-format.ts'
 import { type ErrorStatus, HttpError } from '../../src/responses/errors.ts'
 import { Input, isOwnIdSchema } from '../../src/schema/input.ts'
 import { batchProject } from '../commands.ts'
-import { EventTypes as AnyEventTypes } from '../events/parameters.ts'
+import { EventTypes as AnyEventTypes } from '../events/schema.ts'
 
 export type Handle = (request: Request) => Promise<Response>
 

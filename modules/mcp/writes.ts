@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { maxOperations } from '../../src/batch/operation-schema.ts'
 import { conflict, HttpError } from '../../src/responses/errors.ts'
-import { maxSeq } from '../events/parameters.ts'
+import { maxSeq } from '../events/schema.ts'
 import { maxAttempts } from '../tasks/schema.ts'
 import { ClaimNextBody, maxWaitSeconds, ReleaseTaskBody } from '../work-queue/schema.ts'
 import { ChangeKey, Count, DryRun, Flag, LabelNames, operationFields, operationsText } from './tool.ts'

@@ -1,22 +1,38 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
-import type { ReadRequest } from '../../src/commands/query.ts'
-import { pinToVersion } from '../../src/log/as-of.ts'
+import type { ReadRequest, Query } from '../../src/commands/query.ts'
+import { pinToVersion, type Snapshot } from '../../src/log/as-of.ts'
 import { pageOf } from '../../src/reads/pages.ts'
 import { notFound } from '../../src/responses/errors.ts'
-import { respondByDigest, type CachedBody, pathAndQuery, respondWithBody } from '../../src/responses/reply.ts'
+import {
+  respondByDigest,
+  type CachedBody,
+  pathAndQuery,
+  respondWithBody,
+  versionHeader,
+} from '../../src/responses/reply.ts'
 import type { Services } from '../../src/services.ts'
 import { timedEtag } from '../tasks/claim.ts'
-import { taskView, userFields } from '../tasks/schema.ts'
+import { taskView, userFields, taskFields } from '../tasks/schema.ts'
 import { showClaims, type ShownClaims } from '../tasks/shown-claims.ts'
-import { asOfNeedsProject, readTaskFilter } from './list-query.ts'
+import { asOfNeedsProject, readTaskFilter, badListQuery, ListTasksQuery } from './list-query.ts'
 import { listCharged, listTasks } from './list.ts'
-import type { TaskFilter } from './sorts.ts'
+import { type TaskFilter, byPosition, columnOf, conditionsWithoutIndex } from './sorts.ts'
 import { requireVisible, type VisibleProject } from '../../src/reads/lookups.ts'
-import type { Sql } from '../../src/postgres/database.ts'
+import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import type { Demand } from '../../src/reads/standbys.ts'
-import { etagAt } from '../../src/reads/versions.ts'
+import { etagAt, type VersionRef } from '../../src/reads/versions.ts'
 import { openTaskSearch } from '../search/find.ts'
-import { dependsOnTime } from './filters.ts'
+import { dependsOnTime, conditionsOf, joinedByAnd } from './filters.ts'
+import { type TProperties, Type } from '@sinclair/typebox'
+import { rowSources, unionOf } from '../../src/log/rows-at.ts'
+import { view } from '../../src/model/view.ts'
+import { unprepared } from '../../src/postgres/timeouts.ts'
+import { visibleProject } from '../../src/reads/visible.ts'
+import { IdOf } from '../../src/schema/input.ts'
+import { Count, OrNull } from '../../src/schema/response.ts'
+import { OneOf } from '../../src/schema/text.ts'
+import { unknownField } from '../../src/schema/validation.ts'
+import * as kinds from '../tasks/kinds.ts'
 
 const viewWith =
   ({ holderOf }: ShownClaims) =>
@@ -77,7 +93,7 @@ export interface Found {
 type Respond = (reading: Reading, found: Found) => Reply
 
 /** Returns a function that reads the query of a list of tasks, and finds its project and the tasks of a search. */
-export function openFindTasks(services: Services, respond: Respond) {
+function openFindTasks(services: Services, respond: Respond) {
   const { findRole } = services
   const search = openTaskSearch(services)
   /** @param seen the project, if the caller of this function has checked that it is visible */
@@ -103,11 +119,11 @@ export const placeFor = ({ place }: Services, sql: Sql, { filter, project, isCur
   project && isCurrent && !dependsOnTime(filter) ? place(sql, demand ?? { projects: [project] }) : sql
 
 /** The part of an ETag for `me`: the response depends on the caller. */
-export const suffixFor = ({ caller, query }: Reading): string =>
+const suffixFor = ({ caller, query }: Reading): string =>
   userFields.some((name) => query[name] === 'me') ? `.${caller.userId}` : ''
 
 /** Responds with the body that `build` returns. @param build gets the ETag of the body, if it has one before it is built */
-export function respondNow(
+function respondNow(
   { serve }: Services,
   reading: Reading,
   { filter, project, isCurrent }: Found,
@@ -120,4 +136,163 @@ export function respondNow(
   const suffix = suffixFor(reading)
   const etag = etagAt(project, suffix)
   return serve(request, pathAndQuery(request) + suffix, etag, () => build(etag), version, renaming)
+}
+
+/** The maximum number of tasks that a request counts. */
+const maxCounted = 100_000
+const tasksPerRead = 1_000
+
+const countedFields = taskFields.filter(([, { kind }]) => kind === kinds.choice || kind === kinds.user)
+export const CountedBy = OneOf(
+  'TaskCountedBy',
+  countedFields.map(([name]): string => name).concat('labelId', 'none'),
+)
+/** The values of a field that are listed even if no task has them. */
+const valuesOf = (by: string): string[] =>
+  (countedFields.find(([name]) => name === by)?.[1].input.enum as string[] | undefined) ?? []
+
+const { sort: _, limit: __, cursor: ___, ...filters } = ListTasksQuery.properties as TProperties
+const CountTasksQuery = Type.Object(
+  { ...filters, projectId: IdOf('project'), by: Type.Optional(CountedBy) },
+  { additionalProperties: Type.String() },
+)
+
+const countsView = view<object>({
+  name: 'TaskCounts',
+  schema: Type.Object({
+    version: Count(0, 'The version of the project at which the tasks were counted', 42),
+    total: Count(0, 'The number of tasks that match the filters', 12),
+    counts: Type.Array(
+      Type.Object({
+        value: OrNull(
+          Type.String(),
+          'A value of `by`; null for tasks without a label or an assignee',
+          'TODO',
+        ),
+        count: Count(0, 'The number of tasks with this value', 7),
+      }),
+      { description: 'The number of tasks for each value. Empty with `by=none`' },
+    ),
+    isExact: Type.Boolean({
+      description: `False if more than ${maxCounted} tasks match, or \`q\` does not cover all tasks yet: the numbers are lower bounds`,
+    }),
+  }),
+})
+
+export function taskCounts(services: Services): Query {
+  const count = openFindTasks(services, openCount(services))
+  return {
+    about: `Counts the tasks of a project, with the filters of the list. With \`by\`, also the tasks for each value: a task counts once for each of its labels. Every status and priority is listed, of other values only those that occur, the most frequent first, null last. At most ${maxCounted} matching tasks are counted. One read is charged for each ${tasksPerRead} counted tasks.`,
+    operation: { id: 'countTasks', tag: 'Tasks' },
+    input: CountTasksQuery,
+    view: countsView,
+    errors: [...badListQuery(), ...services.snapshots.errors, notFound('Project')],
+    async read({ request, caller, query: { by = 'none', ...query } }) {
+      const ofLists = ['sort', 'limit', 'cursor'].find((name) => query[name] !== undefined)
+      if (ofLists) throw unknownField(ofLists, Object.keys(CountTasksQuery.properties))
+      return count({ request, caller, query, by })
+    },
+  }
+}
+
+const openCount = (services: Services) => async (reading: Reading, found: Found) => {
+  const { filter, project, isCurrent } = found
+  const { charge, database, snapshots } = services
+  const { request, caller, query, by = '' } = reading
+  const snapshot = query.asOf === undefined ? undefined : await snapshots.find(project!, query.asOf)
+  if (query.asOf !== undefined && !snapshot) throw notFound('Project')
+  let { version } = snapshot ?? project!
+  const build = async (etag = '') => {
+    const most = await mostReads(database.reads, project!.projectId)
+    const work = (sql: Sql) => countTasks(sql, filter, by, snapshot)
+    const counted = await (snapshot
+      ? snapshots.read(caller, snapshot, work, most, readsFor)
+      : charge(caller, most, (sql) => work(placeFor(services, sql, found)), readsFor))
+    if (!counted) throw notFound('Project')
+    // A search finds its tasks before they are counted, so later changes may be missing.
+    const at = filter.q ? project! : counted
+    version = snapshot?.version ?? at.version
+    const body = bodyOf({ ...counted, version }, by, isCurrent)
+    return { body, etag: etag && etagAt({ ...project!, ...at }, suffixFor(reading)), link: null }
+  }
+  if (snapshot) return respondByDigest(request, await build(), version)
+  const response = await respondNow(services, reading, found, build)
+  // The tasks may have been counted at a later version than the version of the look-up.
+  response.headers.set(versionHeader, String(version))
+  return response
+}
+
+/** Returns the reads that are charged if all tasks of the project match. */
+async function mostReads(sql: Sql, projectId: string): Promise<number> {
+  const [row] = await sql<{ tasks: number }[]>`
+    select least(last_number, version, ${maxCounted}::int)::float8 as tasks from streams where project_id = ${projectId}`
+  return (row?.tasks ?? 0) / tasksPerRead
+}
+
+const readsFor = (counted: Counted | undefined): number =>
+  Math.ceil(Math.min(counted?.found ?? 0, maxCounted) / tasksPerRead)
+
+interface Counted extends VersionRef {
+  /** At most one more than the maximum. */
+  found: number
+  values: { value: string | null; count: number }[]
+}
+
+/** Counts in one statement, so that the version is that of the tasks. Returns undefined if the project is not visible. */
+async function countTasks(sql: Sql, filter: TaskFilter, by: string, snapshot?: Snapshot) {
+  const conditions = await conditionsOf(sql, filter, snapshot)
+  const { caller } = filter
+  const project = sql`${filter.projectId!}::uuid`
+  const isLabel = by === 'labelId'
+  const value = sql`${sql.unsafe(by === 'none' ? 'null::text' : columnOf(isLabel ? 'labelIds' : by))}`
+  const tasks = matchingTasks(sql, filter, conditions, value, snapshot)
+  const labels = unionOf(
+    sql,
+    rowSources(sql, 'label', snapshot).map(
+      (from) => sql`select id from ${from} r where project_id = ${project}`,
+    ),
+  )
+  // Tasks with equal lists of labels are counted together, so that few lists are compared with the labels.
+  const values = isLabel
+    ? sql`select l.id as value, sum(s.count)::int4 as count from sets s
+        left join lateral (select x.id from unnest(s.value) x(id) where x.id = any(array(${labels}))) l on true
+        group by l.id`
+    : sql`select value, count from sets`
+  const [row] = await unprepared(sql<Counted[]>`
+    with found as materialized (
+      select t.value from (${tasks}) t limit ${maxCounted + 1}),
+    sets as (select value, count(*)::int4 as count from (select value from found limit ${maxCounted}) f group by value)
+    select s.version::float8 as version, s.last_event_id, (select count(*)::int4 from found) as found,
+      (select coalesce(json_agg(v order by value is null, count desc, value), '[]') from (${values}) v) as values
+    from ${visibleProject(sql, project, sql`${caller}::uuid`)} p join streams s on s.project_id = p.id`)
+  return row
+}
+
+/** SQL for the `value` of each task that matches the filter. */
+function matchingTasks(
+  sql: Sql,
+  filter: TaskFilter,
+  { indexed, scanned }: Awaited<ReturnType<typeof conditionsOf>>,
+  value: SqlPart,
+  snapshot?: Snapshot,
+): SqlPart {
+  const others = [...conditionsWithoutIndex(sql, { ...filter, sort: byPosition }), ...scanned]
+  const first = joinedByAnd(sql, [sql`t.project_id = ${filter.projectId!}`, ...indexed])
+  // `offset 0` makes Postgres use the index of a condition that few tasks match.
+  const narrow = indexed.length > 0 ? sql`offset 0` : sql``
+  const matching = (from: SqlPart) => sql`
+    select ${value} as value from (select t.* from ${from} t where ${first} ${narrow}) t
+    where ${joinedByAnd(sql, [sql`true`, ...others])}`
+  return unionOf(sql, rowSources(sql, 'task', snapshot), matching)
+}
+
+function bodyOf({ version, found, values }: Counted, by: string, isComplete: boolean): string {
+  const listed = valuesOf(by).map((value) => values.find((one) => one.value === value) ?? { value, count: 0 })
+  const others = values.filter(({ value }) => !listed.some((one) => one.value === value))
+  return JSON.stringify({
+    version,
+    total: Math.min(found, maxCounted),
+    counts: by === 'none' ? [] : [...listed, ...others],
+    isExact: isComplete && found <= maxCounted,
+  })
 }

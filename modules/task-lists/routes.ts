@@ -3,10 +3,9 @@ import type { Module } from '../../src/module.ts'
 import { notFound } from '../../src/responses/errors.ts'
 import type { Services } from '../../src/services.ts'
 import { taskView } from '../tasks/schema.ts'
-import { taskCounts } from './counts.ts'
+import { taskCounts, openReadTasks } from './reads.ts'
 import { badListQuery, ListTasksQuery } from './list-query.ts'
 import { maxScannedTasks } from './list.ts'
-import { openReadTasks } from './reads.ts'
 
 export const taskLists: Module = {
   reads: (services) => [

@@ -7,7 +7,7 @@ import { factQuery } from '../../src/model/definition.ts'
 import { invalid, conflict } from '../../src/responses/errors.ts'
 import { requireMatch } from '../../src/responses/if-match.ts'
 import { taskView, priorities } from '../tasks/schema.ts'
-import { hasOnlyIds, readyTasks, type TaskFilter } from './ready-tasks.ts'
+import { hasOnlyIds, isFree, readyTasks, type TaskFilter } from './ready-tasks.ts'
 import { ClaimNextBody, ClaimNextTask, ClaimTask, ReleaseTask, ReleaseTaskBody } from './schema.ts'
 import type { TaskRow } from '../../drizzle/rows.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
@@ -37,13 +37,6 @@ function firstReady(state: ProjectState, now: string, filter: TaskFilter): TaskR
       first = task
   }
   return first
-}
-
-export function isFree(state: ProjectState, task: TaskRow, now: string): boolean {
-  const { projectId, status, blockedByIds } = task
-  if (projectId !== state.projectId || status === 'DONE' || isLive(task, now)) return false
-  const isOpen = (blocker?: TaskRow) => blocker?.projectId === projectId && blocker.status !== 'DONE'
-  return !blockedByIds?.some((id) => isOpen(state.row('task', id)))
 }
 
 const knowsBlockers = (state: ProjectState, { blockedByIds }: TaskRow): boolean =>
