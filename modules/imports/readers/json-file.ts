@@ -167,20 +167,22 @@ type Token = Parameters<Tokenizer['onToken']>[0]
 type Found = Parameters<TokenParser['onValue']>[0]
 const { COLON, COMMA, LEFT_BRACE, LEFT_BRACKET, RIGHT_BRACE, RIGHT_BRACKET, SEPARATOR } = TokenType
 
-/** A wanted object. A depth is the number of ancestors of a value. */
+/** A wanted object that is not complete yet. */
 interface Part {
   pattern: string
-  depth: number
-  /** The number of characters so far. */
   characters: number
-  /** The depth of the omitted object or list that is not complete yet. */
-  omittedDepth?: number | undefined
 }
 
-/** An object or a list that is not closed yet: the key or position of its current value, and the patterns it is on. */
+/** An object or a list that is not closed yet. */
 interface Level {
+  /** The key or position of the current value. */
   key: string | number
+  /** The patterns that the level is on; none within a wanted object. */
   patterns: string[][]
+  /** The wanted object that the level is, or is in. */
+  part?: Part | undefined
+  /** The level is, or is in, an omitted value of a wanted object. */
+  isOmitted: boolean
 }
 
 /** Selects the wanted objects. The parser builds all values, and each value outside of these objects is removed at once. */
@@ -193,8 +195,6 @@ class Selection {
   private readonly patterns: string[][]
   private readonly levels: Level[] = []
   private readonly rows = new Map<string, number>()
-  /** The wanted object that is not complete yet. */
-  private part: Part | undefined
 
   constructor(
     patterns: string[],
@@ -232,12 +232,12 @@ class Selection {
   private open(isObject: boolean): void {
     const depth = this.levels.length
     if (depth === maxDepth) throw new ImportError(`The file is nested deeper than ${maxDepth} levels`)
-    const { part } = this
-    if (part && this.omitted.has(this.levels.at(-1)!.key)) part.omittedDepth ??= depth
-    const patterns = part ? [] : this.patternsAt(depth)
+    const top = this.levels.at(-1)
+    const isOmitted = top?.part !== undefined && (top.isOmitted || this.omitted.has(top.key))
+    const patterns = this.patternsAt(depth)
     const whole = isObject && patterns.find((pattern) => pattern.length === depth)
-    if (whole) this.part = { pattern: whole.join('.'), depth, characters: 0 }
-    this.levels.push({ key: isObject ? '' : 0, patterns: whole ? [] : patterns })
+    const part = top?.part ?? (whole ? { pattern: whole.join('.'), characters: 0 } : undefined)
+    this.levels.push({ key: isObject ? '' : 0, patterns: part ? [] : patterns, part, isOmitted })
   }
 
   /** Returns the patterns that the current value of a level is on. A key takes precedence over `*`. */
@@ -251,13 +251,11 @@ class Selection {
   }
 
   private addValue(found: Found): void {
-    const { part } = this
     const { value, key, parent, stack } = found
-    if (part && stack.length > part.depth) {
-      const isOmitted = part.omittedDepth !== undefined || this.omitted.has(key)
-      if (part.omittedDepth === stack.length) part.omittedDepth = undefined
-      if (!isOmitted) return count(part, found)
-    } else if (part) this.complete(part, value as Entry['value'], pathOf(found))
+    const [outer, own] = [this.levels[stack.length - 1], this.levels[stack.length]]
+    if (outer?.part) {
+      if (!outer.isOmitted && !this.omitted.has(key)) return count(outer.part, found)
+    } else if (own?.part) this.complete(own.part, value as Entry['value'], pathOf(found))
     else {
       const patterns = this.patternsAt(stack.length)
       if (patterns.length > 0 && value !== null) this.check(value as Json, patterns, pathOf(found))
@@ -270,7 +268,6 @@ class Selection {
     const row = (this.rows.get(pattern) ?? 0) + 1
     this.rows.set(pattern, row)
     this.ready.push(new Entry(pattern, path, value, row, characters))
-    this.part = undefined
   }
 
   /** Checks a value other than a wanted object. */
