@@ -104,36 +104,27 @@ export interface Parameter {
   schema: object
 }
 
-const inHeader = (name: string, description: string, bounds = {}): Parameter => ({
-  ...{ name, in: 'header', required: false, description },
-  schema: { type: 'string', ...bounds },
-})
-
-export const requestHeaders = {
-  ifMatch: inHeader(
-    'If-Match',
+const requestHeaders = {
+  'If-Match':
     'The ETag that the resource must have, with or without `W/`; a changed name of a user does not matter',
-  ),
-  ifClaim: inHeader(
-    'Docket-If-Claim',
+  'Docket-If-Claim':
     'The id of a task in the project, a space, and the `seq` of its claim. The write gets 412 once this claim has ended',
-  ),
-  ifNoneMatch: inHeader(
-    'If-None-Match',
-    'The ETag of an earlier response; the response is 304 if the resource still has this ETag',
-  ),
-  idempotencyKey: inHeader(
-    'Idempotency-Key',
+  'If-None-Match': 'The ETag of an earlier response; the response is 304 if the resource still has this ETag',
+  'Idempotency-Key':
     'Up to 255 characters. A retry with the same key gets the stored response, and the write runs once. Errors are not stored: after an error, the same key may be used again',
-    { minLength: 1, maxLength: 255 },
-  ),
-  lastEventId: inHeader(
-    'Last-Event-ID',
-    'The seq of the last event that the client has received; it takes precedence over `after`',
-    { type: 'integer', minimum: 0 },
-  ),
+  'Last-Event-ID': 'The seq of the last event that the client has received; it takes precedence over `after`',
 }
 export type RequestHeader = keyof typeof requestHeaders
+
+const boundsOf: { [K in RequestHeader]?: object } = {
+  'Idempotency-Key': { minLength: 1, maxLength: 255 },
+  'Last-Event-ID': { type: 'integer', minimum: 0 },
+}
+
+export const headerParameter = (name: RequestHeader): Parameter => ({
+  ...{ name, in: 'header', required: false, description: requestHeaders[name] },
+  schema: { type: 'string', ...boundsOf[name] },
+})
 
 /** Leaves out the examples, because Swagger UI would fill them in and send them. */
 export const queryParameters = ({ properties, required = [] }: TSchema): Parameter[] =>

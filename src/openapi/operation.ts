@@ -37,7 +37,7 @@ import {
   notModified,
   queryParameters,
   type RequestHeader,
-  requestHeaders,
+  headerParameter,
   streamVaryHeader,
 } from './components.ts'
 
@@ -61,10 +61,7 @@ export function commandHooks<Row>(path: string, command: WriteDefinition<never, 
       ...(emptyReply && { 204: { description: emptyReply, headers: headerRefs(headersOf.write) } }),
       ...(command.creates && { 201: responseOf({ ...command, status: 201 }, pathParameters) }),
     },
-    requestHeaders: [
-      ...(changes ? (['ifMatch'] as const) : []),
-      ...(isInProject ? (['ifClaim'] as const) : []),
-    ],
+    requestHeaders: [...headerIf(changes, 'If-Match'), ...headerIf(isInProject, 'Docket-If-Claim')],
     general: changes ? [422, 412] : [422],
     errors: [
       sampleValidationError(body, query) ?? invalidIdempotencyKey(),
@@ -73,6 +70,8 @@ export function commandHooks<Row>(path: string, command: WriteDefinition<never, 
     ],
   })
 }
+
+const headerIf = (isNeeded: unknown, name: RequestHeader): RequestHeader[] => (isNeeded ? [name] : [])
 
 const done = { 200: 'The resource after the change', 201: 'Created', 202: 'Accepted', 204: 'Done' }
 
@@ -152,7 +151,10 @@ export function queryHooks(query: Query, summary: string) {
       200: responseToRead(query, isPost ? 'post' : isList ? 'page' : 'read', ownHeaders),
       ...(!isPost && { 304: hasOwn ? unchanged : { $ref: '#/components/responses/NotModified' } }),
     },
-    requestHeaders: isPost ? [] : eventStream ? ['ifNoneMatch', 'lastEventId'] : ['ifNoneMatch'],
+    requestHeaders: [
+      ...headerIf(!isPost, 'If-None-Match'),
+      ...headerIf(!isPost && eventStream, 'Last-Event-ID'),
+    ],
     errors: body
       ? [sampleValidationError(body)!, ...own]
       : [...own, sampleValidationError(body, input) ?? duplicateParameter('x')],
@@ -206,23 +208,17 @@ interface Operation {
 /** Responses are not validated at run time: views are typed, and tests compare responses with these schemas. */
 export function operation({ id, tag, summary, body, query, open, scope, ...own }: Operation) {
   const token = scope ? `An API token needs the scope ${scope}.` : 'Requires a sign-in token.'
-  const general: ErrorStatus[] = [
-    ...([414, 429, 500, 503] as const),
-    ...(open ? [] : ([401] as const)),
-    ...(body ? ([408, 413, 415] as const) : []),
-    ...(own.general ?? []),
-  ]
-  const names = [
-    ...(own.requestHeaders ?? []),
-    ...(general.includes(422) ? (['idempotencyKey'] as const) : []),
-  ]
+  const general: ErrorStatus[] = [414, 429, 500, 503, ...(own.general ?? [])]
+  if (!open) general.push(401)
+  if (body) general.push(408, 413, 415)
+  const names = [...(own.requestHeaders ?? []), ...headerIf(general.includes(422), 'Idempotency-Key')]
   return {
     // Elysia would parse the body before authentication (https://elysiajs.com/essential/life-cycle).
     parse: 'none' as const,
     ...(query && { query }),
     detail: {
       ...(body && { requestBody: requestBody(body) }),
-      parameters: [...(query ? queryParameters(query) : []), ...names.map((name) => requestHeaders[name])],
+      parameters: [...(query ? queryParameters(query) : []), ...names.map(headerParameter)],
       operationId: id,
       tags: [tag],
       summary,
