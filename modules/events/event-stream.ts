@@ -135,7 +135,6 @@ async function checkRights(
   return { project: now, checked: now }
 }
 
-/** Checks the client's rights before each chunk. */
 async function* checkedChunks(
   { authenticate, findRole, subscriptions }: Services,
   { request }: ReadRequest,

@@ -63,7 +63,6 @@ export function openHasMatches(
   }
 }
 
-/** Waits until the feed has events that match, and returns the project as read after the wait. */
 export function openFeedLongPoll(
   services: Pick<Services, 'authenticate' | 'findRole' | 'subscriptions' | 'charge'>,
 ) {

@@ -152,7 +152,6 @@ function weightOf({ after, upTo, limit, ...filter }: EventRange): number {
 /** One query reads at most 50 pages and scans at most 2,000 events, unless a single page scans more. */
 const groupLimits = { keys: 50, slots: 2, weigh: { limit: 2_000, of: weightOf } }
 
-/** Reads the pages of many readers in one query. */
 export function openEventPages({ database, oldestSeq }: Pick<Services, 'database' | 'oldestSeq'>) {
   const read = grouped(groupLimits, (ranges: EventRange[]) => readPages(database.reads, ranges))
   return (range: EventRange) => pageOf(oldestSeq, range, read)
@@ -160,7 +159,6 @@ export function openEventPages({ database, oldestSeq }: Pick<Services, 'database
 
 const eventsPerPage = 200
 
-/** Yields the texts of all events of a project, up to its version. */
 export async function* eventTexts(
   { sql, projectId, version }: { sql: Sql; projectId: string; version: number },
   textOf: (shown: object) => string,

@@ -197,7 +197,6 @@ export const EventTypes = () =>
     }),
   )
 
-/** The kinds of rows in a snapshot: tasks, and the rows that are loaded with their project. */
 export const snapshotKinds = [
   'tasks',
   ...model.all.flatMap(({ parent, load, plural }) =>

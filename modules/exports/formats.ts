@@ -180,7 +180,6 @@ const textCharacters = 65_536
 /** With the longest texts, a page of rows takes 16 MB. */
 const pageRows = 200
 
-/** Yields the texts of all events of a project, up to its version. */
 export type EventTexts = (
   exported: ExportedProject,
   textOf: (shown: object) => string,
@@ -202,9 +201,9 @@ export async function* projectTexts(
   const { sql } = exported
   const shown = (rows: TaskRow[]) => shownTasks(exported, rows, format.hasAuthors, findPerson)
   const [tasks, ...children] = await Promise.all([
-    Rows.open<TaskRow, ExportedTask>(sql, 'tasks', taskRows(exported), shown),
+    openRows<TaskRow, ExportedTask>(sql, 'tasks', taskRows(exported), shown),
     ...model().ofTask.map((child) =>
-      Rows.open<ShownChild, ShownChild>(sql, child.plural, childRows(exported, child), (rows) =>
+      openRows<ShownChild, ShownChild>(sql, child.plural, childRows(exported, child), (rows) =>
         rows.map((row) => ({ taskId: row.taskId, shown: shownRow(child, row) as never })),
       ),
     ),
@@ -248,45 +247,40 @@ async function* taskTexts(writer: Writer, tasks: Rows<ExportedTask>, children: R
   yield text
 }
 
-/** The rows of a query, in pages. Postgres computes the next page while this process uses the current page. */
-class Rows<Row> {
+/** The rows of a query. `next` moves to the next row; after the last row, there is no current row. */
+interface Rows<Row> {
   current: Row | undefined
-  private page: Row[] = []
-  private at = 0
-  private following: Promise<Row[]>
+  next(): Promise<Row | undefined>
+}
 
-  private constructor(private readonly fetchPage: () => Promise<Row[]>) {
-    this.following = this.fetchNext()
-  }
-
-  /** @param prepare is called for each page */
-  static async open<Stored extends object, Row>(
-    sql: Sql,
-    name: string,
-    query: SqlPart,
-    prepare: (rows: Stored[]) => Promise<Row[]> | Row[],
-  ): Promise<Rows<Row>> {
-    const declared = unprepared(sql`declare ${sql(name)} no scroll cursor for ${query}`).execute()
-    // The first page is requested at once. If the declaration fails, `await` throws its error.
-    const rows = new Rows(async () => prepare(await sql.unsafe<Stored[]>(`fetch ${pageRows} from "${name}"`)))
-    await declared
-    return rows
-  }
-
-  private fetchNext(): Promise<Row[]> {
-    const next = this.fetchPage()
+/** Reads pages of rows: Postgres computes the next page while this process uses the current page. */
+async function openRows<Stored extends object, Row>(
+  sql: Sql,
+  name: string,
+  query: SqlPart,
+  prepare: (rows: Stored[]) => Promise<Row[]> | Row[],
+): Promise<Rows<Row>> {
+  const fetchPage = async () => prepare(await sql.unsafe<Stored[]>(`fetch ${pageRows} from "${name}"`))
+  const fetchSoon = () => {
+    const page = fetchPage()
     // Prevents an unhandled rejection: `next` throws the same error later.
-    next.catch(() => {})
-    return next
+    page.catch(() => {})
+    return page
   }
-
-  /** Moves `current` to the next row. Returns undefined after the last row. */
-  async next(): Promise<Row | undefined> {
-    if (this.at === this.page.length) {
-      this.page = await this.following
-      this.at = 0
-      if (this.page.length > 0) this.following = this.fetchNext()
-    }
-    return (this.current = this.page[this.at++])
+  const declared = unprepared(sql`declare ${sql(name)} no scroll cursor for ${query}`).execute()
+  // The first page is requested at once. If the declaration fails, `await` throws its error.
+  let [page, following, at]: [Row[], Promise<Row[]>, number] = [[], fetchSoon(), 0]
+  await declared
+  const rows: Rows<Row> = {
+    current: undefined,
+    async next() {
+      if (at === page.length) {
+        page = await following
+        at = 0
+        if (page.length > 0) following = fetchSoon()
+      }
+      return (rows.current = page[at++])
+    },
   }
+  return rows
 }

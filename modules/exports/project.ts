@@ -159,7 +159,6 @@ export function childRows(at: ExportedProject, definition: EntityDefinition<Chil
     order by k.sort_key, k.id, c.id`
 }
 
-/** Returns the ids that belong to tasks of the project. */
 export async function existingTasks({ sql, projectId, snapshot }: ExportedProject, ids: string[]) {
   if (ids.length === 0) return new Set<string>()
   const among = sql`any(${ids}::uuid[])`
@@ -188,7 +187,6 @@ async function hasLoggedChildren(sql: Sql, snapshot: Snapshot): Promise<boolean>
   return missing === undefined
 }
 
-/** A task as `GET /tasks/{id}` shows it. */
 export interface ShownTask extends Omit<TaskRow, 'labelIds' | 'blockedByIds' | 'fields'> {
   labelIds: string[]
   blockedByIds: string[]

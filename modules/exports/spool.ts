@@ -178,7 +178,6 @@ export function openExportsInProgress() {
   }
 }
 
-/** Places for reading the database. */
 export interface Places {
   isWanted(): boolean
   take(): Promise<{ release(): void }>

@@ -49,8 +49,6 @@ interface Filter<Value> {
   /** SQL that limits projects `p` to projects with matching tasks. */
   projects?(sql: Sql, value: Value): SqlPart
   needsProject?: true | undefined
-  /** True if every task of the list refers to other rows. */
-  selectsReferences?: true
   /** True if the list changes when a claim ends, which does not change the version of the project. */
   dependsOnTime?: true
 }
@@ -76,7 +74,6 @@ const ofLabels = (which: string, scanned: Filter<string[]>['scanned']) =>
     scanned,
     projects: (sql, ids) =>
       sql`and p.id = any(array(select project_id from labels where id = any(${ids}::uuid[])))`,
-    selectsReferences: true,
   })
 
 const isTrue = (value: unknown) => value === 'true'
@@ -121,7 +118,6 @@ export const filters: Record<string, Filter<never>> = {
     indexed: (sql, id, { snapshot }) =>
       sql`t.blocked_by_ids @> ${[id]}::uuid[] and ${id}::uuid = any(${existing(sql, 'task', [id], snapshot)})`,
     projects: (sql, id) => sql`and p.id = any(array(select project_id from tasks where id = ${id}))`,
-    selectsReferences: true,
   }),
   claimedBy: filter<string>({
     parameter: Type.String({
@@ -206,11 +202,6 @@ export const projectsOf = (sql: Sql, { others }: TaskFilter): SqlPart =>
 
 export const hasFilters = ({ others, fields }: TaskFilter) => others.length > 0 || fields !== undefined
 
-/** True if every task of the list refers to other rows. */
-export const selectsReferences = ({ others, fields }: TaskFilter) =>
-  fields !== undefined || others.some(({ name }) => filters[name]!.selectsReferences)
-
-/** True for a list that changes when a claim ends. The end of a claim does not change the version of the project. */
 export const dependsOnTime = ({ others }: TaskFilter) =>
   others.some(({ name }) => filters[name]!.dependsOnTime)
 

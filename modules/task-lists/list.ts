@@ -9,7 +9,7 @@ import { type PageRows, cutToLimit, maxUnmeasuredRows, untilPageFull } from '../
 import { ofToken, visibleProject, visibleProjects } from '../../src/reads/visible.ts'
 import { columnList } from '../../src/postgres/columns.ts'
 import { unprepared } from '../../src/postgres/timeouts.ts'
-import { hasFilters, projectsOf, selectsReferences, joinedByAnd, conditionsOf } from './filters.ts'
+import { hasFilters, projectsOf, joinedByAnd, conditionsOf } from './filters.ts'
 import {
   orderOf,
   type TaskFilter,
@@ -45,10 +45,9 @@ export async function listTasks(
   const read = reader(sql, filter, snapshot)
   const readShown = (columns: SqlPart) =>
     read(select(sql`${columns} ${isScan ? sql`, t.ends, t.fits` : sql``}`))
-  const rows =
-    snapshot || selectsReferences(filter)
-      ? await readShown(visibleColumns(sql, 'task', 't', snapshot))
-      : await readVisible(sql, projectId ?? caller, readShown)
+  const rows = snapshot
+    ? await readShown(visibleColumns(sql, 'task', 't', snapshot))
+    : await readVisible(sql, projectId ?? caller, readShown)
   if (!projectId) return cutAtEnd(rows, limit)
   // For a visible project without a matching task, the query returns one row of nulls.
   if (rows.length === 0) return undefined
@@ -101,7 +100,6 @@ export async function listCharged(
 
 const isNever = ({ ready, is }: TaskFilter) => ready && is.status === 'DONE'
 
-/** Returns a function that builds the query for columns of the tasks `t` of a page. */
 async function openSelect(
   sql: Sql,
   filter: TaskFilter,

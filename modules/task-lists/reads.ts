@@ -39,10 +39,8 @@ const viewWith =
   (row: TaskRow) =>
     taskView.of(row, holderOf?.(row))
 
-/** Returns a function that responds with a list of tasks. */
 export const openReadTasks = (services: Services) => openFindTasks(services, openList(services))
 
-/** Returns a function that reads the list, now or as of a version. */
 const openList = (services: Services) => (reading: Reading, found: Found) => {
   const { filter, project } = found
   if (reading.query.asOf !== undefined) return listAsOf(services, reading, filter, project!)

@@ -8,7 +8,6 @@ import { type FieldName, taskFields, priorities, statuses } from '../tasks/schem
 import type { TaskRow } from '../../drizzle/rows.ts'
 import type { SearchQuery } from '../search/text.ts'
 
-/** SQL for the column of a field of a task `t`. */
 export const columnOf = (name: string): string => `t.${tasks[name as FieldName].name}`
 
 const isPositionKey = (part: unknown) => typeof part === 'string' && /^[0-9A-Za-z]{1,100}$/.test(part)
@@ -138,11 +137,9 @@ export interface Sort {
   indexed: readonly string[]
   /** Returns the values of a row that a cursor contains. */
   cursorOf(row: TaskRow): (string | null)[]
-  /** A check for each value of a cursor. */
   parts: ((part: unknown) => boolean)[]
 }
 
-/** A missing bound is undefined. */
 export interface Bounds {
   field: FieldName
   key: SortKey
@@ -158,7 +155,6 @@ export interface FieldParameter {
   text: string
 }
 
-/** The query of a list of tasks. */
 export interface TaskFilter {
   caller: string
   projectId: string | undefined
@@ -175,7 +171,6 @@ export interface TaskFilter {
   others: { name: string; value: unknown }[]
   /** The list contains only tasks that the caller could do now. */
   ready: boolean
-  /** Filters by custom fields. */
   fields: FieldParameter[] | undefined
   q: SearchQuery | undefined
 }

@@ -170,7 +170,6 @@ export interface TaskField<Input extends TSchema = TSchema, Value = unknown>
 /** A field with a filter or an order has a kind; a field that refers to rows has a reference in place of a kind. */
 export type AnyField = Field & ListUses & ShownUses & { kind?: Kind }
 
-/** The query parameter that selects a value of the field. */
 export const parameterOf = ({ kind, input, filter }: AnyField): TSchema =>
   filter?.parameter ?? kind?.parameter?.(input) ?? withoutNull(input)
 

@@ -144,7 +144,6 @@ export const taskFields = Object.entries({ ...fields, ...lists }) as [FieldName,
 export const namedFields = taskFields.filter(
   ([, { kind, reference }]) => kind === kinds.user || reference?.to === 'label',
 )
-/** The fields with the id of a user. */
 export const userFields = taskFields.flatMap(([name, { kind }]) => (kind === kinds.user ? [name] : []))
 /** The fields that searches find besides the title and the description. */
 export const searchedFields = taskFields.flatMap(([name, { isSearched }]) => (isSearched ? [name] : []))
