@@ -33,10 +33,10 @@ export function mcpRoutes(
   const callsInProgress = openConcurrencyLimit(limits)
   async function respond({ request, caller, permit }: Context): Promise<Response> {
     const body = await readJson(request, config).catch((error: unknown) => {
-      if (error instanceof HttpError && error.status === 400) return error
+      if (error instanceof HttpError && error.status === 400) return rpcError(-32_700, error.message)
       throw error
     })
-    if (body instanceof HttpError) return rpcError(-32_700, body.message)
+    if (body instanceof Response) return body
     // Only an old revision has batches of messages. All messages of a batch would run at once, without the usual limits.
     if (Array.isArray(body))
       return rpcError(
@@ -88,14 +88,10 @@ function openRequireOrigin({ corsOrigins, publicUrl }: Pick<Config, 'corsOrigins
   return ({ request: { headers } }: { request: Request }): void => {
     const origin = headers.get('origin')
     if (origin === null || allowed.includes('*') || allowed.includes(origin)) return
-    if (!isOwnAddress(origin, headers.get('host'))) throw originNotAllowed()
+    const url = URL.parse(origin)
+    const isOwn = url?.host === headers.get('host')
+    if (!isOwn || (url.hostname !== 'localhost' && isIP(hostnameOf(url)) === 0)) throw originNotAllowed()
   }
-}
-
-function isOwnAddress(origin: string, host: string | null): boolean {
-  if (!URL.canParse(origin)) return false
-  const url = new URL(origin)
-  return url.host === host && (url.hostname === 'localhost' || isIP(hostnameOf(url)) !== 0)
 }
 
 const originNotAllowed = () =>

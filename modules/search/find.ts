@@ -14,7 +14,7 @@ import {
   type HitType,
   type SearchRequest,
 } from './schema.ts'
-import { comparableWords, conditionsOf, indexQuery, type SearchQuery, snippetOf } from './text.ts'
+import { conditionsOf, indexQuery, isComparable, type SearchQuery, snippetOf } from './text.ts'
 import { type Term, termOf, termQuery } from './text.ts'
 import { taskText } from './indexing.ts'
 import { openScope, poolFor, type Scope, withIndexed } from './up-to-date.ts'
@@ -105,7 +105,8 @@ const undefinedFunction = '42883'
 
 /** Returns titles with words that are similar to the words of the search. A smaller rank means more similar. */
 async function findSimilar(sql: Sql, scope: Scope, wanted: Wanted): Promise<FoundDocument[]> {
-  const words = comparableWords(wanted.query).slice(0, maxComparedWords)
+  const all = wanted.query.terms.flatMap((term) => term.words.filter(isComparable))
+  const words = [...new Set(all)].slice(0, maxComparedWords)
   if (words.length === 0) return []
   const excluded = wanted.query.excluded.map((term) => termQuery(term)).join(' | ')
   const isExcluded = excluded ? sql`doc @@ ${excluded}::tsquery` : sql`false`

@@ -99,11 +99,6 @@ export const conditionsOf = ({ terms, excluded }: SearchQuery) => ({
   someInTitle: terms.map((term) => termQuery(term, 'A')).join(' | '),
 })
 
-/** Returns the words of a search for which similar words may be offered. */
-export const comparableWords = ({ terms }: SearchQuery): string[] => [
-  ...new Set(terms.flatMap(({ words }) => words.filter(isComparable))),
-]
-
 export interface Snippet {
   text: string
   /** Offsets [start, end) of matched words in UTF-16 code units of `text`, in ascending order and without overlaps. */
@@ -318,7 +313,8 @@ export function documentOf({ number, title, text }: DocumentText): { doc: string
 }
 
 /** Excludes numbers and short words, because they resemble too many others. */
-const isComparable = (word: string): boolean => word.length >= 3 && !/^#?\d+$/.test(word) && !isDense(word)
+export const isComparable = (word: string): boolean =>
+  word.length >= 3 && !/^#?\d+$/.test(word) && !isDense(word)
 
 /** The highest position that Postgres stores. Postgres replaces a higher position by this position. */
 const maxPosition = 16_383

@@ -207,8 +207,10 @@ export class DeliveryPlaces {
       recordSpeed: (isFast: boolean) => void (isFast ? this.slowIds.delete(id) : this.slowIds.set(id, true)),
       /** Returns false if too many deliveries are slow: the caller must then abort the delivery. */
       becomeSlow: (): boolean => {
+        // Postgres may store the result slowly although the delivery was fast.
+        if (!hasPlace) return true
         this.slowIds.set(id, true)
-        if (!hasPlace || held === this.slow) return true
+        if (held === this.slow) return true
         if (this.slow.free === 0) return false
         free()
         held = this.slow
