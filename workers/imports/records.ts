@@ -22,7 +22,6 @@ import type { Source } from '../../modules/imports/sources.ts'
 import { isId } from '../../src/id-format.ts'
 import { nowMs } from '../../src/ids.ts'
 import { personColumns } from '../../src/log/rows-at.ts'
-import type { ChildOfTask } from '../../src/model/entities.ts'
 import { definitionOf } from '../../src/model/model.ts'
 import { columnsOf } from '../../src/postgres/columns.ts'
 import type { Sql } from '../../src/postgres/database.ts'
@@ -177,7 +176,7 @@ function addParent({ parent, task }: Staged, notes: Notes): void {
   )
 }
 
-type StagedChild = Staged<TaskItem | ChildItem>
+type StagedChild = Staged<ChildItem>
 
 /** Imports the children of tasks. The step `leaves` imports the sub-items that become subtasks. */
 export async function importChildren(run: Run, step: 'leaves' | 'children'): Promise<void> {
@@ -185,18 +184,21 @@ export async function importChildren(run: Run, step: 'leaves' | 'children'): Pro
   const kind = step === 'leaves' ? 'leaf' : 'child'
   await runBatches<StagedChild>(run, {
     ...{ step, last: await lastOf(run, kind) },
-    read: (after) => readStaged(run, kind, after, 2 * run.batchRows),
+    async read(after) {
+      const rows = await readStaged<TaskItem | ChildItem>(run, kind, after, 2 * run.batchRows)
+      return rows.map((row) => ({
+        ...row,
+        item: row.item.kind === 'task' ? subtaskOf(row.item, context, row.task?.list).subtask : row.item,
+      }))
+    },
     async prepare(rows) {
-      const items = rows.map(({ item, task }) =>
-        item.kind === 'task' ? subtaskOf(item, context, task?.list).subtask : item,
-      )
-      const existing = await readExistingChildren(run.sql, rows, items)
-      return rows.map((row, n) => prepareChild(row, items[n]!, context, run.dryRun, existing))
+      const existing = await readExistingChildren(run.sql, rows)
+      return rows.map((row) => prepareChild(row, context, run.dryRun, existing))
     },
   })
 }
 
-function problemOf({ parent, task, firstRow }: StagedChild, kind: string): string | undefined {
+function problemOf({ parent, task, firstRow, item: { kind } }: StagedChild): string | undefined {
   if (!task) return `The task ${parent} of this ${kind} is not in the file`
   if (task.outcome === 'rejected') return `The task of this ${kind}, in row ${task.row}, was rejected`
   return firstRow === null ? undefined : `Row ${firstRow} has the same id`
@@ -204,76 +206,66 @@ function problemOf({ parent, task, firstRow }: StagedChild, kind: string): strin
 
 function prepareChild(
   staged: StagedChild,
-  item: ChildItem,
   context: ConvertContext,
   dryRun: boolean,
   existing: ExistingChildren,
 ): PreparedRow {
-  const { n, row, task, parent } = staged
+  const { n, row, task, parent, item } = staged
   const { kind } = item
   const externalId = externalIdOf(context.source, { key: parent!, externalId: task?.externalId })
   const notes = new Notes(item.messages)
   const prepared = { kind, n, row, externalId, notes, taskN: task?.n ?? 0, subject: `The ${kind}` }
-  const problem = problemOf(staged, kind)
+  const problem = problemOf(staged)
   if (problem) notes.report(problem)
   const fields = problem ? undefined : new Conversion(context, notes).child(item)
   if (!fields) return { ...prepared, outcome: 'rejected' }
   // A task that a dry run would create accepts every child.
   if (dryRun && !task!.outcome) return { ...prepared, outcome: 'created' }
-  const id = childIdOf(staged, item, context.source, existing, fields.createdAt as string | undefined)
+  const id = childIdOf(staged, context.source, existing, fields.createdAt as string | undefined)
   return { ...prepared, operation: { op: kind, id, taskId: task!.id, ...fields } }
 }
 
 /** The ids of the children that tasks already have: by id, by the end of the id, and by the key of a child without an id. */
 type ExistingChildren = ReadonlyMap<string, string>
 
-/** Reads the children of tasks that existed before the import. */
-async function readExistingChildren(
-  sql: Sql,
-  rows: StagedChild[],
-  items: ChildItem[],
-): Promise<ExistingChildren> {
-  const known = rows.flatMap(({ task, parent }, n) =>
-    task?.outcome && task.outcome !== 'rejected' ? { id: task.id, key: parent!, kind: items[n]!.kind } : [],
-  )
-  const ids = new Map<string, string>()
-  const keys = new DigestKeys()
-  for (const [kind, tasks] of Map.groupBy(known, (one) => one.kind))
-    for (const { id, key: task, createdAt, author, ...text } of await childrenOf(sql, kind, tasks)) {
-      const by = author ? { name: author } : undefined
-      const item = { ...text, kind, row: 0, task, author: by, createdAt: new Date(createdAt).toISOString() }
-      ids.set(id, id).set(last16Digits(id), id).set(keys.ofChild(item), id)
-    }
-  return ids
-}
-
 interface Child {
   id: string
   /** The key of the task in the file. */
-  key: string
+  task: string
   createdAt: string
   author?: string | null
 }
 
-/** Reads what identifies children: the author and the time of kinds with an author, the text of others. */
-function childrenOf(sql: Sql, kind: ChildOfTask, tasks: { id: string; key: string }[]) {
-  const definition = definitionOf(kind)
-  const { people } = personColumns(sql, definition, 'c')
-  const columnOf = (key: string) => columnsOf(definition.table).find((one) => one.key === key)?.name
-  const author = columnOf('importedAuthor') ? 'coalesce(c.imported_author, u.name)' : 'u.name'
-  const shown = definition.person ? `${author} as author` : `c.${columnOf(definition.asChild!.text)}`
-  // A lateral join, because Postgres would scan the whole table while its statistics do not know the imported tasks.
-  return sql<Child[]>`
-    select c.id, q.key, c.created_at, ${sql.unsafe(shown)}
-    from (select distinct * from unnest(${tasks.map(({ id }) => id)}::uuid[], ${tasks.map(({ key }) => key)}::text[])) q(task_id, key)
-    cross join lateral (
-      select * from ${sql(getTableName(definition.table))} where task_id = q.task_id order by id) c ${people}`
+/** Reads what identifies the children of tasks that existed before: the author and the time, or else the text. */
+async function readExistingChildren(sql: Sql, rows: StagedChild[]): Promise<ExistingChildren> {
+  const known = rows.filter(({ task }) => task?.outcome && task.outcome !== 'rejected')
+  const ids = new Map<string, string>()
+  const digests = new DigestKeys()
+  for (const [kind, ofKind] of Map.groupBy(known, ({ item }) => item.kind)) {
+    const definition = definitionOf(kind)
+    const { people } = personColumns(sql, definition, 'c')
+    const columnOf = (key: string) => columnsOf(definition.table).find((one) => one.key === key)?.name
+    const author = columnOf('importedAuthor') ? 'coalesce(c.imported_author, u.name)' : 'u.name'
+    const shown = definition.person ? `${author} as author` : `c.${columnOf(definition.asChild!.text)}`
+    const [tasks, keys] = [ofKind.map(({ task }) => task!.id), ofKind.map(({ parent }) => parent!)]
+    // A lateral join, because Postgres would scan the whole table while its statistics do not know the imported tasks.
+    const children = await sql<Child[]>`
+      select c.id, q.task, c.created_at, ${sql.unsafe(shown)}
+      from (select distinct * from unnest(${tasks}::uuid[], ${keys}::text[])) q(task_id, task)
+      cross join lateral (
+        select * from ${sql(getTableName(definition.table))} where task_id = q.task_id order by id) c ${people}`
+    for (const { id, createdAt, author, ...others } of children) {
+      const by = author ? { name: author } : undefined
+      const item = { ...others, kind, row: 0, author: by, createdAt: new Date(createdAt).toISOString() }
+      ids.set(id, id).set(last16Digits(id), id).set(digests.ofChild(item), id)
+    }
+  }
+  return ids
 }
 
 /** Returns the id of the child that an earlier import created, or else a new id, which is the same in each import. */
 function childIdOf(
-  { n, key, task }: StagedChild,
-  { kind, key: ownKey = '', csvKey = '' }: ChildItem,
+  { n, key, task, item: { kind, key: ownKey = '', csvKey = '' } }: StagedChild,
   source: Source,
   existing: ExistingChildren,
   createdAt?: string,
