@@ -8,10 +8,8 @@ import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { HttpError } from '../../src/responses/errors.ts'
 import type { Services } from '../../src/services.ts'
 import { forEachPage, SliceEnded, type Throttle } from '../throttle.ts'
-import { recordCommitted } from './batches.ts'
-import { failureOf, openRunSlice } from './import-row.ts'
-import { ImportTaken, requireToken } from './import-row.ts'
-import { insertKept } from './batches.ts'
+import { insertKept, recordCommitted } from './batches.ts'
+import { failureOf, ImportTaken, openRunSlice, requireToken } from './import-row.ts'
 
 /** The time between two checks whether the import's own job has ended. */
 const waitMs = 250
@@ -44,7 +42,11 @@ export function openUndoImport(services: Services) {
 
 async function undoImport(undo: Omit<Undo, 'projectId'>, throttle: Throttle): Promise<null> {
   const { sql, importId, caller } = undo
-  if (await isEnding(sql, importId)) throw new SliceEnded(waitMs)
+  // A worker may still commit a batch of a cancelled or failed import.
+  const [job] = await sql`
+    select from imports i join outbox o on o.project_id = i.project_id and o.data ->> 'importId' = i.id::text
+    where i.id = ${importId} and i.state in ('cancelled', 'failed') and o.name = 'run-import' and o.parked_at is null`
+  if (job) throw new SliceEnded(waitMs)
   await recordCommitted(sql, importId)
   // Deletes the `kept` lines of an earlier undo: at most 10,001.
   await sql`
@@ -67,14 +69,6 @@ const undoFailed = '. The undo failed: '
 /** SQL for the error of a row of `imports`: why the import failed, and then why its undo failed. */
 export const withUndoError = (sql: Sql, error: SqlPart): SqlPart => sql`
   nullif(concat_ws(${undoFailed}, case when state = 'failed' then split_part(error, ${undoFailed}, 1) end, ${error}), '')`
-
-/** True while a worker may still commit a batch of a cancelled or failed import. */
-async function isEnding(sql: Sql, importId: string): Promise<boolean> {
-  const [job] = await sql`
-    select from imports i join outbox o on o.project_id = i.project_id and o.data ->> 'importId' = i.id::text
-    where i.id = ${importId} and i.state in ('cancelled', 'failed') and o.name = 'run-import' and o.parked_at is null`
-  return job !== undefined
-}
 
 /** Undoes the batch before a batch, and returns it. Returns undefined after the first batch. */
 async function undoNext(undo: Undo, before: number): Promise<number | undefined> {
