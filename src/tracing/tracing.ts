@@ -35,10 +35,10 @@ export async function openTracing() {
       const parent = remote && trace.setSpanContext(ROOT_CONTEXT, { ...remote, isRemote: true })
       const options = { kind: SpanKind[kind], attributes: start }
       const span = tracer.startSpan(name, options, parent ?? ROOT_CONTEXT)
-      const context = span.spanContext()
+      const { traceId, spanId, traceFlags } = span.spanContext()
       return {
-        traceId: context.traceId,
-        traceparent: writeTraceparent(context),
+        traceId,
+        traceparent: `00-${traceId}-${spanId}-${traceFlags & 1 ? '01' : '00'}`,
         end(attributes, hasFailed) {
           span.setAttributes(attributes)
           if (hasFailed) span.setStatus({ code: SpanStatusCode.ERROR })
@@ -53,21 +53,12 @@ export async function openTracing() {
   }
 }
 
-interface TraceContext {
-  traceId: string
-  spanId: string
-  traceFlags: number
-}
-
 /** An id of zeros and the version ff are not valid. */
 const format = /^((?!ff)[0-9a-f]{2})-((?!0{32})[0-9a-f]{32})-((?!0{16})[0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/
 
 /** W3C Trace Context. Reads the known part of a later version, as the specification demands. */
-export function readTraceparent(header: string | null): TraceContext | undefined {
+export function readTraceparent(header: string | null) {
   const [, version, traceId, spanId, flags, rest] = format.exec(header?.trim() ?? '') ?? []
   if (!traceId || !spanId || !flags || (version === '00' && rest !== undefined)) return undefined
   return { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & 1 }
 }
-
-export const writeTraceparent = ({ traceId, spanId, traceFlags }: TraceContext): string =>
-  `00-${traceId}-${spanId}-${traceFlags & 1 ? '01' : '00'}`
