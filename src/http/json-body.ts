@@ -99,9 +99,6 @@ const maxLevels = 32
 /** The maximum number of keys and elements in a body. A batch of 500 operations with every field has half of this number. */
 const maxParts = 50_000
 
-const bodyMissing = () => badRequest('A body is required: send a JSON object')
-const tooManyParts = () => badRequest(`The body must have at most ${maxParts} keys and elements`)
-
 const [quote, comma, backslash] = [0x22, 0x2c, 0x5c]
 const [openList, closeList, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d]
 
@@ -117,29 +114,24 @@ function countUpTo(max: number, bytes: Uint8Array, byte: number): number {
 
 /** Parsing deeply nested lists takes a hundred times as long as this count of commas and opening brackets. */
 function requireBounded(bytes: Uint8Array): void {
-  let [levels, parts] = [0, 0]
+  let [levels, parts, isInString] = [0, 0, false]
   for (let at = 0; at < bytes.length; at++) {
     const byte = bytes[at]
-    if (byte === quote) at = endOfString(bytes, at)
-    else if (byte === openList || byte === openObject) {
-      if (++levels > maxLevels)
+    const isOpening = byte === openList || byte === openObject
+    if (byte === quote) isInString = !isInString
+    else if (isInString) at += byte === backslash ? 1 : 0
+    else if (isOpening || byte === comma) {
+      if (isOpening && ++levels > maxLevels)
         throw badRequest(`The body must not be nested deeper than ${maxLevels} levels`)
-      if (++parts > maxParts) throw tooManyParts()
+      if (++parts > maxParts) throw badRequest(`The body must have at most ${maxParts} keys and elements`)
     } else if (byte === closeList || byte === closeObject) levels--
-    else if (byte === comma && ++parts > maxParts) throw tooManyParts()
   }
-}
-
-function endOfString(bytes: Uint8Array, start: number): number {
-  let at = start + 1
-  while (at < bytes.length && bytes[at] !== quote) at += bytes[at] === backslash ? 2 : 1
-  return at
 }
 
 function parsed(bytes: Uint8Array, bodyBytes: number): unknown {
   if (bytes.length > bodyBytes) throw tooLarge(bodyBytes)
   if (bytes.length > maxParts || hasManyLevels(bytes)) requireBounded(bytes)
-  if (bytes.length === 0) throw bodyMissing()
+  if (bytes.length === 0) throw badRequest('A body is required: send a JSON object')
   try {
     return JSON.parse(utf8.decode(bytes))
   } catch (error) {
