@@ -1,5 +1,5 @@
 import { type TSchema, Type } from '@sinclair/typebox'
-import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
+import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { Value } from '@sinclair/typebox/value'
 import type { EntityDefinition } from '../../../src/model/definition.ts'
 import type { ChildOfTask } from '../../../src/model/entities.ts'
@@ -125,24 +125,20 @@ function collectAddress(byId: Map<unknown, string>, line: Entry): void {
 const Text = Type.String()
 const Person = Type.Object({ name: Text, email: Type.Optional(Text) })
 
-interface LineField {
-  /** The name in a line. */
-  name: string
-  /** The name in the item. */
-  inItem: string
-  check: TypeCheck<TSchema>
-  isRequired?: boolean
-  /** True if null is an empty value. Otherwise it means that the file has no value. */
-  isNullable?: boolean
-}
-
-const lineField = (name: string, schema: TSchema, others: Partial<LineField> = {}): LineField => ({
-  ...{ name, inItem: name, check: TypeCompiler.Compile(schema) },
-  ...others,
+/**
+ * @param inItem the name in the item
+ * @param isNullable true if null is an empty value. Otherwise null means that the file has no value
+ */
+const lineField = (name: string, schema: TSchema, inItem: string, isNullable = false) => ({
+  ...{ name, inItem, isNullable, check: TypeCompiler.Compile(schema) },
 })
+type LineField = ReturnType<typeof lineField>
+
 const required = (name: string, inItem = name, schema: TSchema = Text): LineField =>
-  lineField(name, schema, { inItem, isRequired: true })
-const origin = [lineField('createdAt', Text), lineField('author', Person), lineField('importedAuthor', Text)]
+  lineField(name, schema, inItem)
+const optional = (name: string, schema: TSchema, inItem = name, isNullable = false): LineField =>
+  lineField(name, Type.Union([schema, Type.Null(), Type.Undefined()]), inItem, isNullable)
+const origin = [optional('createdAt', Text), optional('author', Person), optional('importedAuthor', Text)]
 
 /**
  * Items name a field by its CSV header. A line has the same names only for people and labels, whose fields contain
@@ -155,10 +151,11 @@ function taskLine(): LineField[] {
     const schema = kind?.is === 'user' ? Person : reference ? Type.Array(Text) : isText ? Text : output
     const isRenamed = (name as string) === 'kind' || namedFields.some(([one]) => one === name)
     // Files of earlier releases do not have later fields.
-    return lineField(isRenamed ? inItem : name, schema, { inItem, isNullable: !csvColumns.includes(inItem) })
+    const isNullable = !csvColumns.includes(inItem)
+    return optional(isRenamed ? inItem : name, schema, inItem, isNullable)
   })
   const values = Type.Record(Text, Type.Union([Text, Type.Number(), Type.Boolean()]))
-  return [required('id', 'key'), required('title'), ...declared, lineField('fields', values), ...origin]
+  return [required('id', 'key'), required('title'), ...declared, optional('fields', values), ...origin]
 }
 
 function childLine({ asChild, references = {} }: EntityDefinition<ChildOfTask>): LineField[] {
@@ -167,7 +164,7 @@ function childLine({ asChild, references = {} }: EntityDefinition<ChildOfTask>):
     if (name === 'id' || name === text || name in references) return []
     const [inItem, isText] = [nameInFile(name), withoutNull(schema).type === 'string']
     const isNullable = Value.Check(schema, null)
-    return lineField(name === 'kind' ? inItem : name, isText ? Text : schema, { inItem, isNullable })
+    return optional(name === 'kind' ? inItem : name, isText ? Text : schema, inItem, isNullable)
   })
   return [required('id', 'key'), required('taskId', 'task'), required(text), ...values, ...origin]
 }
@@ -175,13 +172,13 @@ function childLine({ asChild, references = {} }: EntityDefinition<ChildOfTask>):
 let kinds: ReadonlyMap<unknown, LineField[]> | undefined
 const lineKinds = () =>
   (kinds ??= new Map([
-    ['label', [required('name'), lineField('color', Text), lineField('createdAt', Text)]],
+    ['label', [required('name'), optional('color', Text), optional('createdAt', Text)]],
     [
       'field',
       [
-        ...[required('key'), required('name'), lineField('createdAt', Text)],
+        ...[required('key'), required('name'), optional('createdAt', Text)],
         required('type', 'type', Type.Union(fieldTypes.map((one) => Type.Literal(one)))),
-        lineField('options', Type.Array(Text)),
+        optional('options', Type.Array(Text)),
       ],
     ],
     ['task', taskLine()],
@@ -197,12 +194,10 @@ function itemOf(
   const fields = lineKinds().get(kind)
   if (!fields) return undefined
   const item: Record<string, unknown> = { kind, row }
-  for (const { name, inItem, check, isRequired, isNullable } of fields) {
+  for (const { name, inItem, isNullable, check } of fields) {
     const value = line[name]
-    if (value == null && !isRequired) {
-      if (value === null && isNullable) item[inItem] = null
-    } else if (check.Check(value)) item[inItem] = value
-    else throw errorAt(row, `The field ${name} of the ${String(kind)} is not valid`)
+    if (!check.Check(value)) throw errorAt(row, `The field ${name} of the ${String(kind)} is not valid`)
+    if (value != null || (value === null && isNullable)) item[inItem] = value
   }
   const author = item.author as { id?: string } | undefined
   const email = addresses.get(author?.id)
