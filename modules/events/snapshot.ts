@@ -13,7 +13,7 @@ import { heartbeat, heartbeatMs } from '../../src/responses/server-sent-events.t
 import type { Services } from '../../src/services.ts'
 import { within } from '../../src/waits.ts'
 import { type ExportedProject, openExportedProject, shownTasks } from '../exports/project.ts'
-import { type Chunks, unzipped, charge, openSpooled, type Spool } from '../exports/spool.ts'
+import { unzipped, charge, openSpooled, type Spool } from '../exports/spool.ts'
 
 const what = 'snapshots'
 export const snapshotErrors = () => concurrencyErrors(what)
@@ -50,37 +50,29 @@ export function openStreamedSnapshots(services: Services) {
       // The request itself is charged as one read.
       await charge(services, caller, rows - maxRows)
       return { ...found, texts: messagesOf(services, exported, kinds) }
-    }).then(({ version, lastEventId, spool }) => {
-      return { version, lastEventId, chunks: chunksOf(spool, release, signal) }
     })
-    opening.catch(release)
-    return stream(opening)
+    let isOver = false
+    const close = () => {
+      if (isOver) return
+      isOver = true
+      release()
+      opening.then(({ spool }) => spool.close()).catch(() => {})
+    }
+    opening.catch(close)
+    if (signal.aborted) close()
+    else signal.addEventListener('abort', close, { once: true })
+    return stream(opening, close)
   }
 }
 
-async function* stream(opening: Promise<VersionRef & { chunks: Chunks }>): StreamedSnapshot {
+/** @param close closes the file */
+async function* stream(opening: Promise<VersionRef & { spool: Spool }>, close: () => void): StreamedSnapshot {
   let opened: Awaited<typeof opening> | undefined
   while (!(opened = await within(heartbeatMs, opening))) yield heartbeat()
-  yield* opened.chunks as AsyncGenerator<Uint8Array<ArrayBuffer>>
+  yield* unzipped(opened.spool.chunks()) as AsyncGenerator<Uint8Array<ArrayBuffer>>
+  close()
   const { version, lastEventId } = opened
   return { version, lastEventId }
-}
-
-/** Closes the file at the end, or when the signal aborts. */
-function chunksOf(spool: Spool, release: () => void, signal: AbortSignal): Chunks {
-  let isClosed = false
-  const close = () => {
-    if (!isClosed) release()
-    isClosed = true
-    void spool.close()
-  }
-  if (signal.aborted) close()
-  else signal.addEventListener('abort', close, { once: true })
-  async function* read(): Chunks {
-    yield* unzipped(spool.chunks())
-    close()
-  }
-  return read()
 }
 
 const rowsOfKind = ({ parts }: ExportedProject, kind: string) =>
