@@ -9,7 +9,7 @@ import { cut } from '../../convert/texts.ts'
 import type { ChildItem, CommentItem, ImportedItem, SubtaskItem, TaskItem } from '../../items.ts'
 import type { Mapping } from '../../mapping.ts'
 import { parseObject } from '../json-file.ts'
-import { answerOf, childPrefix, type ColumnFormat, declared, type ReadColumn, useOf } from './columns.ts'
+import { answerOf, childPrefix, type ColumnFormat, declared, type Column, useOf } from './columns.ts'
 import { type Dates, isDate, unreadDate } from './dates.ts'
 import type { Row } from './rows.ts'
 import * as values from './values.ts'
@@ -61,7 +61,7 @@ export function addNote({ task }: Draft, header: string, text: string, message?:
   if (message) task.messages.push(message)
 }
 
-type CellReader = (draft: Draft, text: string, column: ReadColumn) => void
+type CellReader = (draft: Draft, text: string, column: Column) => void
 
 const date: CellReader = (draft, text, { target, header }) => {
   // Notion writes `October 8, 2026 → October 10, 2026`.
@@ -73,18 +73,15 @@ const date: CellReader = (draft, text, { target, header }) => {
   else if (starts.length > 0) addNote(draft, header, text)
 }
 
+/** Reads a name, an email address, or both. A column with addresses only completes the name of the person. */
 const person: CellReader = ({ task, file }, text, { target }) => {
-  const part = target as 'author'
+  const part = target.replace('Email', '') as 'author'
   const line = values.oneLine(text)
   const given = file.format.isOwn ? line : line.replace(/ ?\(([^()\s@]+@[^()\s@]+)\)$/, ' <$1>')
   const { name = '', email } = readPerson(given) ?? {}
-  task[part] = { name, email: task[part]?.email ?? email }
-}
-
-const personEmail: CellReader = ({ task }, text, { target }) => {
-  const part = target.replace('Email', '') as 'author'
-  const { name, email = name } = readPerson(text)!
-  task[part] = { name, ...task[part], email }
+  const known = task[part]
+  task[part] =
+    part === target ? { name, email: known?.email ?? email } : { name, ...known, email: email ?? name }
 }
 
 const list: CellReader = ({ task, file }, text, { target }) => {
@@ -164,9 +161,9 @@ const cellReaders: Record<string, CellReader> = {
     if (first !== undefined) person(draft, first, column)
     if (others.length > 0) addNote(draft, 'Also assigned', others.map(values.oneLine).join(', '))
   },
-  assigneeEmail: personEmail,
+  assigneeEmail: person,
   author: person,
-  authorEmail: personEmail,
+  authorEmail: person,
   createdAt: date,
   /** A time means that the task is completed. An answer other than yes or no also becomes a custom field. */
   completed: (draft, cell, column) => {
@@ -185,7 +182,7 @@ const cellReaders: Record<string, CellReader> = {
   comments: (draft, text) => {
     const { format, dates } = draft.file
     const foreign = format.isOwn ? undefined : values.foreignComments(text)
-    const comments = foreign?.map(({ date = '', ...comment }) => {
+    const comments = foreign?.map(({ date, ...comment }) => {
       const createdAt = dates.read(date, draft.zone)
       const header = comment.author ? `Comment of ${comment.author.name}` : 'Comment'
       if (date && !createdAt) addNote(draft, header, date, unreadDate(date))
@@ -205,7 +202,7 @@ const cellReaders: Record<string, CellReader> = {
 }
 
 /** Returns the draft of the task in a row. */
-export function draftOf(row: Row, columns: ReadColumn[], file: CsvFile): Draft {
+export function draftOf(row: Row, columns: Column[], file: CsvFile): Draft {
   const { decode, isOwn } = file.format
   const task = { kind: 'task' as const, row: row.number, key: '', title: '', notes: [], messages: [] }
   const draft: Draft = { file, zone: row.text('timezone'), task, parts: [] }

@@ -135,8 +135,8 @@ export class Column {
   readonly plain: string
   /** True if the header has no usual target, or another column has it. The column then becomes a custom field. */
   readonly isUnknown: boolean
-  /** Null: not imported. */
-  target: string | null
+  /** '' for a column that is not imported. */
+  target: string
   /** True if some values of a column of completion are neither yes nor no. */
   hasOtherAnswers = false
   /** Of all values. Empty for a column without values. */
@@ -155,15 +155,15 @@ export class Column {
   ) {
     this.plain = englishName(header)
     this.isUnknown = target === undefined
-    this.target = target === undefined ? fieldPrefix + key : target
+    this.target = target === undefined ? fieldPrefix + key : (target ?? '')
     this.hasDates =
       /\b(date|start|started|updated|modified|changed)\b/.test(this.plain) ||
-      ['createdAt', 'completed'].includes(this.target ?? '') ||
-      declared.get(this.target ?? '')?.kind?.is === 'instant'
+      ['createdAt', 'completed'].includes(this.target) ||
+      declared.get(this.target)?.kind?.is === 'instant'
   }
 
   scan(text: string, dates: Dates): void {
-    if (text === '' || this.target === null) return
+    if (text === '' || this.target === '') return
     if (this.hasDates) dates.scan(text)
     if (this.target === 'completed') this.hasOtherAnswers ||= answerOf(text, this.header) === 'other'
     if (this.types.has('text')) return
@@ -183,9 +183,6 @@ export class Column {
     return another || isText ? 'text' : type
   }
 }
-
-/** A column that is imported. */
-export type ReadColumn = Column & { target: string }
 
 export function isTitle(header: string, { columns }: Mapping, format: ColumnFormat): boolean {
   const name = englishName(header)
@@ -242,13 +239,13 @@ export function fieldsOf(columns: Column[]): FieldItem[] {
   const fields = new Map<string, FieldItem>()
   for (const column of columns) {
     const { header, types, isUnknown } = column
-    if (isUnknown && types.size === 0) column.target = null
+    if (isUnknown && types.size === 0) column.target = ''
     else if (isUnknown && fields.size >= maxFields && !fields.has(column.key)) column.target = 'notes'
     const { target } = column
-    const isField = target?.startsWith(fieldPrefix)
+    const isField = target.startsWith(fieldPrefix)
     if (types.size === 0 || !(isField || column.hasOtherAnswers)) continue
     const isRepeated = columns.some((one) => one.header === header && one !== column)
-    const key = isField ? target!.slice(fieldPrefix.length) : column.key
+    const key = isField ? target.slice(fieldPrefix.length) : column.key
     const type = isRepeated ? 'text' : column.type
     fields.set(key, { kind: 'field', row: 1, key, name: fieldName(header), type })
   }

@@ -1,7 +1,7 @@
 import { DigestKeys } from '../../convert/keys.ts'
 import type { Reader } from '../reader.ts'
 import { type CsvFile, type CsvFormat, draftOf, itemsOf } from './cells.ts'
-import { columnsOf, fieldsOf, headerMessages, isTitle, type ReadColumn, usualIds } from './columns.ts'
+import { columnsOf, fieldsOf, headerMessages, isTitle, usualIds } from './columns.ts'
 import { Dates } from './dates.ts'
 import { findHeader, type Row } from './rows.ts'
 import { oneLine, References } from './values.ts'
@@ -41,7 +41,7 @@ export const csvReader = (formatOf: (file: CsvFile, headers: string[]) => CsvFor
     const dateFormat = dates.decideOrder()
     for (const message of headerMessages(mapping, columns)) report(message)
     yield* fieldsOf(columns)
-    const read = columns.filter((one): one is ReadColumn => one.target !== null && one.types.size > 0)
+    const read = columns.filter(({ target, types }) => target !== '' && types.size > 0)
     for await (const _ of row.readAll()) {
       const draft = draftOf(row, read, file)
       const items = () => itemsOf(draft, (content) => keyOf(row, content, keys))
@@ -52,8 +52,8 @@ export const csvReader = (formatOf: (file: CsvFile, headers: string[]) => CsvFor
     const targets = new Map<string, string | null>()
     for (const { header, plain, target } of columns) {
       // Leaves out columns without a target that `finish` reads by name.
-      const isShown = target !== null || !row.used.has(plain)
-      if (isShown) targets.set(header, targets.get(header) ?? target)
+      const isShown = target !== '' || !row.used.has(plain)
+      if (isShown) targets.set(header, targets.get(header) ?? (target || null))
     }
     propose({
       columns: Object.fromEntries(targets),

@@ -50,10 +50,7 @@ const dayMs = 86_400_000
 /** Offsets in ms by day and time zone, because luxon takes microseconds for each. */
 const offsets = new LRUCache<string, number>({
   max: 20_000,
-  memoMethod(key) {
-    const [day, zone] = key.split(' ')
-    return offsetIn(zone!, Number(day) * dayMs)
-  },
+  memoMethod: (key) => offsetIn(key.replace(/^\S+ /, ''), Number.parseInt(key) * dayMs),
 })
 const offsetIn = (zone: string, time: number): number => Info.normalizeZone(zone).offset(time) * 60_000
 

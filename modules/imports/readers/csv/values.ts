@@ -1,5 +1,5 @@
 import { caseless } from '../../../../src/schema/text.ts'
-import { type CellComment, readPerson } from '../../../exports/cells.ts'
+import { readPerson } from '../../../exports/cells.ts'
 import { shortKey } from '../../convert/keys.ts'
 import { byWord } from '../../convert/texts.ts'
 import type { TaskItem } from '../../items.ts'
@@ -76,14 +76,11 @@ const commentKeys = [
   ['date', 'created', 'created_at', 'createdAt', 'time'],
 ]
 
-/** A comment whose time is not read yet. */
-export type WrittenComment = Pick<CellComment, 'text' | 'author'> & { date?: string }
-
 /**
  * Reads comments in other forms than that of our exports: `14/Mar/26 2:15 PM;Ada;The text` of Jira, or a list in JSON such
  * as `[{"text":"In brass","by":"ada@example.com","date":"1791288000000"}]`. Returns undefined for another text.
  */
-export function foreignComments(text: string): WrittenComment[] | undefined {
+export function foreignComments(text: string) {
   const [, date = '', name = '', content = ''] = /^([^;\n]+);([^;\n]*);\s*(\S.*)$/s.exec(text.trim()) ?? []
   if (isDate(date.trim())) return [{ text: content, author: readPerson(name), date: date.trim() }]
   const all = (jsonList(text) as Record<string, unknown>[] | undefined)?.map((one) => {
@@ -91,7 +88,7 @@ export function foreignComments(text: string): WrittenComment[] | undefined {
       keys.map((key) => one?.[key]).find((value) => value != null && value !== ''),
     )
     const person = typeof author === 'string' ? readPerson(oneLine(author)) : undefined
-    return { text: content as string, author: person, ...(date != null && { date: String(date).trim() }) }
+    return { text: content as string, author: person, date: String(date ?? '').trim() }
   })
   return all?.every((one) => typeof one.text === 'string') ? all : undefined
 }
