@@ -53,18 +53,6 @@ export interface ColumnFormat {
   hasOwnColumns?: boolean
 }
 
-/** Returns the targets of plain headers. Only a target with the use `all` belongs to several headers. */
-function targetsOf(headers: string[], { columns = {}, hasOwnColumns }: ColumnFormat) {
-  const found = new Map(Object.entries(columns))
-  const taken = new Set(headers.map((header) => found.get(header)))
-  for (const [target, names] of hasOwnColumns ? [] : usualHeaders) {
-    const free = names.filter((name) => headers.includes(name) && !found.has(name))
-    const first = taken.has(target) ? [] : free.slice(0, 1)
-    for (const name of useOf(target) === 'all' ? free : first) found.set(name, target)
-  }
-  return found
-}
-
 const custom = new RegExp(words.headerParts.custom)
 const headerParts = Object.entries(words.headerParts).map(([name, part]) => [name, new RegExp(part)] as const)
 /** Versions of Jira translate the headers of the same columns with different words. */
@@ -184,36 +172,43 @@ export class Column {
   }
 }
 
-export function isTitle(header: string, { columns }: Mapping, format: ColumnFormat): boolean {
-  const name = englishName(header)
-  const given = valueFor(columns, header)
-  return (given === undefined ? targetsOf([name], format).get(name) : given) === 'title'
+/**
+ * Returns the targets of headers: from the mapping, else from the source or the usual headers. Undefined: a custom field.
+ * Only a target with the use `all` belongs to several usual headers.
+ */
+export function targetsOf(headers: string[], { columns: given = {} }: Mapping, format: ColumnFormat) {
+  const names = headers.map((header) => (valueFor(given, header) === undefined ? englishName(header) : ''))
+  const found = new Map(Object.entries(format.columns ?? {}))
+  const taken = new Set(names.map((name) => found.get(name)))
+  for (const [target, usual] of format.hasOwnColumns ? [] : usualHeaders) {
+    const free = usual.filter((name) => names.includes(name) && !found.has(name))
+    const first = taken.has(target) ? [] : free.slice(0, 1)
+    for (const name of useOf(target) === 'all' ? free : first) found.set(name, target)
+  }
+  const inMapping = new Set(Object.values(given).map((name) => name && targetNamed(name)))
+  return headers.map((header, index) => {
+    const own = valueFor(given, header)
+    if (own !== undefined) return own && targetNamed(own)
+    const target = header.startsWith(fieldPrefix) ? targetNamed(header) : found.get(names[index]!)
+    return target && !target.startsWith(fieldPrefix) && inMapping.has(target) ? undefined : target
+  })
 }
 
-/**
- * Returns the columns with their targets: from the mapping, else from the source or the usual headers, else a field.
- * @throws ImportError if no column or several columns are the title
- */
-export function columnsOf(names: string[], { columns: given = {} }: Mapping, format: ColumnFormat): Column[] {
-  const taken = new Set(Object.values(given).map((name) => name && targetNamed(name)))
-  const unmapped = names.filter((name) => valueFor(given, name) === undefined)
-  const usual = targetsOf(unmapped.map(englishName), format)
+/** Returns the columns with their targets. @throws ImportError if no column or several columns are the title */
+export function columnsOf(names: string[], mapping: Mapping, format: ColumnFormat): Column[] {
+  const headers = names.map((name, index) => name || `Column ${index + 1}`)
+  const targets = targetsOf(headers, mapping, format)
   const keys = new FieldKeys()
-  const columns = names.map((name, index) => {
-    const header = name || `Column ${index + 1}`
-    const key = keys.keyFor(fieldName(header), header)
-    const own = valueFor(given, header)
-    const found = header.startsWith(fieldPrefix) ? targetNamed(header) : usual.get(englishName(header))
-    const free = found && !found.startsWith(fieldPrefix) && taken.has(found) ? undefined : found
-    return new Column(index, header, key, own === undefined ? free : own && targetNamed(own))
-  })
+  const columns = headers.map(
+    (header, index) => new Column(index, header, keys.keyFor(fieldName(header), header), targets[index]),
+  )
   const titles = new Set(columns.flatMap(({ target, header }) => (target === 'title' ? [header] : [])))
   if (titles.size === 1) return columns
-  const headers = columns.map(({ header }) => header.slice(0, 50)).slice(0, 20)
+  const shown = headers.slice(0, 20).map((header) => header.slice(0, 50))
   throw new ImportError(
     titles.size > 1
       ? `Only one column can be the title, but these are: ${[...titles].slice(0, 10).join(', ')}`
-      : `No column is the title. Send mapping.columns, such as {${JSON.stringify(headers[0])}: "title"}. The columns are ${headers.join(', ')}`,
+      : `No column is the title. Send mapping.columns, such as {${JSON.stringify(shown[0])}: "title"}. The columns are ${shown.join(', ')}`,
   )
 }
 

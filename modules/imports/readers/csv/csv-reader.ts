@@ -1,7 +1,7 @@
 import { DigestKeys } from '../../convert/keys.ts'
 import type { Reader } from '../reader.ts'
 import { type CsvFile, type CsvFormat, draftOf, itemsOf } from './cells.ts'
-import { columnsOf, fieldsOf, headerMessages, isTitle, usualIds } from './columns.ts'
+import { columnsOf, fieldsOf, headerMessages, targetsOf, usualIds } from './columns.ts'
 import { Dates } from './dates.ts'
 import { findHeader, type Row } from './rows.ts'
 import { oneLine, References } from './values.ts'
@@ -18,7 +18,7 @@ export const csvReader = (formatOf: (file: CsvFile, headers: string[]) => CsvFor
     const dates = new Dates(mapping, report)
     const file: CsvFile = { format: {}, mapping, dates, report }
     const known = formatOf(file, [])
-    const row = await findHeader(open, (name) => isTitle(name, mapping, known))
+    const row = await findHeader(open, (names) => targetsOf(names, mapping, known).includes('title'))
     const format = (file.format = formatOf(file, row.plainNames))
     const columns = columnsOf(row.names, mapping, format)
     const columnOf = (name: string) => columns.find(({ target }) => target === name)

@@ -73,8 +73,8 @@ async function* readRecords(open: Open, delimiter: string, max = maxRowCharacter
 const maxLinesAbove = 20
 const maxNameCharacters = 500
 
-/** @param isTitle true for the names of columns that can be the title @throws ImportError if the file is empty or broken */
-export async function findHeader(open: Open, isTitle: (name: string) => boolean): Promise<Row> {
+/** @param includesTitle true for names with a column for the title @throws ImportError if the file is empty or broken */
+export async function findHeader(open: Open, includesTitle: (names: string[]) => boolean): Promise<Row> {
   let [header, highest]: [Row | undefined, number] = [undefined, 0]
   let firstError: ImportError | undefined
   for (const delimiter of [',', ';', '\t', '|']) {
@@ -83,7 +83,7 @@ export async function findHeader(open: Open, isTitle: (name: string) => boolean)
       for await (const record of readRecords(open, delimiter, maxColumns * maxNameCharacters)) {
         const names = record.map((cell) => cell.trim().slice(0, maxNameCharacters))
         const filled = names.filter((name) => name !== '').length
-        const hasTitle = names.some(isTitle) && (filledAbove < 2 || filled > 2)
+        const hasTitle = includesTitle(names) && (filledAbove < 2 || filled > 2)
         const rank = filled + (hasTitle ? maxColumns : 0)
         skip++
         if (rank > highest) [header, highest] = [new Row(open, delimiter, skip, names), rank]
