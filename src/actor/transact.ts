@@ -15,8 +15,10 @@ import {
   firstEventState,
   mayBeCommitted,
   stateOf,
+  type QueuedCommand,
+  rejectLate,
+  rejectWith,
 } from './decide-group.ts'
-import { type QueuedCommand, rejectLate, rejectWith } from './queued-command.ts'
 import type { State } from './state.ts'
 import {
   idClaim,

@@ -1,6 +1,6 @@
 import type { Actors } from '../actor/actors.ts'
 import type { Preload } from '../actor/load.ts'
-import { QueuedCommand } from '../actor/queued-command.ts'
+import { QueuedCommand } from '../actor/decide-group.ts'
 import type { ProjectState } from '../actor/state.ts'
 import { commandKey } from '../commit/idempotency.ts'
 import { isId } from '../id-format.ts'

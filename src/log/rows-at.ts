@@ -126,10 +126,7 @@ function referencedIds(
   snapshot?: Snapshot,
 ): SqlPart {
   const { to, column, isMany, values } = field
-  if (values) {
-    const withSources = snapshot && { ...snapshot, sources: rowSources(sql, to, snapshot) }
-    return keyedValues(sql, field, alias, withSources)
-  }
+  if (values) return keyedValues(sql, field, alias, snapshot)
   const value = sql(`${alias}.${column.name}`)
   const ids = !isMany
     ? sql`(select ${value} as id, 1 as n) x`
@@ -142,13 +139,10 @@ function referencedIds(
 function rowExists(sql: Sql, entity: Entity, to: Entity, alias: string, snapshot?: Snapshot): SqlPart {
   if (snapshot) {
     const isTask = to === 'task'
-    const sources = rowSources(sql, to, snapshot, isTask ? sql`x.id` : undefined)
     const isOne = isTask ? sql`and id = x.id` : sql``
-    const rows = unionOf(
-      sql,
-      sources,
-      (source) => sql`select id from ${source} r where project_id = ${snapshot.projectId} ${isOne}`,
-    )
+    const ids = (source: SqlPart) =>
+      sql`select id from ${source} r where project_id = ${snapshot.projectId} ${isOne}`
+    const rows = unionOf(sql, rowSources(sql, to, snapshot, isTask ? sql`x.id` : undefined), ids)
     return isTask ? sql`exists (${rows})` : sql`x.id = any(array(${rows}))`
   }
   const project =
@@ -160,15 +154,14 @@ function rowExists(sql: Sql, entity: Entity, to: Entity, alias: string, snapshot
     where r.id = x.id and r.project_id = ${project} offset 0)`
 }
 
-function visibleIds(sql: Sql, field: ReferenceField, alias: string, ids: SqlPart): SqlPart {
-  const { isMany, column, values } = field
-  if (values) return visibleValues(sql, field, alias, ids)
-  if (!isMany) return sql`(select f.id from (${ids}) f where f.is_present)`
-  const list =
-    column.type === 'jsonb'
-      ? sql`coalesce(jsonb_agg(f.id order by f.n), '[]')`
-      : sql`coalesce(array_agg(f.id order by f.n), '{}')`
-  return sql`case when ${sql(`${alias}.${column.name}`)} is not null then (select ${list} from (${ids}) f where f.is_present) end`
+/** SQL for the shown value of a reference field: an id, a list of ids, or an object of values; null if there are none. */
+function visibleIds(sql: Sql, { isMany, column, values }: ReferenceField, alias: string, ids: SqlPart) {
+  const shown = sql`from (${ids}) f where f.is_present`
+  if (!isMany) return sql`(select f.id ${shown})`
+  let list = sql`coalesce(array_agg(f.id order by f.n), '{}')`
+  if (values) list = sql`jsonb_object_agg(f.id, f.value)`
+  else if (column.type === 'jsonb') list = sql`coalesce(jsonb_agg(f.id order by f.n), '[]')`
+  return sql`case when ${sql(`${alias}.${column.name}`)} is not null then (select ${list} ${shown}) end`
 }
 
 /** SQL for the keys and values of a column, in their order, each with `is_present`: whether the value is shown. */
@@ -176,40 +169,27 @@ function keyedValues(
   sql: Sql,
   { to, column, values }: ReferenceField,
   alias: string,
-  snapshot?: { projectId: string; sources: SqlPart[] },
+  snapshot?: Snapshot,
 ): SqlPart {
   const { key, fitsSql } = values!
   const { table } = definitionOf(to)
   const columns = columnsOf(table)
   const keyName = columns.find((one) => one.key === key)!.name
   const fits = sql`${sql(`r.${keyName}`)} = x.id and ${sql.unsafe(fitsSql)}`
-  const present = snapshot
-    ? sql`exists (select from jsonb_to_record(${rowsByKey(sql, keyName, snapshot)} -> x.id)
-        as r(${sql.unsafe(columns.map(({ name, type }) => `${name} ${type}`).join(', '))}) where ${fits})`
-    : sql`exists (select from ${sql(getTableName(table))} r
-        where r.project_id = ${sql(`${alias}.project_id`)} and ${fits})`
+  let present = sql`exists (select from ${sql(getTableName(table))} r
+    where r.project_id = ${sql(`${alias}.project_id`)} and ${fits})`
+  if (snapshot) {
+    const ofProject = (source: SqlPart) =>
+      sql`select * from ${source} o where project_id = ${snapshot.projectId}`
+    const rows = unionOf(sql, rowSources(sql, to, snapshot), ofProject)
+    // Postgres evaluates the inner query once for all rows of a list, because it does not depend on a row.
+    present = sql`exists (select from jsonb_to_record(
+        (select jsonb_object_agg(${sql(`o.${keyName}`)}, to_jsonb(o)) from (${rows}) o) -> x.id)
+      as r(${sql.unsafe(columns.map(({ name, type }) => `${name} ${type}`).join(', '))}) where ${fits})`
+  }
   return sql`select x.id, x.n, x.value, ${present} as is_present
     from jsonb_each(${sql(`${alias}.${column.name}`)}) with ordinality x(id, value, n)`
 }
-
-/** SQL that Postgres evaluates once for all rows of a list, because it does not depend on a row. */
-function rowsByKey(
-  sql: Sql,
-  keyName: string,
-  { projectId, sources }: { projectId: string; sources: SqlPart[] },
-): SqlPart {
-  const rows = unionOf(
-    sql,
-    sources,
-    (source) => sql`select * from ${source} o where project_id = ${projectId}`,
-  )
-  return sql`(select jsonb_object_agg(${sql(`o.${keyName}`)}, to_jsonb(o)) from (${rows}) o)`
-}
-
-/** SQL for the object of the shown values; null if there are none. */
-const visibleValues = (sql: Sql, { column }: ReferenceField, alias: string, rows: SqlPart): SqlPart =>
-  sql`case when ${sql(`${alias}.${column.name}`)} is not null then
-    (select jsonb_object_agg(f.id, f.value) from (${rows}) f where f.is_present) end`
 
 /** The account that a row's view shows. Both fields are null after the account is deleted. */
 export interface WithPerson {

@@ -1,4 +1,4 @@
-import type { QueuedCommand } from '../../src/actor/queued-command.ts'
+import type { QueuedCommand } from '../../src/actor/decide-group.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
 import { newId } from '../kit.ts'
 import { type Clock } from '../../src/ids.ts'

@@ -1,7 +1,7 @@
 import postgres from 'postgres'
 import type { TaskRow } from '../../drizzle/rows.ts'
 import { createTask } from '../../modules/tasks/commands.ts'
-import type { QueuedCommand } from '../../src/actor/queued-command.ts'
+import type { QueuedCommand } from '../../src/actor/decide-group.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
 import { transact, type TransactDependencies } from '../../src/actor/transact.ts'
 import { decide } from '../../src/commands/decide.ts'

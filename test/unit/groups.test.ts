@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, spyOn, test } from 'bun:test'
 import { grouped, type GroupOptions } from '../../src/postgres/grouped.ts'
 import { connectionError } from '../../src/postgres/errors.ts'
 import { takeGroup } from '../../src/actor/actors.ts'
-import type { QueuedCommand } from '../../src/actor/queued-command.ts'
+import type { QueuedCommand } from '../../src/actor/decide-group.ts'
 import { readYaml, upTo, words } from '../kit.ts'
 
 /** The clock stands still, because a pause of the process would look like a slow call or a long wait. */
