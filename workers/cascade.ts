@@ -1,5 +1,4 @@
 import { getTableName } from 'drizzle-orm'
-import type { PgTable } from 'drizzle-orm/pg-core'
 import { positionKey, tasks } from '../drizzle/schema/tasks.ts'
 import { recordNameChange } from '../modules/accounts/queries.ts'
 import { removeMember } from '../modules/members/commands.ts'
@@ -12,17 +11,16 @@ import { nilId } from '../src/id-format.ts'
 import { newId } from '../src/ids.ts'
 import { serviceActor } from '../src/model/events.ts'
 import type { Sql, SqlPart } from '../src/postgres/database.ts'
-import { removeDeliveries } from './cleanup.ts'
 import { removeImports } from './imports/remove.ts'
-import { purgeDocuments } from './followers.ts'
-import { forEachPage, ignoreStatus, type Throttle, whilePagesAreFull } from './throttle.ts'
+import { forEachPage, ignoreStatus, purgeRows, type Throttle, whilePagesAreFull } from './throttle.ts'
 
 /** Deletes the row in `streams` last, so that an interrupted job can continue. @throws if the project still exists */
 export async function purgeProject(sql: Sql, projectId: string, throttle: Throttle): Promise<void> {
   const [project] = await sql`select id from projects where id = ${projectId}`
   if (project) throw new Error(`The project ${projectId} still exists, so nothing was deleted`)
   await removeImports(sql, sql`project_id = ${projectId}`, throttle)
-  await purgeDocuments(sql, projectId, throttle)
+  await purgeRows(sql, 'search_documents', sql`project_id = ${projectId}`, throttle)
+  await sql`delete from search_cursors where project_id = ${projectId}`
   // A task that moves to another project while this job pauses between two statements must keep its children.
   const notMovedAway = sql`and not exists (
     select from tasks t where t.id = task_id and t.project_id <> ${projectId})`
@@ -36,10 +34,11 @@ export async function purgeProject(sql: Sql, projectId: string, throttle: Thrott
   })
   const webhooks = await sql<{ id: string }[]>`select id from webhooks where project_id = ${projectId}`
   // With a join instead of ids, Postgres would read all deliveries for each page.
-  await removeDeliveries(sql, sql`webhook_id = any(${webhooks.map(({ id }) => id)}::uuid[])`, throttle)
+  const ofWebhooks = sql`webhook_id = any(${webhooks.map(({ id }) => id)}::uuid[])`
+  await purgeRows(sql, 'webhook_deliveries', ofWebhooks, throttle)
   for (const { name, table, parent, isDeletedByWorker } of model.all)
     if (parent === 'project' && !isDeletedByWorker && name !== 'task')
-      await purgeRows(sql, table, sql`project_id = ${projectId}`, throttle)
+      await purgeRows(sql, getTableName(table), sql`project_id = ${projectId}`, throttle)
   await deleteServiceAccounts(sql, projectId, throttle)
   await forEachPage(throttle, 0, async (after) => {
     const [row] = await sql<{ last: number }[]>`
@@ -76,22 +75,8 @@ async function purgeChildren(
 ): Promise<void> {
   if (taskIds.length === 0) return
   for (const { table } of model.ofTask)
-    await purgeRows(sql, table, sql`task_id = any(${taskIds}::uuid[]) ${condition}`, throttle)
+    await purgeRows(sql, getTableName(table), sql`task_id = any(${taskIds}::uuid[]) ${condition}`, throttle)
 }
-
-/**
- * Returns the number of found rows, not of deleted rows: a concurrent job may delete rows of a full page. The deletion
- * checks the condition again, because a row may be restored while the deletion waits for a lock.
- */
-const purgeRows = (sql: Sql, table: PgTable, where: SqlPart, throttle: Throttle) =>
-  whilePagesAreFull(throttle, async () => {
-    const name = sql(getTableName(table))
-    const [row] = await sql<{ count: number }[]>`
-      with found as materialized (select id from ${name} where ${where} limit ${throttle.batchRows}),
-      deleted as (delete from ${name} where id = any(array(select id from found)) and ${where})
-      select count(*)::int4 as count from found`
-    return row!.count
-  })
 
 /**
  * Deletes accounts that are no longer members. Keeps an account that has created a webhook or a member, directly or

@@ -2,11 +2,11 @@ import type { Receiver } from '../modules/webhooks/send.ts'
 import { nilId } from '../src/id-format.ts'
 import type { Encryption } from '../src/identity/secrets.ts'
 import { firstIdAt, newId, nowMs } from '../src/ids.ts'
-import type { Sql, SqlPart } from '../src/postgres/database.ts'
+import type { Sql } from '../src/postgres/database.ts'
 import type { Services } from '../src/services.ts'
 import { endLostImports, expireImports } from './imports/remove.ts'
 import type { Steps } from './run-jobs.ts'
-import { forEachPage, SliceEnded, type Throttle, whilePagesAreFull } from './throttle.ts'
+import { forEachPage, purgeRows, SliceEnded, type Throttle, whilePagesAreFull } from './throttle.ts'
 
 export function recurringSteps({ config, database: { background: sql }, encryption }: Services): Steps {
   const steps: Steps = {
@@ -202,19 +202,11 @@ async function expireDeliveries(sql: Sql, throttle: Throttle, after = nilId): Pr
     from page`
   for (const { webhookId, isDeleted, hasOld } of page) {
     const old = isDeleted ? sql`` : sql`and id < ${oldest}::uuid`
-    if (isDeleted || hasOld) await removeDeliveries(sql, sql`webhook_id = ${webhookId} ${old}`, throttle)
+    if (isDeleted || hasOld)
+      await purgeRows(sql, 'webhook_deliveries', sql`webhook_id = ${webhookId} ${old}`, throttle)
   }
   return page.length === searchWebhooks ? page.at(-1)!.webhookId : undefined
 }
-
-export const removeDeliveries = (sql: Sql, where: SqlPart, throttle: Throttle) =>
-  whilePagesAreFull(throttle, async () => {
-    const { count } = await sql`
-      delete from webhook_deliveries where (webhook_id, id) in (
-        select webhook_id, id from webhook_deliveries where ${where}
-        order by webhook_id, id limit ${throttle.batchRows} for update skip locked)`
-    return count
-  })
 
 /** After the last page, the operator can keep only the first secret in JWT_SECRET. Returns the last webhook id, or undefined. */
 async function reencryptSecrets(sql: Sql, { reencrypt }: Encryption, throttle: Throttle, after = nilId) {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { deleteDocuments, fillNext, indexEvents } from '../modules/search/indexing.ts'
+import { fillNext, indexEvents } from '../modules/search/indexing.ts'
 import { isBehind, readProgress } from '../modules/search/indexing.ts'
 import {
   dependentsOf,
@@ -15,7 +15,7 @@ import type { Sql } from '../src/postgres/database.ts'
 import { isTransient } from '../src/postgres/errors.ts'
 import type { Services } from '../src/services.ts'
 import { repeatedly, throttle } from '../src/waits.ts'
-import { forEachPage, reasonOf, type Throttle, whilePagesAreFull } from './throttle.ts'
+import { forEachPage, reasonOf } from './throttle.ts'
 
 const turnMs = 1_000
 
@@ -172,12 +172,6 @@ async function indexProjects(
     behind.map(({ projectId }) => projectId),
   )
   return after.filter((one) => isBehind(one)).map(({ projectId }) => projectId)
-}
-
-/** Deletes the cursor last, so that an interrupted deletion continues. */
-export async function purgeDocuments(sql: Sql, projectId: string, throttle: Throttle): Promise<void> {
-  await whilePagesAreFull(throttle, () => deleteDocuments(sql, projectId, throttle.batchRows))
-  await sql`delete from search_cursors where project_id = ${projectId}`
 }
 
 const searchEveryMs = 500

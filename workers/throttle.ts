@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../src/config.ts'
+import type { Sql, SqlPart } from '../src/postgres/database.ts'
 import { errorCode } from '../src/postgres/errors.ts'
 import { type ErrorStatus, HttpError } from '../src/responses/errors.ts'
 
@@ -37,6 +38,20 @@ export function beginSlice(config: Config, isStopping: () => boolean): Throttle 
 
 export const whilePagesAreFull = (throttle: Throttle, work: () => Promise<number>): Promise<void> =>
   forEachPage(throttle, true, async () => (await work()) === throttle.batchRows || undefined)
+
+/**
+ * Deletes the rows of a table with an `id`. Counts found rows, not deleted rows: a concurrent job may delete rows of a full page.
+ * The deletion checks the condition again, because a row may be restored while the deletion waits for a lock.
+ */
+export const purgeRows = (sql: Sql, table: string, where: SqlPart, throttle: Throttle): Promise<void> =>
+  whilePagesAreFull(throttle, async () => {
+    const name = sql(table)
+    const [row] = await sql<{ count: number }[]>`
+      with found as materialized (select id from ${name} where ${where} limit ${throttle.batchRows}),
+      deleted as (delete from ${name} where id = any(array(select id from found)) and ${where})
+      select count(*)::int4 as count from found`
+    return row!.count
+  })
 
 /** `work` gets the last key of the previous page. It returns the last key of its page, or undefined at the end. */
 export async function forEachPage<K>(

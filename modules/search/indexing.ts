@@ -184,13 +184,6 @@ async function writeDocuments(sql: Sql, all: Row[]): Promise<void> {
       event_id = excluded.event_id, title = excluded.title, doc = excluded.doc where d.event_id < excluded.event_id`
 }
 
-/** Deletes documents of a project, and returns how many. */
-export async function deleteDocuments(sql: Sql, projectId: string, limit: number): Promise<number> {
-  const { count } = await sql`delete from search_documents where id = any(array(
-    select id from search_documents where project_id = ${projectId} limit ${limit}))`
-  return count
-}
-
 export const fillStart: FillCursor = { task: nilId, id: nilId, number: 0 }
 
 /**
