@@ -1,6 +1,6 @@
 import { Kind, type TObject, type TProperties, type TSchema, Type, TypeRegistry } from '@sinclair/typebox'
 import { isIdInAnyCase } from '../id-format.ts'
-import { sampleId } from './response.ts'
+import { Id, sampleId } from './response.ts'
 
 const checkKey = Symbol('check')
 
@@ -10,7 +10,7 @@ TypeRegistry.Set<{ [checkKey]: (value: unknown, schema: object) => boolean }>('C
 
 /** Returns a schema that only `check` validates. The OpenAPI document contains the fields of `schema`. */
 export const checked = <T>(check: (value: unknown, schema: never) => boolean, schema: object) =>
-  Type.Unsafe<T>({ [Kind]: 'Checked', [checkKey]: check, ...schema })
+  Type.Unsafe<T>({ ...schema, [Kind]: 'Checked', [checkKey]: check })
 
 export const checkOf = (schema: TSchema): unknown =>
   checkKey in schema ? schema[checkKey as never] : undefined
@@ -22,14 +22,7 @@ export const Input = <T extends TProperties>(properties: T) =>
 // A malformed id is accepted: the look-up does not find it and responds with 404.
 const isIdText = (value: unknown) => typeof value === 'string' && value.length <= 100
 
-const idSchema = (description: string) => ({
-  type: 'string',
-  format: 'uuid',
-  description,
-  examples: [sampleId],
-})
-
-export const IdOf = (noun: string) => checked<string>(isIdText, idSchema(`The id of a ${noun}`))
+export const IdOf = (noun: string) => checked<string>(isIdText, Id(`The id of a ${noun}`))
 
 const isAccount = (value: unknown) => value === 'me' || isIdInAnyCase(value)
 
@@ -46,7 +39,7 @@ const isOwnId = (value: unknown) => typeof value === 'string' && UUIDv7.test(val
 
 export function OwnId() {
   const description = 'A new UUIDv7 chosen by the client; without it the service generates one'
-  return Type.Optional(checked<string>(isOwnId, idSchema(description)))
+  return Type.Optional(checked<string>(isOwnId, Id(description)))
 }
 
 function isIdList(value: unknown, { maxItems }: { maxItems: number }): boolean {
