@@ -4,9 +4,12 @@ import type { ImportedItem } from '../items.ts'
 const replacement = '\ufffd'
 /** Matches each escape of a JSON text. Those of U+0000 and of lone surrogates, which Postgres cannot store, are a group. */
 const escapes = /\\(?:(u0000|ud[89a-f]..)|.)/g
+const maybeUnstorable = /\\u(?:0000|d[89a-f])/
 
 const storableJson = (json: string): string =>
-  json.replace(escapes, (escape, unstorable) => (unstorable ? replacement : escape))
+  maybeUnstorable.test(json)
+    ? json.replace(escapes, (escape, unstorable) => (unstorable ? replacement : escape))
+    : json
 
 export const storableValue = <T>(value: T): T => JSON.parse(storableJson(JSON.stringify(value)))
 
