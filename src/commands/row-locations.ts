@@ -8,6 +8,7 @@ import { model } from '../model/model.ts'
 import { grouped } from '../postgres/grouped.ts'
 import type { Sql } from '../postgres/database.ts'
 import { inOrder } from '../postgres/row-order.ts'
+import { GenerationMap } from '../reads/versions.ts'
 import { notFound, HttpError } from '../responses/errors.ts'
 import { isId } from '../id-format.ts'
 
@@ -25,7 +26,8 @@ export interface ChildRef {
 
 export type RowLocations = ReturnType<typeof openRowLocations>
 
-const maxYoung = 50_000
+/** The maximum number of rows of an entity in a generation. */
+const maxLocations = 50_000
 
 /** If a row has moved, a command sent to its old project gets 404 (no such row) or 403 (no sufficient role). */
 const statusesAfterMove = new Set([403, 404])
@@ -34,7 +36,7 @@ type Work<T> = (location: RowLocation) => Promise<T>
 
 /** Finds a row's project by the row's id. If a cached location is old, the old project's actor rejects the command. */
 export function openRowLocations(sql: Sql, counts = newHits()) {
-  const caches = each(() => new LocationCache())
+  const caches = each(() => new GenerationMap<RowLocation>(maxLocations))
   const find = each((kind) => openFind(sql, kind))
   const findTaken = openFindTaken(sql)
   const cachedLocation = (kind: Entity, id: string) => {
@@ -77,30 +79,7 @@ export function openRowLocations(sql: Sql, counts = newHits()) {
 const each = <T>(make: (kind: Entity) => T) =>
   Object.fromEntries(model().names.map((kind) => [kind, make(kind)])) as Record<Entity, T>
 
-/**
- * A full young generation replaces the old generation, whose entries are dropped. An LRU cache would cost 3,000 more
- * instructions for each new row.
- */
-class LocationCache {
-  private young = new Map<string, RowLocation>()
-  private old = new Map<string, RowLocation>()
-
-  get(id: string): RowLocation | undefined {
-    return this.young.get(id) ?? this.old.get(id)
-  }
-
-  set(id: string, location: RowLocation): void {
-    if (this.young.size >= maxYoung) [this.old, this.young] = [this.young, new Map()]
-    this.young.set(id, location)
-  }
-
-  delete(id: string): void {
-    this.young.delete(id)
-    this.old.delete(id)
-  }
-}
-
-function cacheNew(caches: Record<Entity, LocationCache>, events: StoredEvent[]): void {
+function cacheNew(caches: Record<Entity, GenerationMap<RowLocation>>, events: StoredEvent[]): void {
   for (const { entity, entityId, projectId, before, after } of events) {
     if (before || !after) continue
     const { number, taskId } = after as { number: number; taskId?: string }

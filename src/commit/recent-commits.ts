@@ -115,15 +115,14 @@ export function changedProjects(
   { heads, events }: Pick<CommitUnit, 'heads' | 'events'>,
   next?: NextCommit,
 ): ProjectVersion[] {
-  const additions = events.filter(addsUser)
+  const additions = events.filter(
+    ({ entity, before, after }) => !before && after && (entity === 'project' || entity === 'member'),
+  )
   return heads.map(({ projectId, version }) => {
     const own = additions.filter((event) => event.projectId === projectId)
-    return { projectId, version, newMembers: own.map(addedUser), next }
+    const newMembers = own.map(
+      ({ after }) => (after as Partial<ProjectRow>).ownerId ?? (after as MemberRow).userId,
+    )
+    return { projectId, version, newMembers, next }
   })
 }
-
-const addsUser = ({ entity, before, after }: StoredEvent): boolean =>
-  before === null && after !== null && (entity === 'project' || entity === 'member')
-
-const addedUser = ({ entity, after }: StoredEvent): string =>
-  entity === 'project' ? (after as ProjectRow).ownerId : (after as MemberRow).userId
