@@ -5,7 +5,7 @@ import type { Reader } from '../reader.ts'
 import { Board, nameOf, type Table } from './board.ts'
 import { commentOf, commentsIn, creationIn, listOf, type OwnValues, taskOf } from './cards.ts'
 
-type Kind<Name> = Name | ((row: Entry) => Name | undefined)
+type Kind<Name extends string> = Name | ((row: Entry) => Name | undefined)
 
 /** How a product writes boards as JSON. */
 interface BoardSource {
@@ -29,8 +29,8 @@ interface BoardSource {
 
 const texts = ['body', 'description']
 
-const kindOf = <Name>(kind: Kind<Name> | undefined, row: Entry): Name | undefined =>
-  typeof kind === 'function' ? (kind as (row: Entry) => Name)(row) : kind
+const kindOf = <Name extends string>(kind: Kind<Name> | undefined, row: Entry): Name | undefined =>
+  typeof kind === 'function' ? kind(row) : kind
 
 /** Returns the reader of a product's files. It reads a file twice: the lists that cards refer to, then the cards. */
 export const boardReader = (source: BoardSource): Reader =>

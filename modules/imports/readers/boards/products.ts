@@ -37,23 +37,21 @@ export const readWekan = boardReader({
   },
   rows: { 'cards.*': 'card', 'subtaskItems.*': 'card', 'checklistItems.*': 'item', 'comments.*': 'comment' },
   card(card) {
-    const { blockers, others } = dependenciesOf(card)
-    return { blockedBy: blockers, notes: { 'Linked card': others } }
+    const links = card.list('cardDependencies').map(([path, value]) => {
+      // Old versions store only the id of the other card.
+      if (!isObject(value)) return { id: card.asText(path, value), type: 'related-to' }
+      const link = card.inside(path, value)
+      return { id: link.required('cardId'), type: link.text('type') ?? 'related-to' }
+    })
+    const { blockers = [], others = [] } = Object.groupBy(links, ({ type }) =>
+      type === 'is-blocked-by' ? 'blockers' : 'others',
+    )
+    return {
+      blockedBy: blockers.map(({ id }) => id),
+      notes: { 'Linked card': others.map(({ id, type }) => `${id} (${type})`) },
+    }
   },
 })
-
-function dependenciesOf(card: Entry) {
-  const { cardDependencies: given } = card.value
-  const [blockers, others]: [string[], string[]] = [[], []]
-  for (const one of Array.isArray(given) ? given : []) {
-    // Old versions store only the id of the other card.
-    const { cardId: id, type } = isObject(one) ? one : { cardId: one }
-    if (typeof id !== 'string') continue
-    if (type === 'is-blocked-by') blockers.push(id)
-    else others.push(`${id} (${String(type ?? 'related-to')})`)
-  }
-  return { blockers, others }
-}
 
 /** Reads responses of Planka's API one after the other: boards, cards of a list, comments and actions of a card. */
 export const readPlanka = boardReader({
@@ -165,13 +163,8 @@ function customValue(field: Entry, board: Board): FieldValue[] {
   const type = field.text('resource_subtype|type') ?? ''
   const value = field.get(paths[type] ?? 'text_value|display_value')
   if (name === undefined || value === undefined) return []
-  const options = field.entries('enum_options').map((one) => one.text('name') ?? '')
-  board.defineField(
-    name,
-    field.row,
-    name,
-    type,
-    options.map((one) => [one, one]),
-  )
+  const names = field.entries('enum_options').map((one) => one.text('name') ?? '')
+  const options = names.map((one): [string, string] => [one, one])
+  board.defineField(name, field.row, name, type, options)
   return [[name, value]]
 }
