@@ -1,7 +1,6 @@
 import { Elysia, ValidationError } from 'elysia'
 import { isTransient, mayBeWritten, toHttpError } from '../postgres/errors.ts'
 import {
-  badRequest,
   type ErrorDetails,
   errorResponse,
   HttpError,
@@ -27,7 +26,7 @@ export function errors(routesOf: () => Route[], telemetry: Telemetry, scheduler:
   // Elysia prepares every property of the context that this function's source text names, so the function names few.
   return new Elysia({ name: 'errors' }).onError({ as: 'global' }, (context: ErrorContext) => {
     const { error, code, request, route, params, caller, claims, share, permit, began, set } = context
-    const failure = code === 'NOT_FOUND' ? respondUnrouted(request) : failureOf(error, code, request)
+    const failure = code === 'NOT_FOUND' ? respondUnrouted(request) : failureOf(error, request)
     telemetry.end({ request, route, began }, failure.status)
     if (failure instanceof Response) return scheduler.reject(request, failure, permit)
     details.set(request, failure.details)
@@ -51,20 +50,12 @@ export function errors(routesOf: () => Route[], telemetry: Telemetry, scheduler:
 type ErrorContext = RequestInfo & { error: unknown; code: unknown; set: { status?: number | string } }
 
 /** A write with status 503 always gets a message about its outcome. */
-function failureOf(error: unknown, code: unknown, request: Request): HttpError {
-  const failure = httpErrorOf(error, code)
+function failureOf(error: unknown, request: Request): HttpError {
+  if (error instanceof ValidationError && 'Errors' in error.validator)
+    return validationError(error.validator.Errors(error.value))
+  const failure = toHttpError(error) ?? internalError()
   if (failure.status !== 503 || request.method === 'GET' || request.method === 'HEAD') return failure
   return mayBeWritten(error) ? outcomeUnknown() : withOutcome(failure)
-}
-
-function httpErrorOf(error: unknown, code: unknown): HttpError {
-  const httpError = toHttpError(error)
-  if (httpError) return httpError
-  if (error instanceof ValidationError && 'Errors' in error.validator) {
-    return validationError(error.validator.Errors(error.value))
-  }
-  if (code === 'PARSE') return badRequest('The request cannot be parsed')
-  return internalError()
 }
 
 /** For a temporary error of Postgres, also returns what Postgres or the network reported. */
@@ -77,10 +68,7 @@ function reasonOf(error: unknown) {
   return code ? { name, code, stack: stack?.split('\n').slice(1, 6) } : { name, message, stack }
 }
 
-interface Route {
-  method: string
-  path: string
-}
+type Route = { method: string; path: string }
 
 /** Returns a function for requests without a route: it responds to OPTIONS, and returns 404 or 405 for other methods. */
 function openRespondUnrouted(routesOf: () => Route[]) {
