@@ -138,7 +138,7 @@ export function openChanges(services: Services, imports: Imports) {
 
   /** A worker that runs the import stops after its current batch. */
   async function cancel(context: ReadRequest): Promise<Response> {
-    const { id } = await imports.requireEditable(context)
+    const { id } = (await imports.requireImport(context, 'change')).row
     return writeOnce(services, context, async (toRecord) => {
       const reply = replyWith(cancelled)
       const change = sql`
@@ -150,7 +150,7 @@ export function openChanges(services: Services, imports: Imports) {
   }
 
   async function undo(context: ReadRequest): Promise<Response> {
-    const row = await imports.requireEditable(context)
+    const { row } = await imports.requireImport(context, 'change')
     const { caller, permit } = context
     return writeOnce(services, context, async (toRecord) => {
       if (!isFinal(row)) throw undoErrors.notEnded()

@@ -36,23 +36,20 @@ export function openImports({ database: { reads: sql }, findRole }: Services) {
   const find = async (id: string): Promise<ImportRow | undefined> =>
     (await sql<ImportRow[]>`${shown(sql`id = ${id}`)}`)[0]
 
-  /** @throws HttpError 404 unless the caller may see the project of the import */
-  async function requireImport({ caller, params: { id = '' } }: ReadRequest) {
-    const row = isId(id) ? await find(id) : undefined
-    const project = row && (await findRole(caller, row.projectId))
-    if (!project) throw noImport()
-    return { row, project }
-  }
-
   return {
     find,
-    requireImport,
 
-    /** @throws HttpError 403 or 404 */
-    async requireEditable(context: ReadRequest): Promise<ImportRow> {
-      const { row, project } = await requireImport(context)
-      requireEditor(context, project, 'Import')
-      return row
+    /** @throws HttpError 404 unless the caller may see the project of the import, 403 to change it without the right */
+    async requireImport(context: ReadRequest, use: 'read' | 'change' = 'read') {
+      const {
+        caller,
+        params: { id = '' },
+      } = context
+      const row = isId(id) ? await find(id) : undefined
+      const project = row && (await findRole(caller, row.projectId))
+      if (!project) throw noImport()
+      if (use === 'change') requireEditor(context, project, 'Import')
+      return { row, project }
     },
 
     /** Reads the imports of a project, newest first: one more than the limit, or the imports that fill a page. */

@@ -94,7 +94,13 @@ async function readForm(
   fields: Fields,
   store: (file: AsyncIterable<Uint8Array>) => Promise<void>,
 ): Promise<void> {
-  const form = openForm(headers)
+  let form: BusboyInstance
+  try {
+    const typed = { headers: { 'content-type': headers.get('content-type')! } }
+    form = new Busboy({ ...typed, limits, isPartAFile: (name) => name === 'file' })
+  } catch {
+    throw errors.notForm()
+  }
   let error: unknown
   const fail = (reason: unknown) => {
     error ??= reason
@@ -127,15 +133,6 @@ async function readForm(
 /** Copies each part, because the form still reads a part after the next part was requested. */
 async function* copiesOf(parts: AsyncIterable<Uint8Array>) {
   for await (const part of parts) yield Buffer.from(part)
-}
-
-function openForm(headers: Headers): BusboyInstance {
-  try {
-    const options = { headers: { 'content-type': headers.get('content-type')! }, limits }
-    return new Busboy({ ...options, isPartAFile: (name) => name === 'file' })
-  } catch {
-    throw errors.notForm()
-  }
 }
 
 /**
