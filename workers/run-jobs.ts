@@ -125,23 +125,25 @@ export async function runStep(
   throw new DelayedError()
 }
 
-const bounds = { pageRows: 200, pages: 50 }
+/** The bounds of one sweep. */
+const sweepRows = 200
+const sweepPages = 50
 
 /** Reads the next pages of the outbox, queues the jobs that Redis has lost, and returns the number of these jobs. */
-export function openSweep(sql: Sql, jobs: Jobs, { pageRows, pages } = bounds): () => Promise<number> {
+export function openSweep(sql: Sql, jobs: Jobs): () => Promise<number> {
   const start: Pick<OutboxRow, 'createdAt' | 'id'> = { createdAt: '-infinity', id: nilId }
   let last = start
   return async () => {
     let swept = 0
-    for (let page = 0; page < pages; page++) {
+    for (let page = 0; page < sweepPages; page++) {
       const rows = await sql<OutboxRow[]>`
         select ${columnList(sql, outbox, 'outbox')} from outbox
         where parked_at is null and (created_at, id) > (${last.createdAt}::text::timestamptz, ${last.id}::uuid)
-        order by created_at, id limit ${pageRows}`
+        order by created_at, id limit ${sweepRows}`
       const missing = await missingFromQueue(jobs, rows)
       if (!(await jobs.enqueue(missing))) break
       swept += missing.length
-      last = rows.length === pageRows ? rows.at(-1)! : start
+      last = rows.length === sweepRows ? rows.at(-1)! : start
       if (last === start) break
     }
     return swept

@@ -27,7 +27,7 @@ export function openSendMail({ config, database: { background: sql }, log, mailT
     if (!transport) throw new Error('SMTP_URL is not set for this worker')
     const account = userId ? await accountById(sql, userId) : await accountByEmail(sql, email ?? '')
     const mail = { id, purpose: purpose as MailPurpose }
-    if (!account || !isFor(mail.purpose, account) || !(await storeToken(sql, mail, account))) return
+    if (account?.emailVerified !== (purpose === 'reset') || !(await storeToken(sql, mail, account))) return
     const message = {
       ...mailOf(mail.purpose, mailTokens.tokenOf(id), config),
       ...{ from: mailFrom, to: { name: '', address: account.email } },
@@ -45,15 +45,12 @@ export function openSendMail({ config, database: { background: sql }, log, mailT
 /** Each attempt has the same message id, so that mail clients recognize a mail that arrives twice. */
 const messageIdOf = (id: string, sender: string) => `<${id}${sender.slice(sender.lastIndexOf('@'))}>`
 
-const isFor = (purpose: MailPurpose, { emailVerified }: Account): boolean =>
-  emailVerified === (purpose === 'reset')
-
 /** The lifetime of the token begins when the job is created. Returns false if the token was used or has expired. */
 async function storeToken(sql: Sql, { id, purpose }: { id: string; purpose: MailPurpose }, account: Account) {
   await sql`
     insert into mail_tokens (id, user_id, purpose, email, version, expires_at)
     select ${id}::uuid, u.id, ${purpose}, u.email, u.token_version,
-      o.created_at + ${lifetimeMinutes[purpose]}::int4 * interval '1 minute'
+      o.created_at + ${texts[purpose].minutes}::int4 * interval '1 minute'
     from users u, outbox o where u.id = ${account.id} and o.id = ${id} on conflict (id) do nothing`
   const valid = await sql`
     select from mail_tokens where id = ${id} and email = ${account.email} and used_at is null and expires_at > now()`
@@ -67,14 +64,13 @@ function isRejected(error: unknown): boolean {
   return command === 'RCPT TO' && responseCode >= 500
 }
 
-const lifetimeMinutes: Record<MailPurpose, number> = { verify: 1_440, reset: 30 }
-
 const texts = {
   verify: {
     subject: 'Verify your email address',
     why: 'An account at Docket was registered with this email address.\nTo verify that the address is yours',
     page: 'verify-email',
     path: '/auth/email/verify',
+    minutes: 1_440,
     lifetime: '24 hours',
     otherwise: 'If you did not register, ignore this mail and do not use the token.',
   },
@@ -83,6 +79,7 @@ const texts = {
     why: 'Somebody asked to set a new password for your account at Docket.\nTo set it',
     page: 'reset-password',
     path: '/auth/password/reset',
+    minutes: 30,
     lifetime: '30 minutes',
     otherwise: 'If you did not ask, ignore this mail: your password does not change.',
   },
