@@ -149,8 +149,6 @@ function decideNew(decision: GroupDecision, command: QueuedCommand): unknown {
   const target = firstEventState(states, command)
   const { changes, answer, isBatch, isProvisional } = command.decide(clock, source, target)
   const batch = isBatch ? source.version + 1 : undefined
-  if (isProvisional && guard && !decision.records)
-    throw new Error('A command with a provisional reply must load facts, so that its key is looked up first')
   decision.isApplying = true
   for (const change of changes) {
     const state = stateOf(states, change.projectId)

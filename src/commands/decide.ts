@@ -121,11 +121,10 @@ export const clientIdIn = ({ acceptsClientId }: Command<never>, input: object): 
 /** The id of a new row: the client's id, or else a generated one. @throws HttpError 409 if the client's id is taken */
 export function newRowId(state: ProjectState, context: RuleContext, clientId?: string): string {
   if (clientId === undefined) return context.newId()
-  if (state.hasId(clientId) || isIdTaken(context, clientId)) throw idTaken()
+  const { lookupResults, claimedIds = [] } = context
+  const isTaken = lookupResults?.takenIds.includes(clientId) || claimedIds.includes(clientId)
+  if (state.hasId(clientId) || isTaken) throw idTaken()
   return clientId
 }
-
-const isIdTaken = ({ lookupResults, claimedIds }: RuleContext, id: string): boolean =>
-  lookupResults?.takenIds.includes(id) === true || claimedIds?.includes(id) === true
 
 export const idIn = (input: object, key: string): string => String((input as Record<string, unknown>)[key])

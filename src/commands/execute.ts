@@ -52,7 +52,12 @@ export function withSpans(execute: Execute, tracing: Tracing | undefined): Execu
 /** A command that the first check of role and scope rejects causes no look-up and no lease. */
 export function openExecute(dependencies: ExecuteDependencies): Execute {
   const { actors, findRole, limits, explain, log } = dependencies
-  const warn = throttle(60_000, (id: string) => log?.warn({ id }, aheadInLog))
+  const warn = throttle(60_000, (id: string) =>
+    log?.warn(
+      { id },
+      'a command was rejected: the clock of the process that sent it is ahead of the clock of the database',
+    ),
+  )
   async function prepare(command: Command, routed: RoutedCommand, deadline: number, isKnown: boolean) {
     if (!isKnown)
       await requireAuthorized(findRole, command, routed).catch((error: unknown) => {
@@ -95,9 +100,6 @@ export async function requireAuthorized(
   const [roles, other] = await Promise.all([rolesIn(projectId), otherId && rolesIn(otherId)])
   authorize(command, roles, caller, input, other || roles)
 }
-
-const aheadInLog =
-  'a command was rejected: the clock of the process that sent it is ahead of the clock of the database'
 
 const hasLookups = (command: Command, input: object): boolean =>
   command.person !== undefined || command.lookups !== undefined || clientIdIn(command, input) !== undefined
