@@ -13,9 +13,7 @@ import { isCount, parseInstant } from '../schema/text.ts'
 export interface Snapshot {
   projectId: string
   version: number
-  /** The version of the current rows. A read reverses the events between `version` and this version. */
-  currentVersion: number
-  /** The current state of the project. */
+  /** The current state of the project. A read reverses the events between `version` and its version. */
   project: Versioned
 }
 
@@ -81,18 +79,18 @@ export function openSnapshots(
       if (version === 0) return undefined
       if (version > currentVersion) throw asOfAhead()
       if (version < currentVersion - maxEvents) throw tooFarBack(maxEvents)
-      return { projectId, version, currentVersion, project }
+      return { projectId, version, project }
     },
     /** @param cost of the query at the current version. @throws HttpError 410 if later events expired, 429 if the account has too many expensive requests */
     async read<T>(
       caller: Caller,
-      { projectId, version, currentVersion, project }: Snapshot,
+      { projectId, version, project }: Snapshot,
       query: (sql: Sql) => PromiseLike<T>,
       cost = 1,
       costOf?: (result: T) => number,
     ) {
       const read = (sql: Sql) => query(place(sql, { projects: [project], upTo: version }))
-      const ofEvents = (currentVersion - version) / eventsPerRead
+      const ofEvents = (project.version - version) / eventsPerRead
       const ofBoth = costOf && ((result: T) => ofEvents + costOf(result))
       const result = await charge(caller, ofEvents + cost, read, ofBoth)
       await requireRetained(oldestSeq, projectId, version)

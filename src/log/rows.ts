@@ -1,7 +1,6 @@
 import type { ChildOfTask, Entity, Rows, StoredRows } from '../model/entities.ts'
 import type { EventDraft } from '../model/events.ts'
 import { definitionOf, model, rowAfter, textLength } from '../model/model.ts'
-import { columnsOf } from '../postgres/columns.ts'
 
 export function childrenMovedIn(event: Pick<EventDraft, 'type' | 'after'>): Partial<Children> | null {
   const { type, after } = event
@@ -26,25 +25,9 @@ export type ChangedFields = { changed?: string[] }
 /** In `after` of `task.released`. */
 export type Outcome = { outcome?: { failed: boolean; reason: string | null } }
 
-const defaults = new Map<Entity, Record<string, unknown>>()
-
-/** Returns the values that rows of earlier releases have in newer columns: the default, else null. */
-function defaultsOf(entity: Entity): Record<string, unknown> {
-  const known = defaults.get(entity)
-  if (known) return known
-  const { table, optionalColumns = [], unlogged = [] } = definitionOf(entity)
-  const columns = columnsOf(table).filter(({ key, fallback, hasDefault, isNullable }) => {
-    const isNull = isNullable && !hasDefault && !optionalColumns.includes(key) && !unlogged.includes(key)
-    return fallback !== undefined || isNull
-  })
-  const found = Object.fromEntries(columns.map(({ key, fallback = null }) => [key, fallback]))
-  defaults.set(entity, found)
-  return found
-}
-
 /** Adds the values of columns that are newer than the event. */
 export function withDefaults<R extends object>(entity: Entity, row: R): R {
-  const added = defaultsOf(entity)
+  const added = model().defaults[entity]
   for (const key in added) if (!(key in row)) return { ...added, ...row }
   return row
 }

@@ -43,6 +43,14 @@ function describe(all: EntityDefinition[]) {
     targets: new Set(allReferences.map(({ to }) => to)),
     /** Entities whose rows decide which values of other rows are shown. */
     keyed: new Set(allReferences.flatMap(({ to, values }) => (values ? to : []))),
+    /** The values of rows of earlier releases in newer columns: the default, else null. */
+    defaults: byName(({ table, optionalColumns = [], unlogged = [] }) => {
+      const isAdded = ({ key, fallback, hasDefault, isNullable }: Column) =>
+        fallback !== undefined ||
+        (isNullable && !hasDefault && !optionalColumns.includes(key) && !unlogged.includes(key))
+      const added = columnsOf(table).filter(isAdded)
+      return Object.fromEntries(added.map(({ key, fallback = null }) => [key, fallback as unknown]))
+    }),
     texts: byName(({ table }) => columnsOf(table).flatMap(({ key, type }) => (isLong(type) ? key : []))),
   }
 }
