@@ -34,7 +34,7 @@ export function openPost(destinations: Destinations, { timeoutMs, ca }: { timeou
     return exchange(request, url, addresses.at(-1)!, signal)
   }
 
-  return async (request: OutboundRequest): Promise<PostResult> => {
+  return async (request: OutboundRequest) => {
     request.signal?.throwIfAborted()
     const startedAt = performance.now()
     const abort = new AbortController()
@@ -156,15 +156,12 @@ const isConnectionReset = (error: NodeJS.ErrnoException): boolean =>
 
 const maxAnswerBytes = 1_024
 
-interface PostResult {
+interface ResponseSummary {
   status: number | null
   error: string | null
   answer: string
   retryAfterMs: number | null
-  durationMs: number
 }
-
-type ResponseSummary = Omit<PostResult, 'durationMs'>
 
 const maxTargetCharacters = 300
 const isRedirect = (status = 0): boolean => status >= 300 && status < 400 && status !== 304
