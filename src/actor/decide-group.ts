@@ -49,6 +49,8 @@ export abstract class QueuedCommand<T = unknown> {
   /** Replaced while the command is in a mailbox. */
   resolve(_answer: T): void {}
   reject(_reason: unknown): void {}
+  /** Checks role and scope before the rows of `preload` are loaded. @throws HttpError 403, 404 */
+  abstract authorize(state: ProjectState, destination: ProjectState): void
   /** Pure. `destination` equals `state`, unless the row moves to another project. @throws HttpError to reject */
   abstract decide(clock: Clock, state: ProjectState, destination: ProjectState): Decision<T>
   /** Rebuilds the reply from the command's first event in the log. */

@@ -130,8 +130,11 @@ async function prepare(
 ): Promise<Prepared> {
   const states: State[] = []
   for (const actor of actors) states.push((actor.state ??= await by.loader.state(actor.projectId)))
-  for (const command of all) command.rejection = command.undo = undefined
-  await loadRows(by.loader, states, all)
+  await loadRows(
+    by.loader,
+    states,
+    all.filter((command) => isAuthorized(states, command)),
+  )
   const group = await withoutCommitted(by, states, all)
   const [records] = await Promise.all([
     findRecords(by.findRecord, states, group),
@@ -140,13 +143,31 @@ async function prepare(
   return { states, records, group }
 }
 
+/** Checks a command that loads rows with the members, which the check before the queue does not know. */
+function isAuthorized(states: State[], command: QueuedCommand): boolean {
+  command.rejection = command.undo = undefined
+  try {
+    if (command.preload)
+      command.authorize(stateOf(states, command.projectId), firstEventState(states, command))
+  } catch (error) {
+    reject(command, error)
+  }
+  return !command.rejection
+}
+
+/** Stores an HttpError, which is sent only after the group's version is verified. @throws every other error */
+function reject(command: QueuedCommand, error: unknown): void {
+  if (!(error instanceof HttpError)) throw error
+  command.rejection = error
+}
+
 async function loadUndoInput(
   { readUndoInput, loader }: TransactDependencies,
   states: State[],
   command: QueuedCommand,
 ): Promise<void> {
-  const { caller, projectId, deadline, preload } = command
-  if (!preload?.undo) return
+  const { caller, projectId, deadline, preload, rejection } = command
+  if (rejection || !preload?.undo) return
   const state = stateOf(states, projectId)
   const at = { projectId, version: state.version, caller, role: state.roleOf(caller.userId) }
   try {
@@ -154,9 +175,7 @@ async function loadUndoInput(
     await loader.rows(state, [preloadOfUndo(input)])
     command.undo = { ...input, pendingEvents: [] }
   } catch (error) {
-    if (!(error instanceof HttpError)) throw error
-    // Sent only after the group's version is verified.
-    command.rejection = error
+    reject(command, error)
   }
 }
 

@@ -197,6 +197,10 @@ class Execution extends QueuedCommand<Reply> implements RuleContext {
     return this.clock!.firstIdOf(this.id)
   }
 
+  authorize(state: ProjectState, destination: ProjectState): void {
+    authorize(this.command, state, this.caller, this.routed.input, destination)
+  }
+
   decide(clock: Clock, state: ProjectState, destination: ProjectState): Decision<Reply> {
     this.clock = clock
     this.hasEvents = false
