@@ -3,7 +3,7 @@ import type { Reader } from '../reader.ts'
 import { type CsvFile, type CsvFormat, draftOf, itemsOf } from './cells.ts'
 import { columnsOf, fieldsOf, headerMessages, targetsOf, usualIds } from './columns.ts'
 import { Dates } from './dates.ts'
-import { findHeader, type Row } from './rows.ts'
+import { findHeader } from './rows.ts'
 import { oneLine, References } from './values.ts'
 
 /** Bounds the memory for titles in a file with ids, which rarely refers to titles. */
@@ -23,9 +23,7 @@ export const csvReader = (formatOf: (file: CsvFile, headers: string[]) => CsvFor
     const columns = columnsOf(row.names, mapping, format)
     const columnOf = (name: string) => columns.find(({ target }) => target === name)
     const [title, id] = [columnOf('title')!, columnOf('id')]
-    const usualKey = (_: Row, name: string, keys: DigestKeys) =>
-      (id && oneLine(row.at(id.index))) || keys.next(name)
-    const { decode = (text: string) => text, keyOf = usualKey } = format
+    const { decode = (text: string) => text, keyOf } = format
     const refersToTasks = !format.isOwn && (columnOf('parent') ?? columnOf('blockedBy'))
     if (format.meansNearest || refersToTasks) file.references = new References(id !== undefined)
     // Rows refer to a task by another id than its key, such as `Issue id` of Jira, or by its title.
@@ -34,8 +32,10 @@ export const csvReader = (formatOf: (file: CsvFile, headers: string[]) => CsvFor
     for await (const _ of row.readAll()) {
       if (row.repeatsHeader) continue
       for (const column of columns) column.scan(decode(row.at(column.index)).trim(), dates)
-      if (name !== title || !id || row.number <= maxTitlesWithIds)
-        file.references?.add(row.text(name.plain), keyOf(row, oneLine(row.at(title.index)), scannedKeys))
+      if (file.references && (name !== title || !id || row.number <= maxTitlesWithIds)) {
+        const key = keyOf?.(row, oneLine(row.at(title.index)), scannedKeys) ?? (id ? row.at(id.index) : '')
+        file.references.add(row.text(name.plain), key)
+      }
       format.scan?.(row)
     }
     const dateFormat = dates.decideOrder()
@@ -44,7 +44,7 @@ export const csvReader = (formatOf: (file: CsvFile, headers: string[]) => CsvFor
     const read = columns.filter(({ target, types }) => target !== '' && types.size > 0)
     for await (const _ of row.readAll()) {
       const draft = draftOf(row, read, file)
-      const items = () => itemsOf(draft, (content) => keyOf(row, content, keys))
+      const items = () => itemsOf(draft, (content) => keyOf?.(row, content, keys) ?? keys.next(content))
       if (row.repeatsHeader) yield { ...items()[0]!, problem: 'The row repeats the header' }
       else yield* format.finish?.(draft, row) ?? items()
       if (format.meansNearest) file.references?.add(row.text(name.plain), draft.task.key, true)

@@ -1,6 +1,6 @@
 import { caseless } from '../../../../src/schema/text.ts'
 import { readPerson } from '../../../exports/cells.ts'
-import { shortKey } from '../../convert/keys.ts'
+import { DigestKeys, shortKey } from '../../convert/keys.ts'
 import { byWord } from '../../convert/texts.ts'
 import type { TaskItem } from '../../items.ts'
 import { parseObject } from '../json-file.ts'
@@ -102,7 +102,10 @@ export class References {
 
   constructor(private readonly hasIds: boolean) {}
 
-  /** @param replaces true if the name means this task from now on; false if it means the first task with the name */
+  /**
+   * @param key '' for a task without an id, which is not stored, because a file may have a million titles
+   * @param replaces true if the name means this task from now on; false if it means the first task with the name
+   */
   add(given: string, key: string, replaces = false): void {
     const name = oneLine(given)
     if (replaces || this.keys.get(name) === undefined) this.keys.set(name, shortKey(oneLine(key)))
@@ -112,7 +115,9 @@ export class References {
     // Notion writes a title and an address, such as `Draw (https://…)`.
     const end = reference.lastIndexOf(' (')
     const isPage = end > 0 && /(:\/\/|\.md|\.csv).*\)$/.test(reference.slice(end))
-    return this.keys.get(isPage ? reference.slice(0, end) : reference)
+    const name = isPage ? reference.slice(0, end) : reference
+    const key = this.keys.get(name)
+    return key === '' ? new DigestKeys().next(name) : key
   }
 
   /** Returns the references in a list. A title may contain separators: of several matches, the longest title is used. */
