@@ -232,6 +232,8 @@ const longTexts: [Source, file: string, item: object][] = [
     `Title,Note\na,${'x'.repeat(99_999)}🎉${'y'.repeat(50_000)}\n`,
     { description: 'x'.repeat(99_999) },
   ],
+  ['csv', `Title\n1.${'0'.repeat(99_990)}x\n`, { kind: 'task' }],
+  ['csv', `Title,Parent\na, (${'://'.repeat(30_000)}\n`, { title: 'a' }],
   ['todoist', `TYPE,CONTENT\ntask,a${' '.repeat(99_998)}b\n`, { title: `a${' '.repeat(99_998)}b` }],
 ]
 test.each(longTexts)('reads a long text as %s', async (source, file, item) => {

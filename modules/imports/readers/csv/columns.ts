@@ -108,8 +108,12 @@ export function answerOf(text: string, header: string): 'yes' | 'no' | 'other' {
   return number === whole ? 'yes' : number === 0 ? 'no' : 'other'
 }
 
+/** Bounds the time of a regular expression, which grows with the square of the length. */
+const maxTypedCharacters = 100
+
 /** Returns the type of a custom field with this value. @param isOwn true for the forms of our exports: TRUE is a text */
 function typeOf(text: string, isOwn: boolean): FieldItem['type'] {
+  if (text.length > maxTypedCharacters) return 'text'
   // 007 and 1e5 are no numbers, and neither is a number with more digits than are stored.
   const number = isOwn ? text : text.replace(/(\.\d*?)0+$/, '$1').replace(/\.$/, '')
   if (/^-?\d/.test(text) && String(Number(text)) === number) return 'number'

@@ -113,8 +113,8 @@ export class References {
 
   find(reference: string): string | undefined {
     // Notion writes a title and an address, such as `Draw (https://…)`.
-    const end = reference.lastIndexOf(' (')
-    const isPage = end > 0 && /(:\/\/|\.md|\.csv).*\)$/.test(reference.slice(end))
+    const end = reference.endsWith(')') ? reference.lastIndexOf(' (') : -1
+    const isPage = end > 0 && /:\/\/|\.md|\.csv/.test(reference.slice(end))
     const name = isPage ? reference.slice(0, end) : reference
     const key = this.keys.get(name)
     return key === '' ? new DigestKeys().next(name) : key
