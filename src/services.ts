@@ -22,6 +22,7 @@ import { model } from './model/model.ts'
 import { openJobs, queuePrefix } from './jobs/queue.ts'
 import type { Log } from './logger.ts'
 import { type Counts, openCounts } from './metrics/counts.ts'
+import { isPatched } from './postgres/pool.ts'
 import { databaseTime, openDatabaseClock } from './postgres/clock.ts'
 import { secretsIn } from './setting-values.ts'
 import { type Database, openDatabase } from './postgres/database.ts'
@@ -137,6 +138,8 @@ function openSharedServices(config: Config, log: Log) {
   const counts = openCounts()
   const database = openDatabase(config, counts.queries)
   const redis = openRedis(config, log)
+  if (!isPatched(database.background))
+    log.warn('postgres.js is installed without its corrections: run "npm run setup", and not "npm install"')
   warnOfServerSettings(redis, config.redisUrl, [config.redisPrefix, queuePrefix(config)], log)
   const subscriber = openSubscriber(config.redisUrl, log)
   const notifications = new Notifications(redis, subscriber, `${config.redisPrefix}:versions`)

@@ -79,16 +79,22 @@ export function requireSmall({ headers }: Request, limitBytes: number): string |
   return length
 }
 
-/** Reads a body of unknown length into one buffer that grows, so that many small chunks use little memory. */
+/** Reads a body of unknown length into one buffer that doubles, so that many small chunks use little memory. */
 async function readBytes(request: Request, limitBytes: number): Promise<Uint8Array> {
-  const buffer = new ArrayBuffer(0, { maxByteLength: limitBytes })
+  let bytes = new Uint8Array(16_384)
+  let size = 0
   for await (const chunk of request.body ?? []) {
-    const size = buffer.byteLength
-    if (size + chunk.length > limitBytes) throw tooLarge(limitBytes)
-    buffer.resize(size + chunk.length)
-    new Uint8Array(buffer).set(chunk, size)
+    const needed = size + chunk.length
+    if (needed > limitBytes) throw tooLarge(limitBytes)
+    if (needed > bytes.length) {
+      const smaller = bytes
+      bytes = new Uint8Array(Math.max(needed, 2 * smaller.length))
+      bytes.set(smaller)
+    }
+    bytes.set(chunk, size)
+    size = needed
   }
-  return new Uint8Array(buffer).slice()
+  return bytes.subarray(0, size)
 }
 
 /**

@@ -49,3 +49,6 @@ export function openPool(pool: PoolOptions): postgres.Sql {
   sql.options.parsers[1184] = isoInstant
   return withTimeouts(sql, { pool, isPooled, retries, durations })
 }
+
+/** Returns false if npm, which ignores patches, has installed postgres.js. */
+export const isPatched = (sql: postgres.Sql): boolean => 'max_statement_characters' in sql.options
