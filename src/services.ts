@@ -112,9 +112,9 @@ export function openWritePath(config: Config, log: Log, domain: Domain, tracing?
      * Runs a command in this process: for bulk work of workers, which would delay other requests in the home process.
      */
     runHere: openRun({ ...located, route: execute }),
-    /** Joins the processes that share the writes. With `asHome` this process may be the home of projects. */
     isHome: router.isHome,
     homeProblem: router.problem,
+    /** Joins the processes that share the writes. With `asHome` this process may be the home of projects. */
     async join(asHome: boolean) {
       await clock.known
       if (asHome) notifications.listen(({ next }, isOwn) => void (next && !isOwn && knownCommits.add(next)))

@@ -47,7 +47,7 @@ export const expireRows = (sql: Sql, table: ExpiringTable, throttle: Throttle): 
 
 /** Blocks of a table that one statement reads. */
 const pageBlocks = 64
-/** The steps of at most an hour read the whole table. */
+/** At most this many runs, one a minute, read the whole table. */
 const steps = 60
 
 /**

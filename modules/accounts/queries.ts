@@ -30,7 +30,7 @@ export async function accountById(sql: Sql, id: string): Promise<Account | undef
   return row
 }
 
-/** What a write stores in the same statement. */
+/** Rows that a write stores in the same statement. */
 interface StoredToo {
   job?: OutboxJob | undefined
   record?: IdempotencyRecord | undefined
@@ -38,7 +38,7 @@ interface StoredToo {
 
 /**
  * Writes exactly once. Returns false if nothing was written.
- * @param write CTEs; the CTE `done` returns a row if it writes. @param written SQL: returns a row if that is committed
+ * @param write CTEs; the CTE `done` returns a row if it writes. @param written SQL: returns a row if the write is committed
  */
 export const writeOnce = (
   sql: Sql,

@@ -68,7 +68,7 @@ function openListNow<E extends Entity>(
   entity: EntityDefinition<E>,
 ) {
   const pageOfChildren = openChildPage(reads, entity)
-  // A standby shows names only if it has the last renaming.
+  // Names are read from a standby only if the standby has the last change of a name.
   const demandOf = async (project: Versioned) => {
     const renaming = entity.person && ((await versions.renamingIfCurrent(project)) ?? '')
     return { projects: [{ ...project, renaming }] }

@@ -128,7 +128,7 @@ export function sharesOf(waiting: number[], limit: number): number[] {
   return shares
 }
 
-/** @param scanned the ranges of which the filter matches no other events, if the page has all matches */
+/** @param scanned the ranges that were scanned to their ends, if the page has all matches */
 function bodyOf({ feeds, gone }: FeedStates, events: ReadEvent[], scanned: EventRange[] = []): string {
   const texts = jsonTexts(events, (event) => ({ projectId: event.projectId, ...shownEvent(event) }))
   const byProject = Map.groupBy(texts.keys(), (n) => events[n]!.projectId)

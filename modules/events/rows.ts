@@ -133,7 +133,7 @@ const readPages = async (sql: Sql, ranges: EventRange[]) =>
 
 type Rows = (ReadEvent & RangeRow)[]
 
-/** `upTo`: the last scanned seq. */
+/** In the result, `upTo` is the seq of the last scanned event. */
 async function pageOf(oldestSeq: OldestSeq, range: EventRange, read: (range: EventRange) => Promise<Rows>) {
   const { projectId, after, upTo, limit } = range
   if (after >= upTo) return { events: [], upTo }

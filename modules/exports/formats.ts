@@ -46,7 +46,7 @@ export interface Writer {
 export interface Format {
   contentType: string
   extension: string
-  /** True if tasks have an `author`. */
+  /** True if the file contains the author of each task. */
   hasAuthors: boolean
   open(exported: ExportedProject): Writer
 }

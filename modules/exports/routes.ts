@@ -266,8 +266,8 @@ async function* tarOf(writeEntries: (tar: TarPackController) => Promise<void>): 
   try {
     yield* readable
   } finally {
-    // `writeEntries` always ends now: the end of `readable` ends its pending write. The wait lets it close the
-    // temporary file of the current entry.
+    // `writeEntries` always ends now: the end of `readable` ends its pending write. Waits until `writeEntries` has closed
+    // the temporary file of the current entry.
     await written
   }
 }

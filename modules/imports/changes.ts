@@ -93,7 +93,7 @@ export async function queueImport(services: Services, row: ImportRow, toRecord: 
     on conflict do nothing returning id`
   const written = sql`select from imports where id = ${id}`
   const insertion = { change, written, job: importJob('run-import', row), record: toRecord(reply) }
-  // Another import may end between the insertion and the check.
+  // Repeats the insertion if the other import has ended between the insertion and the check.
   while (!(await changeOnce(services, insertion))) await requireFree(sql, projectId, userId)
   return reply
 }

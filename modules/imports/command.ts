@@ -54,13 +54,12 @@ export interface ImportedRows {
   results: ImportResult[]
 }
 
-/** The maximum number of operations of a command. */
-const maxImported = 1_200
+const maxOperations = 1_200
 
 const ImportRows = Input({
   projectId: IdOf('project'),
   dryRun: Type.Optional(Type.Boolean()),
-  operations: Type.Array(Type.Unsafe<ImportOperation>({}), { maxItems: maxImported }),
+  operations: Type.Array(Type.Unsafe<ImportOperation>({}), { maxItems: maxOperations }),
 })
 
 /** Only workers run this command. A rejected operation does not reject the others. */

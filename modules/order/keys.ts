@@ -4,7 +4,7 @@ import type { TaskRow } from '../../drizzle/rows.ts'
 /** A longer key causes the tasks around it to get new keys. */
 export const maxKeyLength = 48
 
-/** Sort before and after every key. */
+/** `start` sorts before every key, and `end` after every key. */
 export const [start, end] = ['', '~']
 
 /** An interval between two keys, or `start` or `end`, in which a project has no task. */

@@ -92,8 +92,8 @@ interface Placed {
 function respace(state: ProjectState, context: RuleContext, gap: Gap, taskId?: string): Placed {
   for (let count = radius; ; count = Math.max(widerRadius, count * 4)) {
     const { keys, tasks, at, isAll } = neighbourhood(state, gap, count, taskId)
-    const most = count === radius ? longKey : maxKeyLength
-    if (!isAll && keys.some(({ length }) => length > most)) continue
+    const maxLength = count === radius ? longKey : maxKeyLength
+    if (!isAll && keys.some(({ length }) => length > maxLength)) continue
     const [position] = keys.splice(at, 1)
     const moves = tasks.map(({ id, key }, n) => ({ id, from: key, to: keys[n]! }))
     // In this order no task passes another, so the order of the tasks is the same after each event.

@@ -16,7 +16,7 @@ const maxLength = 64
 
 type Placed = Pick<TaskRow, 'position' | 'number'>
 
-/** The place of a key, or directly before the task with the key. */
+/** A place: at a key, or directly before the task with the key. */
 interface Spot {
   key: string
   isBefore: boolean
@@ -141,7 +141,7 @@ function keyBetween(low: Respacing, high: Respacing, key: string): string {
   let same = 0
   while (low.from[same] === high.from[same]) same++
   const exact = (middle + key.slice(same)).slice(0, Math.max(middle.length, maxKeyLength - 2))
-  // A key must not end with 0. A key made from a number, or a shortened key, may.
+  // A valid key does not end with 0. Here, the key may be made from a number or shortened, and then end with 0.
   return exact.endsWith('0') ? `${exact}01` : exact
 }
 

@@ -10,7 +10,7 @@ const neighbour = (side: string) =>
     }),
   )
 
-/** Fields of which an input has at most one. */
+/** An input has at most one of these fields. */
 export const spot = {
   before: neighbour('before'),
   after: neighbour('after'),

@@ -23,7 +23,7 @@ import { openScope, poolFor, type Scope, withIndexed } from './up-to-date.ts'
 export const maxHits = 200
 /** Similar titles are searched among this many of the newest documents. */
 const maxTitles = 20_000
-/** More words of a search are not compared with titles. */
+/** The maximum number of words of a search that are compared with titles. */
 const maxComparedWords = 4
 const minSimilarity = 0.3
 /** The minimum number of the newest documents that a search reads before it uses the index of words. */

@@ -209,7 +209,7 @@ export const fillNext = (sql: Sql, projectId: string): Promise<boolean> =>
     if (task === nilId) ids.push(projectId)
     const locked = await own<{ id: string }[]>`
       select id from search_documents where id = any(${ids}::uuid[]) order by id for update`
-    // The texts are read after the lock, because others may have written documents of newer events before it.
+    // The texts are read after the lock, because others may have written documents of newer events before the lock.
     const rows = await own<
       Row[]
     >`select * from (${nextRows(own, projectId, cursor.fill)}) r where id = any(${ids}::uuid[])`

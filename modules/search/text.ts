@@ -1,11 +1,11 @@
 import { badRequest } from '../../src/responses/errors.ts'
 import { hasLength, unstorableIn } from '../../src/schema/text.ts'
 
-/** Words that follow each other directly. Of a prefix, the last word may continue. */
+/** Words that follow each other directly. In a prefix, the last word may be incomplete. */
 export interface Term {
   words: string[]
   isPrefix: boolean
-  /** The runs of the term, between spaces where a run must begin or end. */
+  /** The runs of the term, with spaces between. A space at an end means that a word must begin or end there. */
   spaced: string
 }
 export interface SearchQuery {
@@ -55,7 +55,7 @@ function addPart({ terms, excluded }: SearchQuery, match: RegExpMatchArray, isLa
   else if (runs.length > 0) to.push(termOf(runs))
 }
 
-/** A run of dense script may continue in the text, so its last character is required only if it is alone. */
+/** A run of dense script may continue in the text, so the word of its last character is used only if it is the only word. */
 export function termOf(runs: string[], mayContinue = false): Term {
   const [words, last] = [runs.flatMap(wordsOfRun), runs.at(-1)!]
   const count = isDense(last) ? wordsOfRun(last).length : 0
@@ -257,7 +257,7 @@ function foldedCharacter(character: string): string {
   return result
 }
 
-/** Vowel signs of Indic and similar scripts are letters. In these scripts marks are accents, or vowels that most writers omit. */
+/** Vowel signs of Indic and similar scripts are letters. Marks of the scripts below are accents, or vowels that most writers omit. */
 const letterMark = String.raw`[[\p{M}&&\p{Alphabetic}]--[\p{scx=Latin}\p{scx=Greek}\p{scx=Cyrillic}\p{scx=Arabic}\p{scx=Hebrew}\p{scx=Syriac}\p{Script=Inherited}]]`
 /** A zero width space marks the end of a word, unlike a zero width joiner or a soft hyphen. */
 const ignored = new RegExp(

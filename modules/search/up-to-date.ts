@@ -37,7 +37,7 @@ const maxPercent = 99
 /** The projects of a search that exist, those with the newest events first. */
 export interface Scope {
   projectIds: string[]
-  /** About the number of documents, because each has an event. */
+  /** The approximate number of documents: the number of events, because each document has an event. */
   documents: number
   /** `all`, the filled part as a percentage, or `behind: ` with the number of missing events. */
   indexed: string

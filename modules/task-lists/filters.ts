@@ -38,7 +38,7 @@ interface Scope {
 
 /** A filter of the list that has no index in the order of the list. */
 interface Filter<Value> {
-  /** Missing for a filter by a field of a task, whose declaration has the parameter. */
+  /** Missing for a filter by a field of a task: the declaration of the field has the parameter. */
   parameter?: TSchema
   /** Returns the value of the parameter. @throws HttpError 400 */
   read?(text: string, callerId: string): Value
@@ -98,7 +98,7 @@ const nobody = 'none'
 const ofFields = taskFields.flatMap(([name, field]) => {
   const { index, needsProject } = field.filter ?? {}
   if (!index || index === 'sorted') return []
-  // As doubles, because a number may exceed the type of the column.
+  // Compares as doubles, because a number may exceed the type of the column.
   const cast = index !== 'own' && field.kind?.key?.type === 'float8' ? '::float8' : ''
   const isEqual = (sql: Sql, value: string) =>
     sql`${sql.unsafe(columnOf(name) + cast)} = ${value}${sql.unsafe(cast)}`

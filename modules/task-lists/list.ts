@@ -24,7 +24,7 @@ import {
 export const maxScannedTasks = 2_000
 /** The maximum number of tasks that one page of the tasks of many projects scans. */
 export const maxScannedTasksOfAll = 20_000
-/** A page of many projects costs one read if it is full after a scan of as many tasks as a page of one project. */
+/** A page of many projects costs one read if a scan of this many tasks fills the page. */
 export const firstScannedTasksOfAll = maxScannedTasks
 /** A longer scan costs one more read for this many tasks. */
 const tasksPerRead = 500
@@ -198,8 +198,8 @@ async function openRows(sql: Sql, filter: TaskFilter, by: SqlPart, snapshot?: Sn
   const merged = (rows: number | SqlPart) => mergedRows(sql, filter, selection, by, rows)
   if (isNarrow || residual.length === 0) return { rows: merged, isNarrow, isScan: false }
   // With a constant, Postgres would read and sort this many rows, although the first rows often fill the page.
-  const most = sql`(select ${maxScannedTasks}::int)`
-  const rows = (max: number, cap = most) => sql`
+  const maxScanned = sql`(select ${maxScannedTasks}::int)`
+  const rows = (max: number, cap = maxScanned) => sql`
     select t.* from (select t.*, ${joinedByAnd(sql, residual)} as fits, row_number() over (order by ${by}) = ${cap} as ends
       from (${merged(cap)}) t) t
     where t.fits or t.ends order by ${by} limit ${max}`

@@ -81,7 +81,7 @@ type Reply = Response | Promise<Response>
 
 export interface Found {
   filter: TaskFilter
-  /** With `asOf`, there is a project. */
+  /** Always set with `asOf`. */
   project: SeenProject | undefined
   /** True if the response for one project changes only with its version. */
   isCurrent: boolean
@@ -201,11 +201,11 @@ const openCount = (services: Services) => async (reading: Reading, found: Found)
   if (query.asOf !== undefined && !snapshot) throw notFound('Project')
   let { version } = snapshot ?? project!
   const build = async (etag = '') => {
-    const most = await mostReads(database.reads, project!.projectId)
+    const max = await maxReads(database.reads, project!.projectId)
     const work = (sql: Sql) => countTasks(sql, filter, by, snapshot)
     const counted = await (snapshot
-      ? snapshots.read(caller, snapshot, work, most, readsFor)
-      : charge(caller, most, (sql) => work(placeFor(services, sql, found)), readsFor))
+      ? snapshots.read(caller, snapshot, work, max, readsFor)
+      : charge(caller, max, (sql) => work(placeFor(services, sql, found)), readsFor))
     if (!counted) throw notFound('Project')
     // A search finds its tasks before they are counted, so later changes may be missing.
     const at = filter.q ? project! : counted
@@ -220,8 +220,8 @@ const openCount = (services: Services) => async (reading: Reading, found: Found)
   return response
 }
 
-/** Returns the reads that are charged if all tasks of the project match. */
-async function mostReads(sql: Sql, projectId: string): Promise<number> {
+/** Returns the number of reads that are charged if all tasks of the project match. */
+async function maxReads(sql: Sql, projectId: string): Promise<number> {
   const [row] = await sql<{ tasks: number }[]>`
     select least(last_number, version, ${maxCounted}::int)::float8 as tasks from streams where project_id = ${projectId}`
   return (row?.tasks ?? 0) / tasksPerRead

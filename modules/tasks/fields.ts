@@ -40,7 +40,7 @@ export function rowFieldsOf(
     wanted[key as 'title'] = (toStored && value !== null ? toStored(value as never) : value) as string
   }
   if (input.fields) wanted.fields = changedValues(state, stored, input.fields)
-  // A body with a number is a task that the client has read and sends back.
+  // A body with a number is a whole task that the client has read. Its `attempts` of 0 are no request to reset them.
   if (input.attempts === 0 && input.number === undefined) wanted.attempts = null
   return wanted
 }

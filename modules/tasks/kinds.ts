@@ -145,15 +145,15 @@ interface ListUses {
 /** How files, agents and clients show a field of a task. */
 export interface ShownUses {
   /**
-   * The header of the column in CSV files, by default the name of the field, or `ownNotes` if `notes` has another meaning. In the record of a `docket` file, a field
-   * with this name has the people or the names of labels.
+   * The header of the column in CSV files. Default: the name of the field, or a name such as `ownNotes` if `notes` has
+   * another meaning. In a line of a `docket` file, a field with this name has the people or the names of labels.
    */
   header?: string
   /** Plain headers of the field in CSV files of other systems, the most certain first: see `plain` of the import. */
   otherHeaders?: string
   /**
-   * The lists of agents and of the command line have the field in each line, or agents have it in a preview. By default
-   * only the full list of an agent has it.
+   * `lines`: the lists of agents and of the command line show the field in each line. `preview`: the previews of
+   * agents show the field. Default: only the full lists of agents show the field.
    */
   lists?: 'lines' | 'preview'
   /** Searches find the words of the field, as those of the description. Only for texts. */

@@ -27,7 +27,7 @@ interface MovingChildren extends Fact {
   children: Children
 }
 
-/** The children of a moving task. If more exist than may move, one row too many, so that the rule rejects the move. */
+/** The children of a moving task. If too many exist, loads one more than may move, so that the rule rejects the move. */
 export const movingChildren: FactKind<MovingChildren, string> = {
   create: () => ({ children: noChildren() }),
   async load(sql, { children }, [taskId]) {
@@ -114,6 +114,6 @@ function moveReferences(
 }
 
 export function tooManyToMove() {
-  const most = `${maxMoved.rows} subtasks and comments, or ${maxMoved.characters} characters in them,`
-  return conflict(`A task with more than ${most} cannot move to another project`)
+  const limits = `${maxMoved.rows} subtasks and comments, or ${maxMoved.characters} characters in them,`
+  return conflict(`A task with more than ${limits} cannot move to another project`)
 }

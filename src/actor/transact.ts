@@ -143,20 +143,20 @@ async function prepare(
   return { states, records, group }
 }
 
-/** Checks a command that loads rows with the members, which the check before the queue does not know. */
+/** Checks the rights of a command that loads rows again: the check before the queue does not know the members. */
 function isAuthorized(states: State[], command: QueuedCommand): boolean {
   command.rejection = command.undo = undefined
   try {
     if (command.preload)
       command.authorize(stateOf(states, command.projectId), firstEventState(states, command))
   } catch (error) {
-    reject(command, error)
+    storeRejection(command, error)
   }
   return !command.rejection
 }
 
 /** Stores an HttpError, which is sent only after the group's version is verified. @throws every other error */
-function reject(command: QueuedCommand, error: unknown): void {
+function storeRejection(command: QueuedCommand, error: unknown): void {
   if (!(error instanceof HttpError)) throw error
   command.rejection = error
 }
@@ -175,7 +175,7 @@ async function loadUndoInput(
     await loader.rows(state, [preloadOfUndo(input)])
     command.undo = { ...input, pendingEvents: [] }
   } catch (error) {
-    reject(command, error)
+    storeRejection(command, error)
   }
 }
 

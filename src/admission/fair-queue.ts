@@ -175,7 +175,7 @@ export class FairQueue {
     }
   }
 
-  /** Moves the key behind the others. */
+  /** Subtracts the slots of an entry that waits no longer, and moves its key behind the others. */
   private remove(line: Line, entry: Entry): Entry {
     line.waitingSlots -= entry.slots
     this.waitingSlots -= entry.slots

@@ -223,8 +223,8 @@ const rowNamed = (names: ReadonlyMap<string, NamedRow>, reference: unknown): Nam
 /** Compares only the fields in `was`, so changes of other fields cause no conflict. */
 function requireWas(row: object | undefined, was: Record<string, unknown>): void {
   const now = (row ?? {}) as Record<string, unknown>
-  const differing = Object.keys(was).filter((name) => !isEqual(now[name], was[name]))
-  if (differing.length > 0) throw wasConflict(differing)
+  const changed = Object.keys(was).filter((name) => !isEqual(now[name], was[name]))
+  if (changed.length > 0) throw wasConflict(changed)
 }
 
 const wrongProject = (key = 'projectId') =>

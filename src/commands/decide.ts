@@ -52,8 +52,8 @@ export function responseRow<R>(state: CheckedState, entity: Entity, row: R, now:
 }
 
 /**
- * Returns the state after the changes, without a moved task. A single change is the change of the checked row itself,
- * which does not refer to itself.
+ * Returns the state after the changes, without a moved task. For a single change, returns the state before the change:
+ * the checked row is the changed row, and does not refer to itself.
  */
 function stateAfter(state: ProjectState, changes: EventDraft[]): ProjectState {
   if (changes.length < 2) return state

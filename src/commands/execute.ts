@@ -123,7 +123,7 @@ async function lookUp(
   return { people: found, taskIds, clientIds, takenIds: clientIds.filter((_, n) => taken[n]) }
 }
 
-/** Checks roles in memory. They may be out of date: if false, the database is read; if true, the actor checks again. */
+/** Checks roles in memory, which may be out of date: after false, the database is read; after true, the actor checks again. */
 function isAuthorized(actors: Actors, command: Command, { projectId, caller, input }: RoutedCommand) {
   const otherId = destinationOf(command, projectId, input)
   const state = actors.stateOf(projectId)

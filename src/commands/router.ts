@@ -37,11 +37,11 @@ export function registryOf(commands: Command[]): Registry {
 }
 
 /** Increases with each incompatible change of RoutedCommand. */
-const dispatchVersion = '3'
+const routedVersion = '3'
 
 const formOf = ({ input, scope }: Command): string =>
   createHash('sha256')
-    .update(dispatchVersion + scope + JSON.stringify(input))
+    .update(routedVersion + scope + JSON.stringify(input))
     .digest('base64url')
     .slice(0, 8)
 

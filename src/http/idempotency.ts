@@ -4,7 +4,7 @@ import { type FindRecord, type IdempotencyKey, recordName, replay } from '../com
 import { parsedUrl, pathAndQuery, type Reply } from '../responses/reply.ts'
 import { invalidIdempotencyKey, HttpError } from '../responses/errors.ts'
 
-/** The maximum number of remembered keys. Retries with these keys look for a stored reply first. */
+/** The maximum number of remembered keys. For a retry with such a key, the stored reply is searched first. */
 const maxRepeatedKeys = 10_000
 
 /**

@@ -179,7 +179,7 @@ const openReadToken = (sql: Sql, background: Sql) =>
       if (session.caller === unknownCaller) session.caller = callerOf(row)
     }
     const used = rows.flatMap(({ id, isUseUnrecorded }) => (isUseUnrecorded ? id : []))
-    // Not awaited: the caller need not wait for it.
+    // Not awaited: no request needs the result.
     if (used.length > 0)
       background`update api_tokens set last_used_at = now() where id = any(${used}::uuid[])
         and (last_used_at is null or last_used_at < now() - interval '1 minute')`.catch(() => {})

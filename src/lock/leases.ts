@@ -181,14 +181,14 @@ export class Leases {
 
   private renewAll(): void {
     const now = performance.now()
-    const keep: string[] = []
+    const toRenew: string[] = []
     for (const [projectId, { idleSince }] of this.held) {
       if (idleSince !== null && now - idleSince > this.config.leaseLingerMs) void this.release(projectId)
-      else keep.push(projectId)
+      else toRenew.push(projectId)
     }
     // In a cluster each key may be on another node.
     const step = this.redis.isCluster ? 1 : maxRenewed
-    for (let from = 0; from < keep.length; from += step) void this.renew(keep.slice(from, from + step))
+    for (let from = 0; from < toRenew.length; from += step) void this.renew(toRenew.slice(from, from + step))
   }
 
   private async renew(projectIds: string[]): Promise<void> {

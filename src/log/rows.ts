@@ -22,7 +22,7 @@ export function taskIdOf(event: Omit<EventDraft, 'id' | 'projectId'>): string | 
 }
 
 export type ChangedFields = { changed?: string[] }
-/** In `after` of `task.released`. */
+/** A part of `after` in the event `task.released`. */
 export type Outcome = { outcome?: { failed: boolean; reason: string | null } }
 
 /** Adds the values of columns that are newer than the event. */

@@ -7,7 +7,7 @@ import type { Sql, SqlPart } from '../postgres/database.ts'
 import { untilPageFull } from '../reads/pages.ts'
 import { HttpError, notUndoable } from '../responses/errors.ts'
 
-/** The events of the project that an undo takes back: by their seqs, or by the number of a batch. */
+/** The events of the project that an undo reverses: by their seqs, or by the number of a batch. */
 export interface UndoSelection {
   seqs?: number[]
   batch?: number
@@ -33,7 +33,7 @@ export interface Respacing {
 }
 
 export interface UndoInput {
-  /** Ordered from the latest to the earliest. Without new sort keys: they do not change the order of the tasks. */
+  /** The latest first. Leaves out events with new sort keys, because these do not change the order of the tasks. */
   events: LoggedEvent[]
   children: ReadonlyMap<number, Children>
   /** Children that prevent the undo of a task's creation, unless an earlier step of the undo deletes them. */

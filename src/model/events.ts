@@ -134,7 +134,7 @@ export interface Decision<T> {
   answer: T
   /** True if several commands decided the events. All events then get the same batch number. */
   isBatch?: boolean
-  /** True if the reply is not stored under an Idempotency-Key. The command must load facts, so that its key is looked up. */
+  /** True if the reply is not stored under an Idempotency-Key. The command must load facts: only then is its key looked up. */
   isProvisional?: boolean
 }
 

@@ -29,7 +29,7 @@ export function toHttpError(error: unknown): HttpError | undefined {
 }
 
 /**
- * An outcome is known if Postgres replied, or if a defect prevented sending the query.
+ * Does not mark an error with a known outcome: Postgres replied, or a defect prevented sending the query.
  * @param isSentWrite the query was sent on a connection that may write
  */
 export function markUnknownOutcome(error: unknown, isSentWrite = false): void {

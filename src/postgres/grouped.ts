@@ -117,12 +117,12 @@ const isHeavy = <K>(group: { key: K }[], { weigh }: GroupOptions<K>): boolean =>
   weigh?.heavy !== undefined && group.some(({ key }) => weigh.of(key) > weigh.heavy!)
 
 function countThatFit<K>(waiting: { key: K }[], { keys, weigh }: GroupOptions<K>): number {
-  const most = Math.min(waiting.length, keys)
-  if (!weigh) return most
+  const max = Math.min(waiting.length, keys)
+  if (!weigh) return max
   let weight = 0
-  for (let i = 0; i < most; i++) {
+  for (let i = 0; i < max; i++) {
     weight += weigh.of(waiting[i]!.key)
     if (weight > weigh.limit) return Math.max(i, 1)
   }
-  return most
+  return max
 }

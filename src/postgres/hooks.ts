@@ -39,7 +39,7 @@ export function hookQueries<S extends object>(
 /** Returns the query with the option `prepare` of another query. */
 export type Alike = <Q extends object>(query: Q) => Q
 
-/** Returns `sql` whose queries `run` sends. @param run gets a query as a part for another query */
+/** Returns `sql` whose queries `run` sends. @param run gets a query that can be a part of another query */
 export const redirected = (
   sql: Sql,
   run: (query: PendingQuery<Row[]>, alike: Alike) => Promise<unknown>,

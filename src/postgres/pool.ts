@@ -18,9 +18,9 @@ export interface PoolOptions {
 }
 
 /**
- * `bun install` applies postgres.patch to postgres.js 3.4.9. After a broken connection, the queries in progress then end
- * (porsager/postgres#1215), no rows of theirs remain (#1181), the next startup message is sent alone (#1133) and after a
- * pause (#1193), and a transaction sends nothing more. COPY reports late errors. test/unit/driver.test.ts shows each defect.
+ * `bun install` applies postgres.patch to postgres.js 3.4.9. With the patch, after a broken connection: the queries in
+ * progress end (porsager/postgres#1215), none of their rows remain (#1181), the next startup message is sent alone (#1133)
+ * after a pause (#1193), and a transaction sends nothing more. COPY reports late errors. test/unit/driver.test.ts shows each defect.
  */
 export function openPool(pool: PoolOptions): postgres.Sql {
   const { server, pooler, statementMs, maxStatementCharacters, retries, durations } = pool

@@ -139,7 +139,7 @@ interface Found extends Record<'version' | 'encoding' | 'database' | 'user', str
 
 /**
  * @param connections the number of connections that this process opens under load
- * @throws ConfigError with what helps, if the server, its database or the user can never serve Docket
+ * @throws ConfigError with advice, if the server, its database or the user can never serve Docket
  */
 export async function requireUsable(sql: postgres.Sql, connections: number, isMigrating: boolean) {
   const [found] = await sql<Found[]>`

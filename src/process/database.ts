@@ -27,7 +27,7 @@ export async function migrateDatabase(config: Config, log: Log, isOnly: boolean)
   warnAboutExtensions(log, missing)
 }
 
-/** Without the connections for searches and exports, which few processes open all at once. */
+/** Leaves out the connections for searches and exports, because few processes open all of them at once. */
 const connectionsOf = ({ readConnections, commitSlots, backgroundConnections }: Config) =>
   readConnections + commitSlots + backgroundConnections
 

@@ -260,7 +260,7 @@ export class Standby {
     return this.isAway ? 'away' : this.lagSeconds * 1_000 > lagMs ? 'behind' : 'ok'
   }
 
-  /** Returns 2 if the standby probably has the demanded state, 1 if that is unknown, 0 if the standby rests. */
+  /** Returns 2 if the standby probably has the demanded state, 1 if that is unknown, 0 if it must not be read now. */
   rank({ projects, upTo = Infinity }: Demand): number {
     if (this.isAway) return 0
     const now = performance.now()
@@ -291,7 +291,7 @@ export class Standby {
     this.warn(error instanceof Error ? error.message : String(error))
   }
 
-  /** Ends the rests. */
+  /** Call this after a reply of the standby: reads may use it again, at once if it has all changes. */
   answered(caughtUpAt: number, isCaughtUp: boolean): void {
     this.isAway = false
     this.caughtUpAt = Math.max(this.caughtUpAt, caughtUpAt)

@@ -76,8 +76,8 @@ const noRows: string[] = []
 const maxCommitsAdvanced = 100
 
 /**
- * Returns what keeps cached results valid after a commit; undefined if the commit may change any result, because it
- * changed a role or an entity that other rows refer to.
+ * Returns the data that keeps cached results valid after a commit; undefined if the commit may change any result,
+ * because it changed a role or an entity that other rows refer to.
  * @param isTarget whether references by id to this entity are shown
  */
 export function nextCommit(

@@ -115,7 +115,7 @@ export function withOutcome(error: HttpError): HttpError {
 export const databaseUnavailable = () => unavailable('The database cannot be reached')
 export const statementTimedOut = () => unavailable('The database took too long for a statement')
 
-/** A search of 1,000 characters has 12,000, percent-encoded. Bun itself responds with 431 to headers of 16 KiB or more. */
+/** For URLs without `q`, whose 1,000 characters can become 12,000. Bun itself responds with 431 to headers of 16 KiB or more. */
 export const maxUrlCharacters = 8_192
 export const urlTooLong = () => new HttpError(414, `The URL must have at most ${maxUrlCharacters} characters`)
 

@@ -189,7 +189,7 @@ export function openBodyCache(limitBytes: number, counts = newHits()) {
     maxSize: Math.max(1, limitBytes),
     sizeCalculation: cachedBytes,
   })
-  const keep = async (request: Request, key: string, build: Build, version?: number): Promise<Response> => {
+  const fill = async (request: Request, key: string, build: Build, version?: number): Promise<Response> => {
     const built = await build()
     bodies.set(key, built)
     return respondWithBody(request, built, version)
@@ -208,7 +208,7 @@ export function openBodyCache(limitBytes: number, counts = newHits()) {
     const cached = bodies.get(key)
     const isCurrent = cached !== undefined && isCurrentEtag(cached.etag, etag, renaming)
     counts[isCurrent ? 'hits' : 'misses']++
-    return isCurrent ? respondWithBody(request, cached, version) : keep(request, key, build, version)
+    return isCurrent ? respondWithBody(request, cached, version) : fill(request, key, build, version)
   }
 }
 

@@ -69,7 +69,7 @@ export class VisibleProjects {
 
   /**
    * Returns the changes after the change with this number; `more` if the page has become full since.
-   * @param openedAt the change before the stream began: it does not show projects that were removed until this change
+   * @param openedAt the last change before the stream began. Leaves out projects that were removed up to this change
    */
   changesAfter(
     change: number,
@@ -116,7 +116,7 @@ export class VisibleProjects {
     return !projects || projects.includes(projectId)
   }
 
-  /** True for a project after the page, which then ends before it. */
+  /** True if the project sorts after all projects of the page. The page then ends before this project. */
   private isAfterAll(projectId: string): boolean {
     if (this.last !== undefined) return false
     const last = [...this.versions.keys()].reduce((a, b) => (a > b ? a : b))

@@ -117,7 +117,7 @@ export async function moveCursor(
 export const endStep = (run: Run, step: ImportStep, work?: (tx: Sql) => Promise<unknown>): Promise<void> =>
   moveCursor(run, { step: stepAfter(step), n: 0 }, 0, work)
 
-/** Returns why an import or its undo has failed. @throws the error itself if the job can continue, or is broken */
+/** Returns why an import or its undo has failed. @throws every other error, so that the job is retried */
 export function failureOf(error: unknown): string {
   if (error instanceof ImportError) return error.message
   const http = toHttpError(error)
@@ -130,8 +130,8 @@ const retryMs = 1_000
 const maxOutageMs = 600_000
 
 /**
- * Returns a function that runs a slice of a job. A temporary error ends the slice, and the next slice continues. If all
- * slices of 10 minutes end so, the attempt fails.
+ * Returns a function that runs a slice of a job. A temporary error ends the slice, and the next slice continues. After
+ * 10 minutes in which every slice ended with a temporary error, the attempt fails.
  */
 export function openRunSlice(log: Log, now = () => performance.now()) {
   /** The time of the first of the temporary errors in a row, by import. */

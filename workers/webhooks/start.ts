@@ -36,8 +36,8 @@ export function startWebhookDelivery(services: Services): () => Promise<void> {
 const searchRows = 5_000
 
 /**
- * The ids of the webhooks that a commit wakes are in memory, so that a commit in a project without webhooks causes no query:
- * of all enabled webhooks, except those that wait after a failure.
+ * Has the ids of all enabled webhooks in memory, except webhooks that wait after a failure. So a commit in a project
+ * without webhooks causes no query.
  */
 export class WebhookIndex {
   private byProject = new Map<string, Set<string>>()
@@ -158,7 +158,7 @@ class Dispatcher {
       const result = await this.deliver(claim, delivery.abort.signal)
       place.recordSpeed(result.upTo !== undefined && !delivery.isSlow)
       if (result.waitMs !== undefined) this.index.remove(claim.projectId, id)
-      // Storing the result may wait for a lock, so it needs no place.
+      // Leaves the place before the result is stored, because that may wait for a lock.
       place.leave()
       await this.store(result, delivery)
     } finally {

@@ -59,7 +59,7 @@ export class Notes {
     this.messages = append(this.messages, '. ', message, maxMessageCharacters)
   }
 
-  /** Adds a line to the foot of the description, which the report has in another row. */
+  /** Adds a line to the foot of the description. Another line of the report contains this line already. */
   addReported(line: string): void {
     this.foot = append(this.foot, '\n', line, maxFoot)
   }
@@ -141,7 +141,7 @@ export class Conversion {
     private readonly notes: Notes,
   ) {}
 
-  /** Returns the values without the description, which contains the notes of all values. */
+  /** Returns the values without the description: its foot contains the notes of all values. */
   task(item: TaskItem): Values {
     const { context, notes } = this
     const { status, label } = placeOf(item, context.mapping)
@@ -289,7 +289,7 @@ const withoutAbsent = <T extends object>(fields: T): T =>
 const issueKey = /^[A-Z][A-Z0-9_]{0,19}-\d{1,9}$/
 
 /**
- * Returns a sub-item as a subtask. `line` has the values without a field of subtasks, for the task's description.
+ * Returns a sub-item as a subtask. `line` has the values that subtasks have no field for, for the task's description.
  * @param listOfTask the list of the task, which the line does not repeat
  */
 export function subtaskOf(

@@ -141,8 +141,8 @@ const optional = (name: string, schema: TSchema, inItem = name, isNullable = fal
 const origin = [optional('createdAt', Text), optional('author', Person), optional('importedAuthor', Text)]
 
 /**
- * Items name a field by its CSV header. A line has the same names only for people and labels, whose fields contain
- * names in place of ids. Too long texts and invalid times are accepted, because the conversion reports them.
+ * An item names each field by its CSV header. A line has the CSV header only for people, labels and `kind`, and else the
+ * name of the field. Accepts texts that are too long and invalid times, because the conversion reports them.
  */
 function taskLine(): LineField[] {
   const declared = taskFields.map(([name, { kind, reference, output, ...field }]) => {

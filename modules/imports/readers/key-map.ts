@@ -21,7 +21,7 @@ export const countCharacters = (what: string) => {
 /** A map from the ids or names of a file's rows. Long ones are replaced by digests. */
 export class KeyMap<Value> {
   private readonly values = new Map<string, Value>()
-  private readonly keep = countCharacters('The ids of the rows')
+  private readonly addCharacters = countCharacters('The ids of the rows')
 
   get size(): number {
     return this.values.size
@@ -39,7 +39,7 @@ export class KeyMap<Value> {
   set(key: string, value: Value): void {
     const previous = this.get(key)
     const lengthOf = (one: unknown) => (typeof one === 'string' ? one.length : 0)
-    this.keep(lengthOf(value) - lengthOf(previous))
+    this.addCharacters(lengthOf(value) - lengthOf(previous))
     this.values.set(digestKey(key), value)
   }
 

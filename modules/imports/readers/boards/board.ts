@@ -52,7 +52,7 @@ export class Board {
   /** The numbers of comments in the file, by the keys of tasks. */
   readonly comments = new KeyMap<number>()
   private readonly counts: Partial<Record<Table, number>> = {}
-  private readonly keep = countCharacters('The lists, labels and links of the cards')
+  private readonly addCharacters = countCharacters('The lists, labels and links of the cards')
   private readonly byId = new Map<string, Entry>()
   private readonly byCard = new Map<string, Entry[]>()
   private readonly places = new Map<Entry | undefined, number>()
@@ -70,7 +70,7 @@ export class Board {
     this.counts[table] = count
     const max = isOfCard ? maxLinks : maxNames
     if (count > max) throw new ImportError(`The file has more than ${max.toLocaleString('en')} ${table}`)
-    this.keep(row.characters)
+    this.addCharacters(row.characters)
     if (table !== 'links') this.byId.set(`${table} ${idOf(row)}`, row)
     // Items may be inside their checklist.
     if (table === 'checklists') this.byId.set(`${table} ${row.path.join('.')}`, row)

@@ -129,7 +129,7 @@ export const readAsanaJson = boardReader({
   ...{ rows: { 'data.*': 'card', '*': 'card' }, parts: 'subtasks' },
   card(task, board) {
     const type = task.text('resource_subtype')
-    // A page of the API also contains the address of the next page.
+    // In a response of the API, `*` also matches the object with the address of the next page.
     const isTask = task.part !== '*' || task.get('gid') !== undefined
     // Tasks name their section, which is in the list too.
     if (!isTask || (task.text('resource_type') ?? 'task') !== 'task' || type === 'section') return undefined

@@ -20,13 +20,13 @@ export const plain = (header: string): string =>
 
 /** The declared fields of tasks, by the names of their columns in our own files. */
 export const declared = new Map(taskFields.map((one) => [headerOf(...one), one[1]]))
-/** Before the name of an entity: the target of a column with children that only their declaration names. */
+/** A column with children of a task has the target `child.` and their entity, except subtasks and comments. */
 export const childPrefix = 'child.'
 
 const ownNames = new Set([...declared.keys()].map(plain))
 const { title, ...others } = words.headers
 const ofDeclared = [...declared].map(([name, one]) => [name, `${plain(name)},${one.otherHeaders ?? ''}`])
-/** The usual plain headers of each target, the most certain first. The name of a declared field is no other header, except of the title. */
+/** The usual plain headers of each target, the most certain first. Except for the title, no target has the name of another declared field. */
 const usualHeaders = Object.entries<string>({ title, ...Object.fromEntries(ofDeclared), ...others }).map(
   ([target, names]): [string, string[]] => {
     const isFree = (name: string) => target === 'title' || name === plain(target) || !ownNames.has(name)

@@ -11,7 +11,7 @@ const maxTitlesWithIds = 100_000
 
 /**
  * Returns the reader of a system's CSV files. It reads a file twice: first the types of columns, then the tasks.
- * @param formatOf returns the format of a file with these plain headers. While the header is not known, there are none
+ * @param formatOf returns the format of a file with these plain headers. The first call gets none: the header is unknown
  */
 export const csvReader = (formatOf: (file: CsvFile, headers: string[]) => CsvFormat): Reader =>
   async function* ({ open, mapping, propose, report }) {

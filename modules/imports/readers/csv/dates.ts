@@ -227,7 +227,7 @@ export function dateFormatOf(given: string): string | undefined {
   }
 }
 
-/** Returns a line for the report. */
+/** Returns a line for the report about a date that was not read. */
 export function unreadDate(text: string): string {
   return `The date "${cut(text, 100)}" cannot be read: ${adviceFor(text.split('→').at(-1)!.trim())}`
 }

@@ -141,7 +141,7 @@ export class References {
   }
 }
 
-/** Ids may be separated by spaces. Words without digits are a title. Microsoft Project writes `2FS+1 day`. */
+/** Ids may be separated by spaces. A text that contains a word without digits is a title. Microsoft Project writes `2FS+1 day`. */
 function idsIn(text: string): string[] {
   const parts = listOf(text.replace(/^(\d+)FS\b.*/, '$1'), /\s/)
   return parts.every((part) => /\d/.test(part)) ? parts : [text]
