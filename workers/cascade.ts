@@ -100,14 +100,14 @@ const deleteServiceAccounts = (sql: Sql, projectId: string, throttle: Throttle):
     return row!.count
   })
 
-/** Ends everything that a removed member holds: first claims, which keep others from the tasks, then assignments and other users. */
+/** Ends the claims of a removed member first, because they block other members, and then clears the fields with the member. */
 export async function unassignMember(
   sql: Sql,
   run: Run,
   { projectId, userId }: { projectId: string; userId: string },
   throttle: Throttle,
 ): Promise<void> {
-  // In the orders of indexes. No cursor is needed, because the changed tasks no longer match.
+  // Each part has the order of an index. No cursor is needed, because the changed tasks no longer match.
   const ofUser = (column: string) => sql`${sql.unsafe(column)} = ${userId}`
   const held = [
     sql`${ofUser('claimed_by')} order by ${sql.unsafe(positionKey)}`,

@@ -70,7 +70,7 @@ function followLogs(services: Services, { name, cursors, everyMs, changed, follo
       const [startedAt, taken] = [performance.now(), [...changed.entries().take(maxFollowed)]]
       for (const [id] of taken) changed.delete(id)
       const left = await follow(taken.map(([id]) => id))
-      // At the end, so that a project with many changes does not delay the others.
+      // Adds the project at the end, so that a project with many changes does not delay other projects.
       for (const [id, since] of taken) if (left.includes(id)) add(id, since)
       const pauseMs = left.length > 0 ? 0 : (performance.now() - startedAt) * pauses.factor
       await sleep(Math.max(config.jobPauseMs, Math.min(pauseMs, pauses.maxMs)))

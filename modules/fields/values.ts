@@ -38,7 +38,7 @@ const isDate = (value: unknown) =>
 const partOf = (value: unknown, name: 'date' | 'choice') =>
   isObject(value) ? (value as Record<string, unknown>)[name] : undefined
 
-/** Returns the option that equals the text. The text may have another Unicode form, such as that of file names of macOS. */
+/** Returns the option that equals the text. The text may have another Unicode form, such as NFD in file names of macOS. */
 export function optionNamed(options: string[] | null, text: unknown): string | undefined {
   if (typeof text !== 'string') return undefined
   const wanted = text.normalize()

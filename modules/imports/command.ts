@@ -62,7 +62,7 @@ const ImportRows = Input({
   operations: Type.Array(Type.Unsafe<ImportOperation>({}), { maxItems: maxOperations }),
 })
 
-/** Only workers run this command. A rejected operation does not reject the others. */
+/** Only workers run this command. A rejected operation does not reject the other operations. */
 export const importRows = command('project.import', {
   input: ImportRows,
   target: inProject(),

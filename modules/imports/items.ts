@@ -67,7 +67,7 @@ export interface TaskItem extends Item, Values {
   author?: ImportedPerson
   assignee?: ImportedPerson
   labels?: string[]
-  /** By the keys of fields. */
+  /** The values of custom fields by the keys of the fields. */
   fields?: Record<string, string | number | boolean>
   /** The `key` of the task that this item is a part of. */
   parent?: string

@@ -24,7 +24,7 @@ export interface ApiResponse<T = unknown> {
 
 interface Post {
   body?: object
-  /** A retry with the same key must repeat this content. By default the body. */
+  /** A retry with the same key must repeat this content. Default: the body. */
   content?: object
   key?: string
   headers?: Record<string, string>

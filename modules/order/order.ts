@@ -77,9 +77,7 @@ export class Order implements Fact {
     if (now !== null) this.enter(now, entityId)
   }
 
-  /**
-   * Merges the two gaps next to a key that a task has left. If only one of them is known, the key remains its bound.
-   */
+  /** Merges the two gaps next to a key that a task has left. If only one gap is known, this gap still ends at the key. */
   private leave(key: string): void {
     this.ids.delete(key)
     const [below, above] = [this.gapBefore(key), this.gapAfter(key)]

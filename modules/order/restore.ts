@@ -35,7 +35,7 @@ interface RestoredPlace {
 export interface PlacesOfUndo {
   state: State
   undo: UndoContext
-  /** By the seqs of the undone events. */
+  /** The restored places by the seqs of the undone events. */
   restored: Map<number, RestoredPlace>
 }
 
@@ -79,8 +79,8 @@ export function restoredPosition(row: Placed, seq: number, places: PlacesOfUndo)
 }
 
 /**
- * Returns the place, or one beside a task that this undo has returned to the same place: the two had different keys, and
- * keep their order.
+ * Returns the place. If this undo has returned another task to the same place, returns a place beside that task: the
+ * two tasks had different keys, and keep their order.
  */
 function besideRestored({ key, spot }: { key: string; spot: Spot }, { restored }: PlacesOfUndo): Spot {
   const here = [...restored.values()]

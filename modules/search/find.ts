@@ -200,7 +200,7 @@ export function openTaskSearch(services: Services) {
     })
 }
 
-/** Finds the tasks whose texts hold every term and no excluded term. A term that few documents hold selects tasks first. */
+/** Finds the tasks whose texts contain every term and no excluded term. A term in few documents selects tasks first. */
 async function findMatchingTasks(sql: Sql, query: SearchQuery, scope: Scope): Promise<MatchingTasks> {
   const { projectIds } = scope
   const knownIds = (await findNamed(sql, projectIds, query.text, ['task'])).map(({ id }) => id)
@@ -221,7 +221,7 @@ async function findMatchingTasks(sql: Sql, query: SearchQuery, scope: Scope): Pr
   return { matching }
 }
 
-/** SQL that is true if the documents of a task together hold every term, and none holds an excluded term. */
+/** SQL that is true if the documents of a task together contain every term, and none contains an excluded term. */
 export function matchesTask(sql: Sql, id: SqlPart, { query, projectIds }: Matching): SqlPart {
   // `offset 0` makes Postgres read the documents of the task, not once all documents with the term. The function
   // `ts_match_vq` is `@@`, but never a look-up in the index of words.

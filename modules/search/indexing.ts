@@ -56,7 +56,7 @@ export async function indexEvents(sql: Sql, projects: Progress[]): Promise<void>
   if (projects.length === 0) return
   const toRead = projects.filter(({ seq, version }) => seq > 0 || version <= maxEventsOfLog)
   const events = Map.groupBy(await readEvents(sql, toRead), ({ projectId }) => projectId)
-  // The first event must be that of the cursor. Otherwise the log has expired, or was restored.
+  // The first event must be the event of the cursor. Otherwise the log has expired, or was restored.
   const isKnown = ({ projectId, seq, eventId }: Progress) => {
     const first = events.get(projectId)?.[0]
     return seq === 0 ? first?.seq === 1 : first?.seq === seq && [first.eventId, nilId].includes(eventId)

@@ -92,7 +92,7 @@ export function indexQuery(terms: Term[], isSmall: boolean): string | undefined 
   return all(long.length > 0 ? long : terms)
 }
 
-/** Returns tsquery texts: of the whole search, and of titles that hold every term or some term. */
+/** Returns tsquery texts: of the whole search, and of titles that contain every term or some term. */
 export const conditionsOf = ({ terms, excluded }: SearchQuery) => ({
   whole: [all(terms), ...excluded.map((term) => `!${termQuery(term)}`)].join(' & '),
   allInTitle: all(terms, 'A'),
@@ -296,7 +296,7 @@ const maxDocumentCharacters = 300_000
 
 /**
  * Returns the text of a tsvector: a number and title with weight A, the text with weight D, or B without a title. `words` are
- * those of the title that are compared with misspelt words of searches.
+ * the words of the title, with which misspelt words of searches are compared.
  */
 export function documentOf({ number, title, text }: DocumentText): { doc: string; words: string } {
   const words = title === null ? [] : wordsOf(title)

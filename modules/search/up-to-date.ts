@@ -22,7 +22,7 @@ export const openScope =
 export const poolFor = ({ database, place }: Services, { demand }: Scope) =>
   demand ? place(database.searches, demand) : database.searches
 
-/** Sets the header that says how much of the documents is indexed. */
+/** Sets the header that shows how much of the documents is indexed. */
 export function withIndexed(response: Response, indexed: string): Response {
   response.headers.set('docket-indexed', indexed)
   return response

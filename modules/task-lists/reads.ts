@@ -236,7 +236,7 @@ interface Counted extends VersionRef {
   values: { value: string | null; count: number }[]
 }
 
-/** Counts in one statement, so that the version is that of the tasks. Returns undefined if the project is not visible. */
+/** Counts in one statement, so that the version and the counts belong together. Returns undefined if the project is not visible. */
 async function countTasks(sql: Sql, filter: TaskFilter, by: string, snapshot?: Snapshot) {
   const conditions = await conditionsOf(sql, filter, snapshot)
   const { caller } = filter

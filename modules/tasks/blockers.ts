@@ -20,7 +20,7 @@ const named = { tasks: 20, characters: 100 }
 
 type Blocker = Pick<TaskRow, 'number' | 'title' | 'blockedByIds'>
 
-/** The tasks that block others, directly or through other tasks; null for a task that is not in the project. */
+/** The tasks that block a task, directly or through other tasks; null for a task that is not in the project. */
 class Blockers extends Map<string, Blocker | null> implements Fact {
   constructor(
     readonly projectId: string,

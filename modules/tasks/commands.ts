@@ -192,7 +192,7 @@ function changeTask(
   return { changes: [change], answer: change.after }
 }
 
-/** Records the reminders, due dates and ends of claims that have come. A time that has not come yet changes nothing. */
+/** Records the reminders, due dates and ends of claims whose time has passed. A time in the future changes nothing. */
 export const recordTimes = command('task.record_times', {
   input: RecordTimes,
   target: inProject(),

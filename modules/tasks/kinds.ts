@@ -156,7 +156,7 @@ export interface ShownUses {
    * agents show the field. Default: only the full lists of agents show the field.
    */
   lists?: 'lines' | 'preview'
-  /** Searches find the words of the field, as those of the description. Only for texts. */
+  /** Searches find the words of the field. Only for texts. */
   isSearched?: true
   /** The option of the command line, by default the header with hyphens. */
   option?: string

@@ -50,7 +50,7 @@ function openUntilReady(services: Pick<Services, 'authenticate' | 'findRole' | '
       hasEvents: ({ reply }) => reply.status !== 204,
       async reload(caller) {
         await last.pause
-        // A client that has gone away would hold the claim until its end.
+        // A client that has disconnected would have the claim until the end of the claim.
         return request.signal.aborted ? last : (last = await attempt(caller))
       },
     })

@@ -6,7 +6,7 @@ import { type HttpError, tooManyRequests, unavailable } from '../responses/error
 const maxIdleLines = 10_000
 
 interface Bounds {
-  /** For messages: "Too many requests of this account wait". */
+  /** The words of a message such as "Too many requests of this account wait". */
   what: string
   whose: string
   /** The maximum number of slots in progress: of all keys together, and of one key. */

@@ -228,7 +228,7 @@ export function personIn({ people }: ProjectState, row: unknown, lookedUp?: Pers
   return people.get(id) ?? lookedUp
 }
 
-/** Returns the rows and facts that the command declares, and those that the checks of its input need. */
+/** Returns the rows and facts that the command declares, or that the checks of its input need. */
 export function declaredPreload(
   { noun, preload }: Command,
   input: object,

@@ -19,7 +19,7 @@ export const firstLaterEventId = (sql: Sql, { projectId, version }: At) => sql`
 
 /**
  * SQL for the events of a task. `offset 0` makes Postgres read them by the index of tasks: for a project that is younger
- * than the statistics, it expects one event, and would read all events of the project.
+ * than the statistics, Postgres expects one event, and would read all events of the project.
  */
 export const eventsOfTask = (sql: Sql, taskId: string | SqlPart, range: SqlPart): SqlPart =>
   sql`(select * from events where task_id = ${taskId} and ${range} offset 0)`

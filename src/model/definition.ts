@@ -172,7 +172,7 @@ export interface FactKind<F extends Fact = Fact, Wanted = unknown> {
   /** Loaded after the other kinds, so that `taskIds` contains their tasks too. */
   isLast?: boolean
   /**
-   * Adds what `wanted` asks for, as of the project's committed version. Returns the ids of tasks to load as rows.
+   * Adds the data for `wanted`, as of the project's committed version. Returns the ids of tasks to load as rows.
    * @param taskIds the tasks that the group may change; their rows are loaded
    * @param put adds a row of an entity with `load: 'on demand'`
    */

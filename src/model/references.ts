@@ -145,7 +145,7 @@ function requireAll(state: RowSource, field: ReferenceField, name: string, wante
 }
 
 /**
- * Replaces the inputs that add and remove ids of a list by the new list. Removes ids before it adds others.
+ * Replaces the inputs that add and remove ids of a list by the new list. Removes ids before it adds ids.
  * @param row the row before the change
  * @throws HttpError 400, 409
  */

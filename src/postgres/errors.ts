@@ -15,7 +15,7 @@ export function isTransient(error: unknown): boolean {
   return (error.severity ?? error.severity_local) !== 'ERROR' || transientCodes.test(error.code)
 }
 
-/** True if the failed statement may have written something, or may still do so. */
+/** True if the failed statement may have written something, or may still write. */
 export const mayBeWritten = (error: unknown): boolean => unknownOutcomes.get(error as object) === true
 
 /** True for a statement timeout. Such a statement is not repeated, because it would probably take too long again. */

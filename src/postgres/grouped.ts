@@ -21,7 +21,7 @@ export interface GroupOptions<K> {
   slots: number
   /** How long an incomplete group waits for more keys while another call runs. */
   lingerMs?: number
-  /** A group of fewer keys waits a millisecond for more keys, if the group before shows that requests come together. */
+  /** A group of fewer keys waits a millisecond for more keys, if the previous group shows that requests arrive together. */
   few?: number
   waits?: Distribution
   /** Schedules the first call. Default: after the I/O of this tick, so that concurrent requests share a call. */

@@ -212,7 +212,7 @@ function requireState(standby: Standby, { projects, indexed, past }: Demand, sta
   if (fits.includes(false) || !isIndexed) throw new OtherState()
 }
 
-/** A standby without an event of this age lags. If it lacks a newer event, only reads of this project wait. */
+/** A standby that lacks an event older than this lags. If it lacks a newer event, only reads of that project wait. */
 const lagMs = 1_000
 const nextTryMs = 100
 const logEveryMs = 60_000

@@ -8,7 +8,7 @@ export interface Pair {
   userId: string
 }
 
-/** SQL that limits projects `p` to those of an API token; empty without a limit. */
+/** SQL that limits projects `p` to the projects of an API token; empty without a limit. */
 export const ofToken = (sql: Sql, projectIds?: string[] | null) =>
   projectIds ? sql`and p.id = any(${projectIds}::uuid[])` : sql``
 

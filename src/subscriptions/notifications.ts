@@ -95,7 +95,7 @@ const asOne = (first: NextCommit, second: NextCommit): NextCommit | undefined =>
     ? { ...second, after: first.after, rows: [...first.rows, ...second.rows] }
     : undefined
 
-/** Separates `next`. The release before takes the words after it as ids of new members, who have no streams. */
+/** Separates `next`. The previous release reads the words after the mark as ids of new members, who have no streams. */
 const nextMark = '>'
 
 function formatted({ projectId, version, newMembers = [], next }: ProjectVersion): string {

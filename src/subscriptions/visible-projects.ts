@@ -14,7 +14,7 @@ const maxPairs = 1_000
 const maxPages = 50
 const refreshEveryMs = 100
 
-/** The projects of a stream: those of the user after an id, or those that an API token is bound to. */
+/** The projects of a stream: the user's projects after an id, or the projects that an API token is bound to. */
 export interface ProjectScope {
   userId: string
   afterProject: string

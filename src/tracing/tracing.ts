@@ -14,7 +14,7 @@ export interface Span {
 export type Tracing = Awaited<ReturnType<typeof openTracing>>
 
 /**
- * Sends spans by OTLP, as OpenTelemetry's standard environment variables say. Drops spans if the collector is slow. A
+ * Sends spans by OTLP, configured by OpenTelemetry's standard environment variables. Drops spans if the collector is slow. A
  * request with a `traceparent` follows its sampled flag; any other request is sampled.
  */
 export async function openTracing() {

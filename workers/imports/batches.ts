@@ -26,7 +26,7 @@ export interface PreparedRow {
   outcome?: Outcome
   /** The outcome in the report, if the operation imports only a part of the row. */
   rowOutcome?: Outcome
-  /** Of a part of a task: the number of the task. */
+  /** The number of the task, for a part of a task. */
   taskN?: number
 }
 

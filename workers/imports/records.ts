@@ -53,7 +53,7 @@ export const readPeople = (sql: Sql, projectId: string) => sql<ProjectPerson[]>`
 const operationOf = ({ kind, item, id }: StagedName): ImportOperation => ({ ...item, op: kind, id })
 
 /**
- * Creates the missing labels, and the missing fields and description if the caller may do so. One command decides all
+ * Creates the missing labels. For an ADMIN, also creates the missing fields and description. One command decides all
  * names, because a dry run commits nothing.
  */
 export async function importNames(run: Run): Promise<void> {
@@ -273,7 +273,7 @@ function childIdOf(
   const { id: taskId, isExported } = task!
   const tail = childTail(taskId, source, kind, key)
   const own = source === 'docket' && isId(ownKey) ? ownKey : undefined
-  // Lists sort children by id. Comments have the order of their times, and subtasks that of the file.
+  // Lists sort children by id. Comments have the order of their times, and subtasks the order of the file.
   const time = definitionOf(kind).person ? createdAt : undefined
   const ms = own ? msOf(own) : time ? Date.parse(time) : msOf(taskId)
   return (

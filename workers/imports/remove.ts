@@ -11,7 +11,7 @@ const pageRows = { import_items: 2_000, import_chunks: 20, import_lines: 2_000, 
 type ImportTable = keyof typeof pageRows
 const importTables = Object.keys(pageRows) as ImportTable[]
 
-/** Uploads end after 10 minutes. */
+/** Longer than the 10 minutes after which an upload ends. */
 const maxUploadMs = 3_600_000
 
 /**

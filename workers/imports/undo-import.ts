@@ -131,7 +131,7 @@ interface ReadEvent {
   isMoved: boolean
   /** Tasks have the label, or values of the field. */
   isUsed: boolean
-  /** The latest changes of the task by others, the latest first: the seq, and the seq that the change undoes. */
+  /** The latest changes of the task besides those of the import, the latest first: the seq, and the seq that the change undoes. */
   changes: [number, number | null][] | null
 }
 
@@ -143,7 +143,7 @@ interface ImportedEvent extends ReadEvent {
   kept: string | null
 }
 
-/** The maximum number of events of others that are read of a task. */
+/** The maximum number of `changes` that are read for a task. */
 const maxChanges = 200
 
 /**

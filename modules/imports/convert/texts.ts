@@ -52,7 +52,7 @@ const withoutEnding = (word: string): string =>
 /**
  * Returns a function from a word, with or without accents, to the name of its list.
  * @param lists words, separated by commas
- * @param isInflected true if words may have other endings, such as those of the feminine and the plural
+ * @param isInflected true if words may have other endings, such as the feminine and the plural
  */
 export function byWord<Name extends string>(lists: Record<Name, string>, isInflected = false) {
   const formOf = (word: string) => (isInflected ? withoutEnding(withoutAccents(word)) : withoutAccents(word))

@@ -141,7 +141,7 @@ const optional = (name: string, schema: TSchema, inItem = name, isNullable = fal
 const origin = [optional('createdAt', Text), optional('author', Person), optional('importedAuthor', Text)]
 
 /**
- * An item names each field by its CSV header. A line has the CSV header only for people, labels and `kind`, and else the
+ * An item names each field by its CSV header. A line has the CSV header only for people, labels and `kind`, otherwise the
  * name of the field. Accepts texts that are too long and invalid times, because the conversion reports them.
  */
 function taskLine(): LineField[] {

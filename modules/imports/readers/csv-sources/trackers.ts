@@ -99,7 +99,7 @@ const maxStatuses = 1_000
 
 const subtaskType = new RegExp(words.subtaskType, 'i')
 
-/** Reads the CSV export of a search. A parent is given by its issue id. Either issue of a link may list it. */
+/** Reads the CSV export of a search. A parent is given by its issue id. Either issue of a link may list the link. */
 export const readJira = csvReader(({ mapping }) => {
   const blockers = new KeyMap<string[]>()
   let links = 0

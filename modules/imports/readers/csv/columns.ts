@@ -131,7 +131,7 @@ export class Column {
   target: string
   /** True if some values of a column of completion are neither yes nor no. */
   hasOtherAnswers = false
-  /** Of all values. Empty for a column without values. */
+  /** The types of all values. Empty for a column without values. */
   readonly types = new Set<FieldItem['type']>()
   /** The numbers of decimals, such as 1 for 2.5. */
   private readonly decimals = new Set<number>()

@@ -77,7 +77,7 @@ const commentKeys = [
 ]
 
 /**
- * Reads comments in other forms than that of our exports: `14/Mar/26 2:15 PM;Ada;The text` of Jira, or a list in JSON such
+ * Reads comments that do not have the form of our exports: `14/Mar/26 2:15 PM;Ada;The text` of Jira, or a list in JSON such
  * as `[{"text":"In brass","by":"ada@example.com","date":"1791288000000"}]`. Returns undefined for another text.
  */
 export function foreignComments(text: string) {
@@ -103,7 +103,7 @@ export class References {
   constructor(private readonly hasIds: boolean) {}
 
   /**
-   * @param key '' for a task without an id, which is not stored, because a file may have a million titles
+   * @param key '' for a task without an id: its digest is not stored, because a file may have a million titles
    * @param replaces true if the name means this task from now on; false if it means the first task with the name
    */
   add(given: string, key: string, replaces = false): void {
