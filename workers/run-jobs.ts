@@ -28,7 +28,7 @@ export async function runJob(runner: JobRunner, job: Job, id: string, token?: st
   const claimed = await claimJob(runner.sql, id, runner.attempts).catch(leaveToSweep)
   if (!claimed) return
   const { name } = claimed
-  if (claimed.isParked) return logParked(runner.log, id, name, 'the worker crashed at each attempt')
+  if (claimed.isParked) return logDeadLetter(runner.log, id, name, 'the worker crashed at each attempt')
   try {
     const handler = Object.hasOwn(runner.handlers, name) ? runner.handlers[name] : undefined
     if (!handler) throw new Error(`This release has no job ${name}`)
@@ -43,7 +43,7 @@ export async function runJob(runner: JobRunner, job: Job, id: string, token?: st
     }
     const reason = reasonOf(error)
     const isParked = await recordFailure(runner.sql, id, runner.attempts, error).catch(leaveToSweep)
-    if (isParked) return logParked(runner.log, id, name, reason)
+    if (isParked) return logDeadLetter(runner.log, id, name, reason)
     throw new Error(`${name}: ${reason}`)
   }
 }
@@ -53,7 +53,7 @@ function leaveToSweep(error: unknown): never {
   throw new UnrecoverableError(reasonOf(error))
 }
 
-const logParked = (log: Log, id: string, job: string, reason: string) =>
+const logDeadLetter = (log: Log, id: string, job: string, reason: string) =>
   log.error({ job, id, reason }, 'job failed too often and became a dead letter; see `npm run jobs`')
 
 type ClaimedJob = Pick<OutboxRow, 'name' | 'data'> & { isParked: boolean }

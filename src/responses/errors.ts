@@ -100,17 +100,17 @@ export const unavailable = (message: string, details?: ErrorDetails) =>
 /** The write may be committed already, or later. */
 export const outcomeUnknown = () =>
   unavailable(
-    `${isUnknown}: repeat the write with the same Idempotency-Key; without a key, read first whether it was written`,
+    `${unknownOutcome}: repeat the write with the same Idempotency-Key; without a key, read first whether it was written`,
     { code: 'outcome-unknown' },
   )
-const isUnknown = 'The outcome of the write is unknown'
-const isNothing = 'Nothing was written'
-export const writeTimedOut = () => unavailable(`The write timed out. ${isNothing}`)
+const unknownOutcome = 'The outcome of the write is unknown'
+const nothingWritten = 'Nothing was written'
+export const writeTimedOut = () => unavailable(`The write timed out. ${nothingWritten}`)
 /** Adds to a 503 that nothing was written, unless the message already contains the outcome. */
 export function withOutcome(error: HttpError): HttpError {
   const { status, message, headers, details } = error
-  if (message.startsWith(isUnknown) || message.endsWith(isNothing)) return error
-  return new HttpError(status, `${message}. ${isNothing}`, headers, details)
+  if (message.startsWith(unknownOutcome) || message.endsWith(nothingWritten)) return error
+  return new HttpError(status, `${message}. ${nothingWritten}`, headers, details)
 }
 export const databaseUnavailable = () => unavailable('The database cannot be reached')
 export const statementTimedOut = () => unavailable('The database took too long for a statement')

@@ -17,7 +17,7 @@ interface Blocker {
   exists: boolean
 }
 
-const isSubtask = 'became a subtask'
+const becameSubtask = 'became a subtask'
 
 /**
  * Finds the tasks with these keys in the file, and the other tasks in the project: tasks of earlier imports, and tasks
@@ -39,7 +39,7 @@ export async function readBlockers(run: Run, keys: string[]): Promise<Blockers> 
       limit 1) f`
   return new Map(
     rows.map(({ key, kind, id, outcome }): [string, Blocker | string] => {
-      if (kind === 'leaf') return [key, isSubtask]
+      if (kind === 'leaf') return [key, becameSubtask]
       if (outcome === 'rejected') return [key, 'was rejected']
       return [key, { id, exists: kind === 'found' || !dryRun || outcome !== null }]
     }),
@@ -56,7 +56,7 @@ export function divideBlockers({ key: own, blockedBy = [] }: TaskItem, blockers:
   for (const key of new Set(blockedBy)) {
     const found = blockers.get(key) ?? 'is not in the file'
     const isFull = key !== own && linked.length >= maxIds
-    if (found === isSubtask || !blockers.has(key)) others.push({ key, reason: String(found) })
+    if (found === becameSubtask || !blockers.has(key)) others.push({ key, reason: String(found) })
     else if (isFull) others.push({ key, reason: `was left out: a task can have ${maxIds} blockers` })
     else linked.push(key)
   }

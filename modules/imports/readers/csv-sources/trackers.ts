@@ -19,7 +19,7 @@ import type { Reader } from '../reader.ts'
  * The format of CSV exports of Docket. The task number is not imported. `importedAuthor`, the first author, replaces
  * `author`.
  */
-function own(headers: ReadonlySet<string>): CsvFormat {
+function docket(headers: ReadonlySet<string>): CsvFormat {
   const others = model().ofTask.filter(({ plural }) => !csvColumns.includes(plural))
   const children = others.map(({ name, plural }) => [plain(plural), childPrefix + name])
   // A file of an earlier release does not have all columns.
@@ -79,7 +79,7 @@ function azureDevOps(headers: string[]): CsvFormat {
 /** Reads any CSV file. Files with the columns of our own export need no mapping. */
 export const readCsv = csvReader(({ dates }, headers) => {
   const known = new Set(headers)
-  if (csvColumns.every((name) => known.has(plain(name)))) return own(known)
+  if (csvColumns.every((name) => known.has(plain(name)))) return docket(known)
   if (known.has('card id') && known.has('list name')) return trello
   if (known.has('work item type')) return azureDevOps(headers)
   // Microsoft Planner writes the columns Task ID and Task Name too, and words such as `In progress` in `Progress`.
