@@ -57,10 +57,7 @@ interface SpoolOptions {
   heldMs?: number
 }
 
-/**
- * Writes chunks to a temporary file, and reads them at the same time. The writer uses the space again that the reader has
- * read.
- */
+/** Writes chunks to a temporary file, and reads them at the same time. The writer reuses the space that was read. */
 export class Spool {
   /** Resolves, also after an error, when nothing more is written. */
   readonly filled: Promise<void>

@@ -9,7 +9,7 @@ import { type CommitGroup, hasUnlogged, type CommitUnit, type RowWrite, rowWrite
 
 /** The writes of a group besides versions and events. Each shape has its own statement, without unused parts. */
 export interface Shape {
-  /** True if a unit writes two projects, both or neither, or a new project. */
+  /** True if a unit changes two projects, or creates a project. */
   locksFirst: boolean
   /** True if units that would change a locked row write nothing. */
   skipsLocked: boolean

@@ -5,7 +5,7 @@ import { databaseUnavailable, HttpError, statementTimedOut } from '../responses/
 /** SQLSTATEs of connections, resources, shutdown, timeouts, serialization conflicts and writes on a standby (25006). */
 export const transientCodes = /^(08|53|57|25006|25P0[34]|4000[13]|40P01|55P03)/
 
-/** Errors after which a query may have committed or not. True if it was sent on a connection that may write. */
+/** Errors after which a query may have committed. The value is true if the query was sent on a connection that may write. */
 const unknownOutcomes = new WeakMap<object, boolean>()
 
 /** True for a temporary error: a repeated statement may succeed. */
