@@ -117,7 +117,9 @@ export class FairQueue {
 
   private dropIdle(line: Line): void {
     const isIdle = line.inProgress.slots === 0 && line.waiting.length === 0
-    if (isIdle && this.lines.size > maxIdleLines) this.lines.delete(line.key)
+    // After stuck entries, the key may have another line.
+    if (isIdle && this.lines.size > maxIdleLines && this.lines.get(line.key) === line)
+      this.lines.delete(line.key)
   }
 
   protected lineOf(key: string): Line {
@@ -240,7 +242,8 @@ export class Scheduler extends FairQueue {
 
   override acquire(accountId: string, writes = 1): Permit | Promise<Permit> {
     const line = this.lineOf(accountId)
-    if (line !== this.last) this.changeAccount(line)
+    if (accountId !== this.last?.key) this.changeAccount()
+    this.last = line
     return this.admit(line, slotsForWrites(writes))
   }
 
@@ -273,11 +276,10 @@ export class Scheduler extends FairQueue {
   }
 
   /** Marks the process as shared by accounts if the previous account has a request in progress, or had one recently. */
-  private changeAccount(line: Line): void {
+  private changeAccount(): void {
     const now = performance.now()
     if (this.last && (this.last.inProgress.slots > 0 || now - this.last.endedAt <= sharedMs))
       this.sharedUntil = now + sharedMs
-    this.last = line
   }
 }
 

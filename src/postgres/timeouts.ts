@@ -94,25 +94,23 @@ export function unprepared<Q extends object>(query: Q): Q {
 
 export function withTimeouts(sql: Sql, options: Options): Sql {
   const { pool, isPooled, retries, durations } = options
-  const mayWrite = !retries
-  const send = (query: Query, create: () => Query): void => {
-    // A pooler releases its server after a reply, also if the first half of the next query was sent. `max_pipeline: 0`
-    // would prevent this too, but would break transactions.
-    if (isPooled) query.options.onexecute ??= () => false
-    limitOnSend(query, { pool, durations, mayWrite }, retries ? create : undefined)
-  }
+  const limits = { pool, durations, isAlone: isPooled, mayWrite: !retries }
+  const send = (query: Query, create: () => Query) => limitOnSend(query, limits, retries ? create : undefined)
   // In a transaction, only COMMIT writes.
-  const track = (tx: TransactionSql) =>
-    hookQueries(tx, (query) => limitOnSend(query, { pool, durations, mayWrite: false }))
+  const inTransaction = { pool, durations, isAlone: false, mayWrite: false }
+  const track = (tx: TransactionSql) => hookQueries(tx, (query) => limitOnSend(query, inTransaction))
   const end = (how: { timeout?: number }) => sql.end(how).finally(() => closeSockets(pool))
   return hookQueries(sql, send, { begin: limitTransactions(sql.begin, pool, track), end })
 }
 
-type Limits = Pick<Options, 'pool' | 'durations'> & { mayWrite: boolean }
+type Limits = Pick<Options, 'pool' | 'durations'> & { isAlone: boolean; mayWrite: boolean }
 
 /** The time limit starts when the query is sent. Most query objects are never sent: they are parts of other queries. */
 function limitOnSend(query: Query, limits: Limits, create?: () => Query): Query {
-  const { handler } = query
+  const { handler, options } = query
+  // A pooler releases its server after a reply, also if the first half of the next query was sent. `max_pipeline: 0`
+  // would prevent this too, but would break transactions.
+  if (limits.isAlone) options.onexecute ??= () => false
   const again = create && (() => limitOnSend(create(), limits))
   query.handler = (sent) => {
     track(query, limits, again)

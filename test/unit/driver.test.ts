@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createServer } from 'node:net'
 import postgres from 'postgres'
-import { errorCode, forFile, freshDatabase, listen, openTcpProxyTo, upTo } from '../kit.ts'
+import { serversOf } from '../../src/postgres/connect.ts'
+import { openPool } from '../../src/postgres/pool.ts'
+import { errorCode, eventually, forFile, freshDatabase, listen, openTcpProxyTo, upTo } from '../kit.ts'
 
 // src/postgres/postgres.patch corrects the defects of postgres.js 3.4.9 that these tests describe.
 
@@ -70,4 +72,27 @@ test('a transaction whose connection is cut fails, and sends nothing on the next
   })
   expect(later).toBe('CONNECTION_CLOSED')
   expect([...(await sql`select text from notes`)]).toEqual([{ text: 'other' }])
+})
+
+test('a pooler gets no other query before the reply to a query, also when the query is repeated', async () => {
+  const texts: string[] = []
+  const pooler = await forFile(
+    openTcpProxyTo(fresh.url, {
+      intercept(chunk, to, { server }) {
+        if (to === server) texts.push(...(String(chunk).match(/(slow|other) query/g) ?? []))
+        return false
+      },
+    }),
+  )
+  const options = { pooler: 'on', connections: 1, statementMs: 30_000, retries: true }
+  const sql = openPool({ server: serversOf(pooler.url)[0]!, ...options })
+  await forFile({ close: () => sql.end({ timeout: 0 }) })
+  await sql`create sequence attempts`
+  await sql`create function fail_once() returns void language plpgsql as $$ begin
+    if nextval('attempts') = 1 then raise sqlstate '53000'; end if;
+    perform pg_sleep(0.5); end $$`
+  const textsAtReply = sql`select 'slow query', fail_once()`.then(() => [...texts])
+  await eventually('the second attempt', () => texts.length === 2)
+  await sql`select 'other query'`
+  expect(await textsAtReply).toEqual(['slow query', 'slow query'])
 })

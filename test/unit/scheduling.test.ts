@@ -217,6 +217,23 @@ test('a batch that needs more slots waits for the other requests of its account'
   expect((await other).slots).toBe(16)
 })
 
+test('an account is alone among 10,000 idle accounts too', () => {
+  const { send, admitted, permits } = openRequests()
+  const clock = spyOn(performance, 'now').mockReturnValue(0)
+  for (const n of upTo(10_001)) {
+    send(`account-${n}`, 1)
+    permits[`account-${n}`]![0]!.release()
+  }
+  clock.mockReturnValue(10_000)
+  for (const _ of upTo(2)) {
+    send('ada', 1)
+    permits.ada!.pop()!.release()
+  }
+  send('ada', 100)
+  clock.mockRestore()
+  expect(admitted('ada')).toBe(100)
+})
+
 test('a stuck request loses its slot to another request of its account', async () => {
   const { send, admitted, permits } = openShared()
   send('ada', 40)
