@@ -26,8 +26,9 @@ export const csvReader = (formatOf: (file: CsvFile, headers: string[]) => CsvFor
     const { decode = (text: string) => text, keyOf } = format
     const refersToTasks = !format.isOwn && (columnOf('parent') ?? columnOf('blockedBy'))
     if (format.meansNearest || refersToTasks) file.references = new References(id !== undefined)
-    // Rows refer to a task by another id than its key, such as `Issue id` of Jira, or by its title.
-    const name = columns.find(({ plain, target }) => target !== 'id' && usualIds.includes(plain)) ?? title
+    // Rows refer to a task by an id that is not imported, such as `Issue id` of Jira, or by its title.
+    const isOtherId = (plain: string) => format.columns?.[plain] === null && usualIds.includes(plain)
+    const name = columns.find(({ plain }) => isOtherId(plain)) ?? title
     const [scannedKeys, keys] = [new DigestKeys(), new DigestKeys()]
     for await (const _ of row.readAll()) {
       if (row.repeatsHeader) continue
