@@ -6,6 +6,7 @@ import {
   importRows,
 } from '../../modules/imports/command.ts'
 import type { Notes } from '../../modules/imports/convert/record.ts'
+import { storableValue } from '../../modules/imports/convert/texts.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { HttpError } from '../../src/responses/errors.ts'
 import { forEachPage, type Throttle } from '../throttle.ts'
@@ -224,7 +225,7 @@ export async function insertLines(
   const fitting = lines.slice(0, end - stored!.last).map((line, i) => ({ ...line, n: stored!.last + i + 1 }))
   await tx`
     insert into import_lines (import_id, n, row, external_id, outcome, message)
-    select ${importId}, r.* from jsonb_to_recordset(${JSON.stringify(fitting)}::text::jsonb)
+    select ${importId}, r.* from jsonb_to_recordset(${JSON.stringify(storableValue(fitting))}::text::jsonb)
       r(n int4, row int4, "externalId" text, outcome text, message text)`
   const others = lines.length - fitting.length
   const reason = `${leftOut}, because a report has at most ${max} lines`

@@ -51,7 +51,7 @@ export class Staging {
     if (externalId !== undefined && firstRow === undefined) this.rowsByExternalId.set(externalId, row)
     this.push({ kind: 'task', n, row, key, parent, id: taskIdOf(item, n), item: { ...item, firstRow } })
     // Tasks are placed in the order of the file.
-    if (blockedBy?.length || after !== undefined) this.push({ kind: 'link', row, key, parent: key, item: {} })
+    if (blockedBy?.length || after !== undefined) this.push({ kind: 'link', row, key, item: {} })
   }
 
   /** Adds the items without a row: the description, the labels and the fields. */
@@ -111,7 +111,7 @@ export async function markLeaves(run: Run, last: number): Promise<void> {
         and exists (select from imports where ${isUnmoved(run)})
         and coalesce(i.item ->> 'description', '') !~ '\\S' and i.item -> 'problem' is null
         and exists (select from import_items p where p.import_id = ${id} and p.kind = 'task' and p.key = i.parent)
-        and not exists (select from import_items c where c.import_id = ${id} and c.parent = i.key and c.kind <> 'link')
+        and not exists (select from import_items c where c.import_id = ${id} and c.parent = i.key)
         and not exists (select from import_items e where e.import_id = ${id} and e.kind in ('task', 'leaf') and e.key = i.key and e.n < i.n)`
 }
 
@@ -167,7 +167,8 @@ export const readStaged = <Item>({ sql, id }: Run, kind: StagedKind, n: number, 
           'isExported', t.item -> 'isExported', 'hasNoId', t.item -> 'hasNoId')) end as task
       from import_items i
       left join lateral (select t.* from import_items t
-        where t.import_id = i.import_id and t.kind = 'task' and t.key = i.parent order by t.n limit 1) t on true
+        where t.import_id = i.import_id and t.kind = 'task' and t.key = case when i.kind = 'link' then i.key else i.parent end
+        order by t.n limit 1) t on true
       where i.import_id = ${id} and i.kind = ${kind} and i.n > ${n}
       order by i.n`,
     limit,

@@ -44,6 +44,15 @@ test('the kept lines of an undo have their own limit, and a further undo replace
   expect(await lines()).toMatchObject({ all: 10_001, kept: 0 })
 })
 
+test('a line has the replacement character for characters that Postgres cannot store', async () => {
+  const { owner, projectId } = await newProject()
+  const { id } = await importItems(owner, projectId, [])
+  const line = { row: null, externalId: null, outcome: 'kept' }
+  await insertKept(sql as unknown as Sql, id, [{ ...line, message: 'Cut within \ud83d' }])
+  const report = (await allPages(owner, `/imports/${id}/report`)).flat()
+  expect(report).toEqual([{ ...line, message: 'Cut within \ufffd' }] as never)
+})
+
 test('the oldest reports of an account above 50,000 lines are replaced by one line each, when an import ends', async () => {
   const [{ owner, projectId }, other] = [await newProject(), await newProject()]
   const foreign = await importItems(other.owner, other.projectId, [])
