@@ -19,6 +19,8 @@ export interface CsvFormat extends ColumnFormat {
   /** True for an export of Docket: labels are separated by line ends only, and `null` is a name. */
   isOwn?: boolean
   priorities?: values.Priorities
+  /** True if a comment begins with its date and its author. In other files, both are text: they would change the comment's key. */
+  hasDatedComments?: boolean
   /** True if a title means the nearest task above with this title. Otherwise it means the first task. */
   meansNearest?: boolean
   /** Decodes the text of a cell, which may have `\n` in place of a line end. */
@@ -181,7 +183,7 @@ const cellReaders: Record<string, CellReader> = {
   },
   comments: (draft, text) => {
     const { format, dates } = draft.file
-    const foreign = format.isOwn ? undefined : values.foreignComments(text)
+    const foreign = format.isOwn ? undefined : values.foreignComments(text, format.hasDatedComments)
     const comments = foreign?.map(({ date, ...comment }) => {
       const createdAt = dates.read(date, draft.zone)
       const header = comment.author ? `Comment of ${comment.author.name}` : 'Comment'

@@ -80,9 +80,10 @@ const commentKeys = [
  * Reads comments that do not have the form of our exports: `14/Mar/26 2:15 PM;Ada;The text` of Jira, or a list in JSON such
  * as `[{"text":"In brass","by":"ada@example.com","date":"1791288000000"}]`. Returns undefined for another text.
  */
-export function foreignComments(text: string) {
+export function foreignComments(text: string, haveDates = false) {
   const [, date = '', name = '', content = ''] = /^([^;\n]+);([^;\n]*);\s*(\S.*)$/s.exec(text.trim()) ?? []
-  if (isDate(date.trim())) return [{ text: content, author: readPerson(name), date: date.trim() }]
+  if (haveDates && isDate(date.trim()))
+    return [{ text: content, author: readPerson(name), date: date.trim() }]
   const all = (jsonList(text) as Record<string, unknown>[] | undefined)?.map((one) => {
     const [content, author, date] = commentKeys.map((keys) =>
       keys.map((key) => one?.[key]).find((value) => value != null && value !== ''),
