@@ -90,8 +90,11 @@ async function respondWithDownload(
     const file = await open()
     const close = async (error?: unknown) => {
       if (error) log.warn({ userId: caller.userId, file: file.name, reason: String(error) }, 'export failed')
-      await file.close()
-      release()
+      try {
+        await file.close()
+      } finally {
+        release()
+      }
     }
     return respondWithFile(request, { ...file, close })
   } catch (error) {

@@ -33,6 +33,7 @@ export function openUndoImport(services: Services) {
     const undo = { services, sql, importId, caller: JSON.parse(caller) }
     return runSlice(importId, async () => {
       const error = await undoImport(undo, throttle).catch(failureOf)
+      if (error === undefined) return
       await sql`
         update imports set undo_state = ${error === null ? 'done' : 'failed'}, error = ${withUndoError(sql, sql`${error}::text`)}
         where id = ${importId} and (undo_state = 'running' or (undo_state = 'queued' and ${error}::text is not null))`
@@ -40,7 +41,8 @@ export function openUndoImport(services: Services) {
   }
 }
 
-async function undoImport(undo: Omit<Undo, 'projectId'>, throttle: Throttle): Promise<null> {
+/** Returns undefined if the undo had ended before: another undo may begin meanwhile. */
+async function undoImport(undo: Omit<Undo, 'projectId'>, throttle: Throttle): Promise<null | undefined> {
   const { sql, importId, caller } = undo
   // A worker may still commit a batch of a cancelled or failed import.
   const [job] = await sql`
@@ -57,7 +59,7 @@ async function undoImport(undo: Omit<Undo, 'projectId'>, throttle: Throttle): Pr
     delete from import_lines where import_id = (select id from begun) and outcome = 'kept'`
   const [begun] = await sql<{ projectId: string; n: number }[]>`
     select project_id, (cursor ->> 'n')::float8 as n from imports where id = ${importId} and undo_state = 'running'`
-  if (!begun) return null
+  if (!begun) return undefined
   const { projectId, n } = begun
   await requireToken(sql, caller)
   await forEachPage(throttle, n, (before) => undoNext({ ...undo, projectId }, before))

@@ -131,8 +131,10 @@ export const readAsanaJson = boardReader({
     const type = task.text('resource_subtype')
     // In a response of the API, `*` also matches the object with the address of the next page.
     const isTask = task.part !== '*' || task.get('gid') !== undefined
-    // Tasks name their section, which is in the list too.
-    if (!isTask || (task.text('resource_type') ?? 'task') !== 'task' || type === 'section') return undefined
+    // Tasks name their section, which is in the list too. Old projects have sections among subtasks, which are subtasks.
+    const isSubtask = String(task.path.at(-1)).startsWith('subtasks.')
+    const isOther = !isTask || (task.text('resource_type') ?? 'task') !== 'task' || type === 'section'
+    if (isOther && !isSubtask) return undefined
     const [membership, ...others] = task.entries('memberships')
     const section = membership?.text('section.name') ?? ''
     return {
