@@ -74,6 +74,15 @@ test('a transaction whose connection is cut fails, and sends nothing on the next
   expect([...(await sql`select text from notes`)]).toEqual([{ text: 'other' }])
 })
 
+test('a connection with too many statements is closed, and opened again without a pause', async () => {
+  const options = { max: 1, fetch_types: false, backoff: () => 3_600, max_statement_characters: 10 }
+  const sql = postgres(fresh.url, options)
+  await forFile({ close: () => sql.end({ timeout: 0 }) })
+  const pids = await Promise.all(upTo(3).map((n) => sql`select pg_backend_pid() + 0 * ${n}::int4 as pid`))
+  const [later] = await sql`select pg_backend_pid() as pid`
+  expect(pids.flat().map(({ pid }) => pid)).not.toContain(later!.pid)
+}, 10_000)
+
 test('a pooler gets no other query before the reply to a query, also when the query is repeated', async () => {
   const texts: string[] = []
   const pooler = await forFile(
