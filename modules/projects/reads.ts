@@ -1,16 +1,17 @@
+import { createHash } from 'node:crypto'
 import type { ProjectRow } from '../../drizzle/rows.ts'
 import { projects } from '../../drizzle/schema/projects.ts'
 import type { Query } from '../../src/commands/query.ts'
 import type { Caller } from '../../src/identity/rights.ts'
 import { AsOfParameter, type Snapshot } from '../../src/log/as-of.ts'
-import { firstRows, personColumns, rowSources, shownRow, type WithPerson } from '../../src/log/rows-at.ts'
+import { firstRows, rowSources } from '../../src/log/rows-at.ts'
 import { grouped } from '../../src/postgres/grouped.ts'
 import { columnList } from '../../src/postgres/columns.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { inOrder, readRows } from '../../src/postgres/row-order.ts'
 import { unprepared } from '../../src/postgres/timeouts.ts'
 import { requireVisible, openLookUp } from '../../src/reads/lookups.ts'
-import { nameTagOf } from '../../src/reads/names.ts'
+import { nameTag, nameTagOf } from '../../src/reads/names.ts'
 import {
   Cursor,
   Limit,
@@ -18,18 +19,17 @@ import {
   pageOf,
   type PageRows,
   cutToLimit,
+  hasRoom,
   type Page,
   idBeforePage,
-  untilPageFull,
 } from '../../src/reads/pages.ts'
 import type { Place } from '../../src/reads/standbys.ts'
 import type { Versioned, Versions } from '../../src/reads/versions.ts'
 import { ofToken } from '../../src/reads/visible.ts'
 import { notFound } from '../../src/responses/errors.ts'
-import { etagOf, pathAndQuery, respond, respondByDigest } from '../../src/responses/reply.ts'
+import { etagOf, pathAndQuery, respond } from '../../src/responses/reply.ts'
 import { Input } from '../../src/schema/input.ts'
 import type { Services } from '../../src/services.ts'
-import { project } from './entity.ts'
 import { projectView } from './schema.ts'
 
 export function listProjects({ database: { reads: sql }, serve }: Services): Query {
@@ -42,13 +42,13 @@ export function listProjects({ database: { reads: sql }, serve }: Services): Que
     async read({ request, caller, query }) {
       const { userId, token } = caller
       const wanted = readIdPage(query, 1_000, 1_000)
-      const build = async (etag?: string) => {
+      const build = async () => {
         const found = await projectsOf(sql, caller, wanted)
-        return pageOf(request, found, shown, ({ id }) => [id], etag)
+        return pageOf(request, found, shown, ({ id }) => [id], found.etag)
       }
-      if (token?.projects) return respondByDigest(request, await build())
+      if (token?.projects) return respond(request, await build())
       const etag = (await pageEtag({ userId, ...wanted })) ?? ''
-      return serve(request, userId + pathAndQuery(request), etag, () => build(etag))
+      return serve(request, userId + pathAndQuery(request), etag, build)
     },
   }
 }
@@ -68,25 +68,37 @@ export function getProject(services: Services): Query {
         const snapshot = await snapshots.find(seen, asOf)
         const row = snapshot && (await snapshots.read(caller, snapshot, (sql) => projectAt(sql, snapshot)))
         if (!row) throw notFound('Project')
-        return respond(request, bodyOf(row, seen), snapshot.version)
+        return respond(request, bodyOf(row), snapshot.version)
       }
       const build = async () => {
-        const row = await findProject(seen)
-        if (!row) throw notFound('Project')
-        return bodyOf(row, seen)
+        const project = await findProject(seen)
+        if (!project) throw notFound('Project')
+        return bodyOf(project)
       }
       return serve(request, id, etagOf(seen, seen.nameTag), build, seen.version)
     },
   }
 }
 
-type ListedProject = ProjectRow & WithPerson
-
-const shown = (row: ListedProject) => shownRow(project, row)
-
-const bodyOf = (row: ListedProject, { nameTag }: SeenProject) => {
-  return { etag: etagOf(row, nameTag), body: JSON.stringify(shown(row)), link: null }
+const bodyOf = (project: ListedProject) => {
+  return { etag: etagOf(project, project.nameTag), body: JSON.stringify(shown(project)), link: null }
 }
+
+function shown(row: ListedProject): object {
+  const { ownerName: name, ownerEmail: email, nameTag } = row
+  const owner = name !== null && email !== null ? { id: row.ownerId, name, email, nameTag } : undefined
+  return projectView.of(row, owner)
+}
+
+/** The owner's name and email are null after the account is deleted. */
+interface ListedProject extends ProjectRow {
+  ownerName: string | null
+  ownerEmail: string | null
+  nameTag: string
+}
+
+const owner = (sql: Sql) => sql`
+  u.name as owner_name, u.email as owner_email, ${nameTag(sql)} as name_tag`
 
 /** The parts of a project's ETag: the last event of the row, and a tag that changes with the name of the owner. */
 interface SeenProject extends Versioned {
@@ -104,30 +116,38 @@ const openSeeProject = (sql: Sql, versions: Versions) =>
   })
 
 function openProjects(sql: Sql, place: Place) {
-  const { names, people } = personColumns(sql, project, 'p')
   return grouped({ keys: 500, slots: 2 }, async (seen: SeenProject[]) => {
     const ids = seen.map(({ projectId }) => projectId)
     const rows = await place(sql, { projects: seen })<ListedProject[]>`
-      select ${columnList(sql, projects, 'p')} ${names} from projects p ${people} where p.id = any(${ids}::uuid[])`
+      select ${columnList(sql, projects, 'p')}, ${owner(sql)} from projects p left join users u on u.id = p.owner_id where p.id = any(${ids}::uuid[])`
     return inOrder(ids, rows, (row) => row.id)
   })
 }
 
 async function projectAt(sql: Sql, snapshot: Snapshot): Promise<ListedProject | undefined> {
-  const { names, people } = personColumns(sql, project, 'p')
   const one = { where: sql`t.id = ${snapshot.projectId}`, by: sql`t.id`, limit: 1 }
   const [row] = await unprepared(sql<ListedProject[]>`
-    select p.* ${names} from ${firstRows(sql, rowSources(sql, 'project', snapshot), one)} p ${people}`)
+    select p.*, ${owner(sql)} from ${firstRows(sql, rowSources(sql, 'project', snapshot), one)} p
+    left join users u on u.id = p.owner_id`)
   return row
 }
 
-async function projectsOf(sql: Sql, { userId, token }: Caller, page: Page): Promise<PageRows<ListedProject>> {
-  const { names, people } = personColumns(sql, project, 'p')
+/** The ETag also covers rows beyond the page's bytes: `openPageEtags` need not measure texts. */
+export async function projectsOf(
+  sql: Sql,
+  { userId, token }: Caller,
+  page: Page,
+): Promise<PageRows<ListedProject> & { etag: string }> {
   const place = [sql`${idBeforePage(page)}::uuid`, sql`${page.limit + 1}::int`] as const
   const mine = ofUser(sql, sql`${userId}::uuid`, ...place, token?.projects)
-  const query = sql<ListedProject[]>`
-    select p.* ${names} from (${untilPageFull(sql, mine, sql`octet_length(description)`)}) p ${people} order by p.id`
-  return cutToLimit(await (token?.projects ? unprepared(query) : query), page.limit)
+  const query = sql<(ListedProject & { hasRoom: boolean })[]>`
+    select p.id, p.owner_id, case when has_room then p.name end as name,
+      case when has_room then p.description end as description, p.created_at, p.event_id, p.text_edits, ${owner(sql)}, has_room
+    from (select p.*, ${hasRoom(sql, sql`octet_length(description)`)} as has_room from (${mine}) p) p
+    left join users u on u.id = p.owner_id order by p.id`
+  const rows = await (token?.projects ? unprepared(query) : query)
+  const { rows: shown, last } = cutToLimit(rows, page.limit)
+  return { rows: shown.filter((row) => row.hasRoom), last, etag: etagOfPage(rows) }
 }
 
 /** Computes the ETags of many pages in one query. An ETag is a digest of the last event of each project on the page. */
@@ -145,6 +165,11 @@ function openPageEtags(sql: Sql) {
     return readRows(keys.length, row?.found ?? null, ([digest]) => `"${digest}"`)
   })
 }
+
+const etagOfPage = (rows: ListedProject[]): string =>
+  `"${createHash('sha256')
+    .update(rows.map(({ eventId, nameTag }) => eventId + nameTag).join(''))
+    .digest('hex')}"`
 
 const ofUser = (sql: Sql, user: SqlPart, after: SqlPart, max: SqlPart, projectIds?: string[] | null) => sql`
   (select p.*, ${nameTagOf(sql, user)} as name_tag from projects p
