@@ -319,7 +319,7 @@ function setProject(
 }
 
 function suggestion(given: unknown, known: ReadonlyMap<string, unknown>, prefix = ''): string {
-  const meant = typeof given === 'string' && given.length < 100 && nearest(given, [...known.keys()])
+  const meant = typeof given === 'string' && given.length <= 100 && nearest(given, [...known.keys()])
   return meant ? `; did you mean ${prefix}${meant}?` : ''
 }
 

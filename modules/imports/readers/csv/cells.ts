@@ -90,10 +90,12 @@ const list: CellReader = ({ task, file }, text, { target }) => {
   const { format, references } = file
   const inBrackets = format.isOwn ? undefined : values.bracketedList(text)
   const isOfTasks = declared.get(target)?.reference?.to === 'task'
+  // Exports write one value a line. Ids contain no separators, so a person may write them in one line.
+  const ownSeparator = isOfTasks ? /[,;\s]/ : /\n/
   const found =
     isOfTasks && references
       ? (inBrackets ?? [text]).flatMap((one) => references.keysIn(one))
-      : (inBrackets ?? values.listOf(text, format.isOwn ? /\n/ : undefined))
+      : (inBrackets ?? values.listOf(text, format.isOwn ? ownSeparator : undefined))
   ;(task[target as 'labels'] ??= []).push(...found)
 }
 
