@@ -175,6 +175,19 @@ test('a part of a csv file keeps blockers that only the project has, and names o
   expect((await imported('csv', part, projectId)).counts).toMatchObject({ read: 1, unchanged: 1 })
 })
 
+test('the blockers of a task of a csv file may stand in one line', async () => {
+  const id = await emptyProject(ada)
+  const blockers = await Promise.all(
+    upTo(2).map((n) => make(ada, '/tasks', { projectId: id, title: `Blocker ${n}` })),
+  )
+  await make(ada, '/tasks', { projectId: id, title: 'Blocked', blockedByIds: blockers.map((one) => one.id) })
+  const all = await exported(ada, id, 'format=csv')
+  const edited = all.replace(/"(\S{36})\n(\S{36})"/, '"$1, $2"')
+  expect(edited).not.toBe(all)
+  expect((await imported('csv', edited, id)).counts).toMatchObject({ read: 3, unchanged: 3 })
+  expect(await exported(ada, id, 'format=csv')).toBe(all)
+})
+
 test('without the members, assignees become description lines; an undo removes all that the import created', async () => {
   const first = await exported(ada, await makeEverything(ada, bea), 'history=true')
   const secondId = await emptyProject(dee)
