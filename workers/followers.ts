@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fillNext, indexEvents } from '../modules/search/indexing.ts'
-import { isBehind, readProgress } from '../modules/search/indexing.ts'
+import { fillNext, indexEvents, isBehind, readProgress } from '../modules/search/indexing.ts'
 import {
   dependentsOf,
   endsOfBlockers,

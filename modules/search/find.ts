@@ -14,8 +14,16 @@ import {
   type HitType,
   type SearchRequest,
 } from './schema.ts'
-import { conditionsOf, indexQuery, isComparable, type SearchQuery, snippetOf } from './text.ts'
-import { type Term, termOf, termQuery } from './text.ts'
+import {
+  conditionsOf,
+  indexQuery,
+  isComparable,
+  type SearchQuery,
+  snippetOf,
+  type Term,
+  termOf,
+  termQuery,
+} from './text.ts'
 import { taskText } from './indexing.ts'
 import { openScope, poolFor, type Scope, withIndexed } from './up-to-date.ts'
 
