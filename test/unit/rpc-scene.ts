@@ -113,9 +113,10 @@ function readRaw(socket: WebSocket) {
   socket.on('error', () => {})
   // The first line of a response is JSON; the bodies are on later lines.
   socket.on('message', (data) => void messages.push(JSON.parse(String(data).split('\n')[0]!)))
+  /** Returns the next message, or undefined after the end of the connection. */
   const next = async () => {
-    await until(() => messages.length > 0)
-    return messages.shift()!
+    await until(() => messages.length > 0 || socket.readyState === socket.CLOSED)
+    return messages.shift()
   }
   return { socket, next }
 }

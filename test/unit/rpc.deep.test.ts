@@ -145,7 +145,7 @@ test('a server stops reading requests of a client that reads no responses, and s
   socket.resume()
   const answered = new Set<unknown>()
   while (answered.size < count) {
-    const [, ...responses] = await next()
+    const [, ...responses] = (await next())!
     for (let i = 0; i < responses.length; i += 3) answered.add(responses[i])
   }
   socket.terminate()
