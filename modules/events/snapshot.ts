@@ -5,7 +5,7 @@ import type { ReadRequest } from '../../src/commands/query.ts'
 import { nilId } from '../../src/id-format.ts'
 import { definitionOf } from '../../src/model/model.ts'
 import { columnList } from '../../src/postgres/columns.ts'
-import { maxSnapshots } from '../../src/postgres/database.ts'
+import { maxSnapshots, type Sql } from '../../src/postgres/database.ts'
 import { unprepared } from '../../src/postgres/timeouts.ts'
 import { jsonTexts } from '../../src/reads/pages.ts'
 import type { VersionRef } from '../../src/reads/versions.ts'
@@ -40,8 +40,7 @@ export function openStreamedSnapshots(services: Services) {
   ): StreamedSnapshot => {
     const release = acquire(caller.userId)
     permit.release()
-    const own = { isWanted: () => true, take: async () => places.acquire(caller.userId) }
-    const opening = openSpooled(services, own, undefined, async (sql) => {
+    const open = async (sql: Sql) => {
       signal.throwIfAborted()
       const found = await openExportedProject(services, sql, caller.userId, projectId)
       // Like a list with `asOf`, a snapshot shows a claim until the log contains its end.
@@ -50,7 +49,9 @@ export function openStreamedSnapshots(services: Services) {
       // The request itself is charged as one read.
       await charge(services, caller, rows - maxRows)
       return { ...found, texts: messagesOf(services, exported, kinds) }
-    })
+    }
+    const place = Promise.resolve(places.acquire(caller.userId))
+    const opening = place.then((own) => openSpooled(services, own, undefined, open))
     let isOver = false
     const close = () => {
       if (isOver) return

@@ -10,7 +10,7 @@ import type { Sql } from '../../src/postgres/database.ts'
 import { requireVisible } from '../../src/reads/lookups.ts'
 import { ofToken, visibleProjects } from '../../src/reads/visible.ts'
 import { badRequest, HttpError, invalidToken, notFound } from '../../src/responses/errors.ts'
-import { respondToHead, versionHeader } from '../../src/responses/reply.ts'
+import { baseHeaders, respondToHead, versionHeader } from '../../src/responses/reply.ts'
 import { Input } from '../../src/schema/input.ts'
 import { named, sampleId } from '../../src/schema/response.ts'
 import { OneOf } from '../../src/schema/text.ts'
@@ -25,14 +25,11 @@ import { maxTasksOf, openExportedProject } from './project.ts'
 import {
   type Chunks,
   type File,
-  fileHeaders,
-  type FileInfo,
   respondWithFile,
   unzipped,
   zipped,
   charge,
   type ExportsInProgress,
-  nextWaitMs,
   openExportsInProgress,
   openSpooled,
   openTemporaryFile,
@@ -103,8 +100,12 @@ async function respondWithDownload(
   }
 }
 
+/** How long an export waits for a place before its response begins, and how long between the projects of an account. */
+const firstWaitMs = 10_000
+const nextWaitMs = 120_000
+
 function exportProject(services: Services, inProgress: ExportsInProgress, history: EventTexts): Query {
-  const { findRole, findPerson, database, snapshots } = services
+  const { findRole, findPerson, snapshots } = services
   return {
     about,
     input: ExportQuery,
@@ -120,32 +121,28 @@ function exportProject(services: Services, inProgress: ExportsInProgress, histor
       if (hasHistory && name !== 'docket') throw historyNeedsDocket()
       const project = await requireVisible(findRole, caller, id)
       const format = formats[name]
-      const open = async (sql: Sql, isCharged: boolean) => {
+      const { contentType } = format
+      if (request.method === 'HEAD') return respondToHead({ ...baseHeaders, 'content-type': contentType })
+      const open = async (sql: Sql) => {
         const exported = await openExportedProject(services, sql, caller.userId, id, asOf)
         const { maxTasks, currentVersion, version } = exported
-        const rows = isCharged ? maxTasks + (hasHistory ? version : 0) : 0
-        await charge(services, caller, rows, currentVersion - version)
+        await charge(services, caller, maxTasks + (hasHistory ? version : 0), currentVersion - version)
         return {
-          ...{
-            name: `${fileName(exported.name)}-${version}.${format.extension}`,
-            contentType: format.contentType,
-          },
+          name: `${fileName(exported.name)}-${version}.${format.extension}`,
           headers: { [versionHeader]: String(version) },
           texts: projectTexts(exported, { format, history: hasHistory && history, findPerson }),
         }
       }
-      if (request.method === 'HEAD')
-        return respondToHead(fileHeaders(request, await open(database.expensive, false)))
       return respondWithDownload(services, inProgress, reading, async () => {
-        const places = inProgress.placesOf(caller)
-        const { spool, ...info } = await openSpooled(services, places, project, (sql) => open(sql, true))
-        return { ...info, chunks: spool.chunks(), close: () => spool.close() }
+        const place = await inProgress.takePlace(caller, firstWaitMs)
+        const { spool, ...file } = await openSpooled(services, place, project, open)
+        return { ...file, contentType, chunks: spool.chunks(), close: () => spool.close() }
       })
     },
   }
 }
 
-const archive: FileInfo = { name: 'docket.tar.gz', contentType: 'application/gzip', isCompressed: true }
+const archive = { name: 'docket.tar.gz', contentType: 'application/gzip', isCompressed: true }
 
 const aboutAccount =
   'Returns all data of the caller as one `.tar.gz`: `account.json` with the account and its API tokens (without secrets, and only for a sign-in token), and a file in the format `docket` for each project that the caller may see. Each project is exported as of one version. If an error occurs after the start, the connection is closed early.'
@@ -170,7 +167,8 @@ function exportAccount(services: Services, inProgress: ExportsInProgress): Query
       const { request, caller } = reading
       const account = await accountById(database.reads, caller.userId)
       if (!account) throw invalidToken()
-      if (request.method === 'HEAD') return respondToHead(fileHeaders(request, archive))
+      if (request.method === 'HEAD')
+        return respondToHead({ ...baseHeaders, 'content-type': archive.contentType })
       return respondWithDownload(services, inProgress, reading, async () => {
         // Rejects the request if no temporary file can be created.
         await (await openTemporaryFile()).close()
@@ -225,8 +223,8 @@ async function spoolProject(
     return { name, texts: counted(projectTexts(exported, { format, findPerson })) }
   }
   try {
-    const places = inProgress.placesOf(caller, nextWaitMs)
-    const { name, spool } = await openSpooled(services, places, project, read, Infinity)
+    const place = await inProgress.takePlace(caller, nextWaitMs)
+    const { name, spool } = await openSpooled(services, place, project, read)
     await spool.filled
     return { name, size, spool }
   } catch (error) {

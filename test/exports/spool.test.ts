@@ -1,10 +1,12 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import { openExportsInProgress, openTemporaryFile, Spool, type Chunks } from '../../modules/exports/spool.ts'
+import {
+  openExportsInProgress,
+  openSpool,
+  openTemporaryFile,
+  type Spool,
+  type Chunks,
+} from '../../modules/exports/spool.ts'
 
-const calm = { isWanted: () => false }
-type Options = ConstructorParameters<typeof Spool>[2]
-const spooled = async (chunks: Chunks, options: Options = calm) =>
-  new Spool(await openTemporaryFile(), chunks, options)
+const spooled = async (chunks: Chunks) => openSpool(await openTemporaryFile(), chunks)
 const bytesOf = (n: number) => new Uint8Array(1_000).fill(n % 251)
 const whole = Buffer.concat(Array.from({ length: 300 }, (_, n) => bytesOf(n)))
 
@@ -22,12 +24,11 @@ async function readAll(spool: Spool): Promise<Buffer> {
   return Buffer.concat(parts)
 }
 
-test.each([700, 2_500, 1_000_000, Infinity])(
-  'a reader gets all bytes in order if the file may be ahead of it by %d bytes',
-  async (aheadBytes) => {
-    const spool = await spooled(numbered(), { ...calm, aheadBytes })
-    // A writer that is not bounded ends without a reader.
-    if (aheadBytes > whole.length) await spool.filled
+test.each([true, false])(
+  'a reader gets all bytes in order, before the last is written: %p',
+  async (isEarly) => {
+    const spool = await spooled(numbered())
+    if (!isEarly) await spool.filled
     expect((await readAll(spool)).equals(whole)).toBeTrue()
     await spool.close()
   },
@@ -44,10 +45,10 @@ test('a reader gets the error of the writer', async () => {
   await spool.close()
 })
 
-test('close ends a writer that waits for its client, and a reader that waits for the writer', async () => {
+test('close ends a writer, and a reader that waits for the writer', async () => {
   const ended = Promise.withResolvers<void>()
-  const full = await spooled(numbered(ended.resolve), { ...calm, aheadBytes: 1_500 })
-  await full.close()
+  const unread = await spooled(numbered(ended.resolve))
+  await unread.close()
   await ended.promise
   const silent = Promise.withResolvers<void>()
   async function* waiting() {
@@ -62,43 +63,19 @@ test('close ends a writer that waits for its client, and a reader that waits for
   await closed
 })
 
-const placesOf = (exports: ReturnType<typeof openExportsInProgress>, userId: string, maxMs?: number) =>
-  exports.placesOf({ userId } as never, maxMs)
-
-test('a writer that has waited too long for its client ends when another export waits for a place', async () => {
-  const exports = openExportsInProgress()
-  const taken = await Promise.all([...'1234'].map((id) => placesOf(exports, id).take()))
-  const { isWanted } = placesOf(exports, '1')
-  const spool = await spooled(numbered(), { isWanted, aheadBytes: 1_500, heldMs: 20 })
-  const chunks = spool.chunks()
-  await chunks.next()
-  await sleep(50)
-  const next = placesOf(exports, '5').take()
-  const message = 'The client receives the file too slowly while other exports wait'
-  await expect(Array.fromAsync(chunks)).rejects.toThrow(message)
-  await spool.filled
-  taken[0]!.release()
-  await next
-  expect(isWanted()).toBeFalse()
-  await spool.close()
-})
-
 test('places are given in the order of arrival, and an export that waits too long gets 503', async () => {
   const exports = openExportsInProgress()
-  const taken = await Promise.all([...'1234'].map((id) => placesOf(exports, id).take()))
-  const { isWanted } = placesOf(exports, '1')
+  const take = (userId: string, maxMs = 10_000) => exports.takePlace({ userId } as never, maxMs)
+  const taken = await Promise.all([...'1234'].map((id) => take(id)))
   const order: string[] = []
-  const wait = (id: string) =>
-    placesOf(exports, id)
-      .take()
-      .then((place) => (order.push(id), place))
+  const wait = (id: string) => take(id).then((place) => (order.push(id), place))
   const fifth = wait('5')
-  await expect(placesOf(exports, '6', 1).take()).rejects.toMatchObject({ status: 503 })
+  await expect(take('6', 1)).rejects.toMatchObject({ status: 503 })
   const seventh = wait('7')
   taken[0]!.release()
   const place = await fifth
-  expect([order, isWanted()]).toEqual([['5'], true])
+  expect(order).toEqual(['5'])
   place.release()
   await seventh
-  expect([order, isWanted()]).toEqual([['5', '7'], false])
+  expect(order).toEqual(['5', '7'])
 })
