@@ -194,12 +194,10 @@ const countChangedTasks = (tx: Sql, importId: string, ns: number[]) => tx`
     update imports set updated = updated + c.count, unchanged = unchanged - c.count
     from (select count(*) from changed) c where id = ${importId} and c.count > 0`
 
-/** A report has at most this many lines, and as many `kept` lines of an undo. A line takes up to 2 KB. */
+/** A report has at most this many lines, each of up to 2 KB, and as many `kept` lines of an undo. */
 const maxLines = 10_000
 /** The maximum number of lines of all reports of an account. */
 const maxLinesOfAccount = 50_000
-/** The numbers of `kept` lines follow this number, so that they are the last lines of a report. */
-const keptFrom = 1_000_000_000
 
 const leftOut = ' further lines are left out'
 
@@ -210,19 +208,17 @@ interface NewLine {
   message: string
 }
 
-/** Stores the first lines of a report. One more line counts the lines that are left out. */
+/** Adds lines to a report, up to the line `max`. One more line counts the lines that are left out. */
 export async function insertLines(
   tx: Sql,
   importId: string,
   lines: NewLine[],
-  { from = 0, max = maxLines } = {},
+  max = maxLines,
 ): Promise<void> {
   if (lines.length === 0) return
-  const end = from + max
   const [stored] = await tx<{ last: number }[]>`
-    select coalesce(max(n), ${from}::int4) as last from import_lines
-    where import_id = ${importId} and n > ${from}::int4 and n <= ${end}::int4`
-  const fitting = lines.slice(0, end - stored!.last).map((line, i) => ({ ...line, n: stored!.last + i + 1 }))
+    select coalesce(max(n), 0) as last from import_lines where import_id = ${importId} and n <= ${max}`
+  const fitting = lines.slice(0, max - stored!.last).map((line, i) => ({ ...line, n: stored!.last + i + 1 }))
   await tx`
     insert into import_lines (import_id, n, row, external_id, outcome, message)
     select ${importId}, r.* from jsonb_to_recordset(${JSON.stringify(storableValue(fitting))}::text::jsonb)
@@ -232,14 +228,14 @@ export async function insertLines(
   if (others > 0)
     await tx`
       insert into import_lines (import_id, n, outcome, message)
-      values (${importId}, ${end + 1}, ${lines[0]!.outcome}, ${others}::int4 || ${reason}::text)
+      values (${importId}, ${max + 1}, ${lines[0]!.outcome}, ${others}::int4 || ${reason}::text)
       on conflict (import_id, n) do update set message =
         substring(import_lines.message from '^[0-9]+')::int8 + ${others}::int4 || ${reason}::text`
 }
 
-/** The lines of an undo. */
-export const insertKept = (tx: Sql, importId: string, lines: NewLine[], max = maxLines): Promise<void> =>
-  insertLines(tx, importId, lines, { from: keptFrom, max })
+/** Adds the lines of an undo. */
+export const insertKept = (tx: Sql, importId: string, lines: NewLine[]): Promise<void> =>
+  insertLines(tx, importId, lines, 2 * maxLines)
 
 /**
  * Replaces the oldest reports of the account by one line each, if the reports of the account have too many lines.
@@ -251,11 +247,11 @@ export async function trimReports(sql: Sql, importId: string): Promise<void> {
     with reports as (
       select i.id, sum(r.lines) over (order by i.id desc) as total from imports i
       cross join lateral (
-        select count(*) as lines from import_lines where import_id = i.id and n > 0 and n <= ${keptFrom}::int4) r
+        select count(*) as lines from import_lines where import_id = i.id and n > 0 and outcome <> 'kept') r
       where i.caller ->> 'userId' = (select caller ->> 'userId' from imports where id = ${importId})),
     trimmed as (
       delete from import_lines l using reports r
-      where l.import_id = r.id and r.id < ${importId} and r.total > ${maxLinesOfAccount}::int4 and n > 0 and n <= ${keptFrom}::int4
+      where l.import_id = r.id and r.id < ${importId} and r.total > ${maxLinesOfAccount}::int4 and n > 0 and outcome <> 'kept'
       returning l.import_id)
     insert into import_lines (import_id, n, outcome, message)
     select import_id, 0, 'rejected', count(*) || ${reason} from trimmed group by import_id on conflict do nothing`

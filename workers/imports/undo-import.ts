@@ -104,8 +104,8 @@ async function undoBatch(undo: Undo, before: number, batch: number): Promise<voi
   }))
   const tasks = results.filter(({ isFirst }) => isFirst)
   const keptTasks = tasks.filter(({ kept }) => kept !== null).length
-  const lines = results.flatMap(({ externalId, kept, isFirst, isWhole }) =>
-    kept !== null && (isFirst || !isWhole) ? { row: null, externalId, outcome: 'kept', message: kept } : [],
+  const lines = results.flatMap(({ externalId, kept, isFirst, isChanged }) =>
+    kept !== null && (isFirst || !isChanged) ? { row: null, externalId, outcome: 'kept', message: kept } : [],
   )
   await undo.sql.begin(async (transaction) => {
     const tx = transaction as unknown as Sql
@@ -118,107 +118,63 @@ async function undoBatch(undo: Undo, before: number, batch: number): Promise<voi
   })
 }
 
-interface ReadEvent {
+/** An event of the import. */
+interface ImportedEvent {
   seq: number
   entity: string
   externalId: string | null
-  title: string | null
-  /** Such as `label "bug"`, or `description and settings of the project`. Null for other rows, and for deleted rows. */
+  /** Such as `label "bug"`. Null for rows without a name. */
   name: string | null
   /** The first event of the import in its task. Each task is counted once, with this event. */
   isFirst: boolean
   isUndone: boolean
-  /** The import created the task. */
-  isCreated: boolean
-  isMoved: boolean
-  /** Tasks have the label, or values of the field. */
-  isUsed: boolean
-  /** The latest changes of the task besides those of the import, the latest first: the seq, and the seq that the change undoes. */
-  changes: [number, number | null][] | null
-}
-
-/** An event of the import. */
-interface ImportedEvent extends ReadEvent {
-  /** The whole task is kept, and its line in the report names the reason. */
-  isWhole: boolean
+  /** Somebody has changed the task since, so the whole task is kept, and its line in the report names this reason. */
+  isChanged: boolean
   /** The reason why the row is kept; null if it can be undone. */
   kept: string | null
 }
 
-/** The maximum number of `changes` that are read for a task. */
-const maxChanges = 200
-
 /**
- * Reads the events of a batch. A task that the import created is kept as a whole if somebody has changed a part of it.
- * The caller may not see the present values of a task that is now in another project.
+ * Reads the events of a batch. A change that was undone, and its undo, do not count as changes of the task. The caller
+ * may not see the present values of a task that is now in another project.
  */
-export async function readBatch({ sql, importId, projectId }: Undo, batch: number): Promise<ImportedEvent[]> {
-  // As a join, or with `=` for the project, the condition could read all events of the project for each task, because
-  // Postgres expects few rows of a project that is younger than its statistics.
-  const isOwn = sql`(x.project_id is not distinct from ${projectId}
-    and exists (select from import_batches where import_id = ${importId} and seq = x.batch))`
-  const events = await sql<ReadEvent[]>`
+export function readBatch({ sql, importId, projectId }: Undo, batch: number): Promise<ImportedEvent[]> {
+  // With `=`, Postgres could read all events of the project for each task, because Postgres expects few rows of a
+  // project that is younger than its statistics.
+  const isInProject = sql`x.project_id is not distinct from ${projectId}`
+  const isOwn = sql`exists (select from import_batches where import_id = ${importId} and seq = x.batch)`
+  return sql<ImportedEvent[]>`
     with own as materialized (
-      select e.seq, e.entity, e.entity_id, e.task_id, e.after ->> 'externalId' as external_id,
-        e.before ? 'description' as describes, e.before ? 'textEdits' as sets from events e
+      select e.*, e.entity || ' "' || (e.after ->> 'name') || '"' as name from events e
       where e.project_id = ${projectId} and ${isOfBatch(sql, projectId, batch)} and not (${sql.unsafe(isRespacingSql('e'))})),
+    own_tasks as materialized (select distinct task_id from own where task_id is not null),
+    undone as materialized (
+      select x.undoes from own_tasks o
+      cross join lateral (select undoes from events x where x.task_id = o.task_id and ${isInProject}) x
+      union all select undoes from events
+      where project_id = ${projectId} and seq > ${batch} and exists (select from own where task_id is null)),
     of_task as materialized (
-      select o.task_id, f.seq as first, coalesce(c.is_created, false) as is_created, changes
-      from (select distinct task_id from own where task_id is not null) o
-      cross join lateral (select x.seq from events x where x.task_id = o.task_id and ${isOwn} order by x.id limit 1) f
-      left join lateral (select x.entity = 'task' and x.before is null and ${isOwn} as is_created from events x
-        where x.task_id = o.task_id order by x.id limit 1) c on true
-      cross join lateral (select json_agg(json_build_array(x.seq, x.undoes) order by x.seq desc) as changes from (
-        select x.seq, x.undoes from events x
-        where x.task_id = o.task_id and x.project_id is not distinct from ${projectId}
-          and x.type not in ('task.due', ${observedType}) and not ${isOwn} and not (${sql.unsafe(isRespacingSql('x'))})
-        order by x.id desc limit ${maxChanges}) x) x),
+      select o.task_id, f.seq as first, exists (
+        select from events x where x.task_id = o.task_id and x.id > f.id and ${isInProject} and not ${isOwn}
+          and x.undoes is null and x.seq not in (select undoes from undone where undoes is not null)
+          and x.type not in ('task.due', ${observedType}) and not (${sql.unsafe(isRespacingSql('x'))})) as is_changed
+      from own_tasks o
+      cross join lateral (
+        select x.seq, x.id from events x where x.task_id = o.task_id and ${isInProject} and ${isOwn} order by x.id limit 1) f),
     used as materialized (
       select distinct n.name from tasks t cross join lateral (
         select unnest(t.label_ids)::text union all select jsonb_object_keys(t.fields)) n(name)
       where t.project_id = ${projectId} and exists (select from own where entity in ('label', 'field')))
-    select o.seq::float8 as seq, o.entity, t.title, coalesce(h.is_created, false) as is_created, h.changes,
-      coalesce(h.first = o.seq, false) as is_first,
-      coalesce(t.project_id <> ${projectId}, false) as is_moved,
-      case when t.project_id = ${projectId} then t.external_id when o.entity = 'task' then o.external_id end as external_id,
-      coalesce(t.id, l.id, f.id, p.id) is null as is_undone,
-      exists (select from used where name = coalesce(l.id::text, f.key)) as is_used,
-      case when p.id is not null then 'description and settings of the project'
-        else o.entity || ' "' || coalesce(l.name, f.name) || '"' end as name
+    select o.seq::float8 as seq, o.entity, o.name, coalesce(h.first = o.seq, false) as is_first,
+      coalesce(h.is_changed, false) as is_changed,
+      case when t.project_id = ${projectId} then t.external_id when o.entity = 'task' then o.after ->> 'externalId' end as external_id,
+      o.task_id is not null and t.id is null or exists (select from undone where undoes = o.seq) as is_undone,
+      case when h.is_changed then 'Somebody has changed the task since'
+        when coalesce(o.after ->> 'key', o.entity_id::text) in (select name from used) then 'Tasks use the ' || o.name end as kept
     from own o
     left join of_task h on h.task_id = o.task_id
     left join tasks t on t.id = o.task_id
-    left join labels l on o.entity = 'label' and l.id = o.entity_id
-    left join task_fields f on o.entity = 'field' and f.id = o.entity_id
-    left join projects p on o.entity = 'project' and p.id = o.entity_id
-      and (o.describes and p.description is not null or o.sets and p.text_edits is not null)
     order by o.seq`
-  return events.map((event) => {
-    const { seq, entity, isCreated, isMoved, isUsed, name } = event
-    const { seqs, undone } = withoutUndone(event.changes ?? [])
-    const isWhole = isCreated && (isMoved || seqs.length > 0)
-    const isUndone = event.isUndone || undone.has(seq)
-    const use = isUsed ? `Tasks have ${entity === 'field' ? 'values of ' : ''}the ${name}` : null
-    const kept = isWhole ? changeReason(event, seqs) : use
-    return { ...event, isWhole, isUndone, kept }
-  })
-}
-
-/** Returns the seqs of changes, and those of undone events. A change that was undone, and its undo, do not count. */
-function withoutUndone(changes: [number, number | null][]) {
-  const [seqs, undone]: [number[], Set<number>] = [[], new Set()]
-  for (const [seq, undoes] of changes) {
-    if (undone.has(seq)) continue
-    if (undoes === null) seqs.unshift(seq)
-    else undone.add(undoes)
-  }
-  return { seqs, undone }
-}
-
-function changeReason({ isMoved, title }: ReadEvent, seqs: number[]): string {
-  if (isMoved) return 'Somebody has moved the task to another project'
-  const more = seqs.length > 5 ? ` and ${seqs.length - 5} more` : ''
-  return `Somebody has changed the task "${title}" since: seq ${seqs.slice(0, 5).join(', ')}${more}`
 }
 
 /** Undoes the events whose rows nobody has changed. Returns the reasons why rows are kept, by the seqs of their events. */

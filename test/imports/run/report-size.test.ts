@@ -1,4 +1,4 @@
-import { insertKept } from '../../../workers/imports/batches.ts'
+import { insertLines as addLines } from '../../../workers/imports/batches.ts'
 import { allPages, type Sql, upTo } from '../../kit.ts'
 import { openRunScene, task } from './scene.ts'
 
@@ -24,7 +24,7 @@ test('a report of 12,000 rejected rows has 10,000 lines, and says how many are l
   } as never)
 })
 
-test('the kept lines of an undo have their own limit, and a further undo replaces them', async () => {
+test('the kept lines of an undo follow the lines of the import, and a further undo replaces them', async () => {
   const { owner, projectId } = await newProject()
   const { id } = await importItems(owner, projectId, [])
   await insertLines(id, 10_001)
@@ -37,8 +37,8 @@ test('the kept lines of an undo have their own limit, and a further undo replace
       last: all.at(-1)!.message,
     }
   }
-  for (let page = 0; page < 2; page++) await insertKept(sql as unknown as Sql, id, kept(3), 4)
-  const last = '2 further lines are left out, because a report has at most 4 lines'
+  for (let page = 0; page < 2; page++) await addLines(sql as unknown as Sql, id, kept(3), 10_005)
+  const last = '2 further lines are left out, because a report has at most 10005 lines'
   expect(await lines()).toEqual({ all: 10_001 + 5, kept: 5, last })
   await undo(owner, id)
   expect(await lines()).toMatchObject({ all: 10_001, kept: 0 })
@@ -48,7 +48,7 @@ test('a line has the replacement character for characters that Postgres cannot s
   const { owner, projectId } = await newProject()
   const { id } = await importItems(owner, projectId, [])
   const line = { row: null, externalId: null, outcome: 'kept' }
-  await insertKept(sql as unknown as Sql, id, [{ ...line, message: 'Cut within \ud83d' }])
+  await addLines(sql as unknown as Sql, id, [{ ...line, message: 'Cut within \ud83d' }])
   const report = (await allPages(owner, `/imports/${id}/report`)).flat()
   expect(report).toEqual([{ ...line, message: 'Cut within \ufffd' }] as never)
 })
@@ -64,7 +64,7 @@ test('the oldest reports of an account above 50,000 lines are replaced by one li
   }
   for (const id of ids) {
     await insertLines(id, 9_000)
-    await insertKept(sql as unknown as Sql, id, kept(1))
+    await addLines(sql as unknown as Sql, id, kept(1))
   }
   await importItems(owner, projectId, [], { dryRun: true })
   const reports = await sql<{ importId: string; count: number }[]>`
