@@ -92,8 +92,7 @@ type Domain = { commands: Command<never>[]; react: Reactions }
 
 export function openWritePath(config: Config, log: Log, domain: Domain, tracing?: Tracing) {
   const shared = openSharedServices(config, log)
-  const { clock, counts, database, redis, subscriber, jobs, rowLocations, scheduler, findPerson, findRole } =
-    shared
+  const { clock, counts, database, redis, jobs, rowLocations, scheduler, findPerson, findRole } = shared
   const { notifications, knownCommits } = shared
   const actors = openActors(shared, domain.react)
   const registry = registryOf(domain.commands)
@@ -101,7 +100,7 @@ export function openWritePath(config: Config, log: Log, domain: Domain, tracing?
   const reads = { findRole, findPerson, rowLocations }
   const execute = withSpans(openExecute({ actors, ...reads, limits: config, explain, log }), tracing)
   const isClosing = () => actors.isClosing
-  const routed = { config, redis, subscriber, registry, execute, scheduler, isClosing, log }
+  const routed = { config, redis, registry, execute, scheduler, isClosing, log }
   const router = openRouter({ ...routed, counts: counts.forwards })
   const located = { registry, rowLocations, timeoutMs: config.writeTimeoutMs }
   return {
@@ -128,7 +127,7 @@ export function openWritePath(config: Config, log: Log, domain: Domain, tracing?
       await clock.close()
       await jobs.close()
       disconnect(redis)
-      disconnect(subscriber)
+      disconnect(shared.subscriber)
       await database.close()
     },
   }

@@ -1,4 +1,3 @@
-import type { Redis } from 'ioredis'
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { Permit, Scheduler } from '../admission/fair-queue.ts'
@@ -138,12 +137,11 @@ const maxUnsentBytes = 16_777_216
 interface RouterDependencies extends Omit<ServeDependencies, 'ttlMs'> {
   config: Config
   redis: RedisClient
-  subscriber: Redis
 }
 
 /** Routes commands to the homes of their projects. Before `join`, a process executes every command itself. */
 export function openRouter(dependencies: RouterDependencies) {
-  const { config, redis, subscriber, execute, log, counts } = dependencies
+  const { config, redis, execute, log, counts } = dependencies
   const options = {
     secrets: secretsIn(config.jwtSecret),
     maxBytes,
@@ -164,7 +162,7 @@ export function openRouter(dependencies: RouterDependencies) {
       const serve = openServe({ ...dependencies, ttlMs: config.writeTimeoutMs })
       const server = asHome ? new RpcServer(crypto.randomUUID(), options, serve, log) : undefined
       const me = await server?.listen(config.homeHost, config.homePort)
-      joined = { client, placement: new Placement(redis, subscriber, config, me, log), server }
+      joined = { client, placement: new Placement(redis, config, me, log), server }
     },
     isHome: (): boolean => joined?.placement.isHome() ?? false,
     /** Returns what the operator must do if other processes are alive but cannot reach this process. */

@@ -2,7 +2,7 @@ import { readConfig } from '../../src/config.ts'
 import { newId } from '../../src/ids.ts'
 import { until } from '../../src/local/server.ts'
 import { openLog } from '../../src/logger.ts'
-import { disconnect, openRedis, openSubscriber } from '../../src/redis/connections.ts'
+import { disconnect, openRedis } from '../../src/redis/connections.ts'
 import { Placement, type Timing, shardOf } from '../../src/routing/placement.ts'
 
 type Env = Record<string, string>
@@ -14,9 +14,8 @@ export function openMember(env: Env, id?: string, timing?: Timing) {
   const config = readConfig(env)
   const log = openLog('silent')
   const redis = openRedis(config, log)
-  const subscriber = openSubscriber(config.redisUrl, log)
   const me = id === undefined ? undefined : { id, host: '127.0.0.1', port: 1 }
-  const homes = new Placement(redis, subscriber, config, me, log, timing)
+  const homes = new Placement(redis, config, me, log, timing)
   const projects = onePerShard(config.writeShards)
   return {
     id: id ?? 'worker',
@@ -31,7 +30,6 @@ export function openMember(env: Env, id?: string, timing?: Timing) {
     close: () => {
       homes.close()
       disconnect(redis)
-      disconnect(subscriber)
     },
   }
 }

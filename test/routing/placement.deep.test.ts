@@ -1,12 +1,11 @@
 import { defaultTiming } from '../../src/routing/placement.ts'
-import { eventually, sharedRedisPrefix, tally, upTo } from '../kit.ts'
+import { disposable, eventually, freshRedis, sharedRedisPrefix, tally, upTo } from '../kit.ts'
 import { agreed, type Member, openMember } from './member.ts'
 
 const open: Member[] = []
 afterEach(() => open.splice(0).forEach((member) => member.close()))
 
-function cluster(shards = 4, timing = defaultTiming) {
-  const { url, prefix } = sharedRedisPrefix()
+function cluster(shards = 4, timing = defaultTiming, { url, prefix } = sharedRedisPrefix()) {
   const env = { REDIS_URL: url, REDIS_PREFIX: prefix, WRITE_SHARDS: String(shards) }
   const join = (id?: string, more: Record<string, string> = {}) => {
     const member = openMember({ ...env, ...more }, id, timing)
@@ -46,14 +45,12 @@ test('the first process is the home of all shards in its cluster, and processes 
   expect(other.view(['other'])).toEqual(all('other'))
 })
 
-test('a process that leaves is replaced immediately, by notification', async () => {
-  // The next heartbeat comes only after the end of the test.
-  const { join, joinAll } = cluster(4, { ...defaultTiming, heartbeatMs: 600_000 })
+test('a process that leaves is replaced, and the shards of the other processes stay', async () => {
+  const { join, joinAll } = cluster()
   let [leaving, staying] = (await joinAll('a', 'b')) as [Member, Member]
   for (const n of upTo(4)) {
     const joined = join(`member ${n}`)
     const view = await agreed([leaving, staying, joined])
-    await Bun.sleep(200)
     const left = leaving.leave()
     expect(leaving.view()).not.toContain(leaving.id)
     await left
@@ -142,4 +139,37 @@ test('while processes join, leave and crash, each shard has a home, and the memb
   await agreed(alive)
   clearInterval(sampling)
   expect(withoutHome).toBe(0)
+})
+
+test('without Redis the known homes stay in use, and a dead process is replaced when Redis is back', async () => {
+  const redis = await freshRedis()
+  await using _ = disposable({ close: () => redis.stop() })
+  const members = await cluster(4, defaultTiming, { url: redis.url, prefix: 'docket' }).joinAll('a', 'b', 'c')
+  await members.shift()!.leave()
+  const before = await agreed(members)
+  /** Longer than the time to live of a member. */
+  const expectStable = async (ms = 2_500) => {
+    const end = performance.now() + ms
+    while (performance.now() < end) {
+      for (const member of members) expect(member.view()).toEqual(before)
+      await Bun.sleep(20)
+    }
+  }
+  redis.freeze()
+  await expectStable()
+  redis.thaw()
+  await expectStable()
+  redis.kill()
+  await expectStable()
+  await redis.restart()
+  await expectStable()
+  const [dead, alive] = members as [Member, Member]
+  dead.close()
+  await agreed([alive])
+  redis.kill()
+  await redis.restart()
+  const client = new Bun.RedisClient(redis.url)
+  await client.send('FLUSHALL', [])
+  client.close()
+  await agreed([alive])
 })
