@@ -26,12 +26,8 @@ export function openPost(destinations: Destinations, { timeoutMs, ca }: { timeou
 
   async function attempt(request: OutboundRequest, signal: AbortSignal): Promise<ResponseSummary> {
     const url = destinations.read(request.url)
-    const addresses = await unlessAborted(destinations.addressesOf(url), signal)
-    for (const address of addresses.slice(0, -1)) {
-      const response = await exchange(request, url, address, signal).catch(ignoreUnreachable)
-      if (response) return response
-    }
-    return exchange(request, url, addresses.at(-1)!, signal)
+    const [address] = await unlessAborted(destinations.addressesOf(url), signal)
+    return exchange(request, url, address!, signal)
   }
 
   return async (request: OutboundRequest) => {
@@ -61,16 +57,8 @@ export function openPost(destinations: Destinations, { timeoutMs, ca }: { timeou
 function reasonOf(error: unknown): string {
   if (error instanceof ForbiddenUrl) return `The URL ${error.message}`
   if (error instanceof TimeoutError) return error.message
-  const code = codeOf(error)
+  const { code } = error as NodeJS.ErrnoException
   return code ? `No connection: ${code}` : 'No connection'
-}
-
-const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code ?? '')
-
-const unreachableCodes = ['ECONNREFUSED', 'ENETUNREACH', 'EHOSTUNREACH', 'EADDRNOTAVAIL']
-/** After these errors nothing was sent, so the next address can be tried. */
-function ignoreUnreachable(error: unknown): undefined {
-  if (!unreachableCodes.includes(codeOf(error))) throw error
 }
 
 /** The listener is never removed, so the signal must not outlive the promise. */
@@ -80,9 +68,8 @@ function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return Promise.race([work, promise])
 }
 
-/** Interim responses (1xx) before the final response. Nothing else stops an endless series. */
-const maxInterim = 10
-const agentOptions = { keepAlive: true, maxFreeSockets: 64, timeout: 4_000 }
+/** Sockets close before a usual receiver closes them, so that no request is sent on a connection that is closing. */
+const agentOptions = { keepAlive: true, maxFreeSockets: 64, timeout: 1_000 }
 
 interface OutboundRequest {
   url: string
@@ -91,13 +78,11 @@ interface OutboundRequest {
   signal?: AbortSignal
 }
 
-class StaleConnection extends Error {}
-
 function openExchange(ca?: string) {
   const http = { request: viaHttp, agent: new HttpAgent(agentOptions), port: 80 }
   const https = { request: viaHttps, agent: new HttpsAgent({ ...agentOptions, ca }), port: 443 }
 
-  async function send({ body, headers }: OutboundRequest, url: URL, address: string, signal: AbortSignal) {
+  return async ({ body, headers }: OutboundRequest, url: URL, address: string, signal: AbortSignal) => {
     signal.throwIfAborted()
     const { request, agent, port } = url.protocol === 'https:' ? https : http
     const outgoing = request({
@@ -117,23 +102,11 @@ function openExchange(ca?: string) {
     signal.addEventListener('abort', () => void outgoing.destroy(signal.reason as Error))
     return readResponse(outgoing, body)
   }
-
-  return (...args: Parameters<typeof send>): Promise<ResponseSummary> =>
-    send(...args).catch((error: unknown) => {
-      if (error instanceof StaleConnection) return send(...args)
-      throw error
-    })
 }
 
 function readResponse(outgoing: ClientRequest, body: string): Promise<ResponseSummary> {
   const { promise, resolve, reject } = Promise.withResolvers<ResponseSummary>()
-  outgoing.on('error', (error) =>
-    reject(outgoing.reusedSocket && isConnectionReset(error) ? new StaleConnection() : error),
-  )
-  let interim = 0
-  outgoing.on('information', () => {
-    if (++interim > maxInterim) outgoing.destroy(new Error('Too many interim responses'))
-  })
+  outgoing.on('error', reject)
   outgoing.on('response', (response) => {
     const chunks: Buffer[] = []
     let length = 0
@@ -151,9 +124,6 @@ function readResponse(outgoing: ClientRequest, body: string): Promise<ResponseSu
   return promise
 }
 
-const isConnectionReset = (error: NodeJS.ErrnoException): boolean =>
-  ['ECONNRESET', 'EPIPE'].includes(error.code ?? '')
-
 const maxAnswerBytes = 1_024
 
 interface ResponseSummary {
@@ -163,18 +133,13 @@ interface ResponseSummary {
   retryAfterMs: number | null
 }
 
-const maxTargetCharacters = 300
 const isRedirect = (status = 0): boolean => status >= 300 && status < 400 && status !== 304
-
-function redirectError({ statusCode, headers }: IncomingMessage): string {
-  const target = (headers.location ?? '').replace(/[^ -~]/g, '').slice(0, maxTargetCharacters)
-  const advice = target ? `: set the URL to ${target} if you trust it` : ''
-  return `The receiver answered ${statusCode}, and redirects are not followed${advice}`
-}
 
 const summarize = (response: IncomingMessage, body: Buffer): ResponseSummary => ({
   status: response.statusCode ?? null,
-  error: isRedirect(response.statusCode) ? redirectError(response) : null,
+  error: isRedirect(response.statusCode)
+    ? `The receiver answered ${response.statusCode}, and redirects are not followed`
+    : null,
   answer: new TextDecoder().decode(body.subarray(0, maxAnswerBytes)).replaceAll('\0', '\ufffd'),
   retryAfterMs: retryAfter(response.headers['retry-after']),
 })
@@ -187,7 +152,6 @@ export function retryAfter(header: string | undefined, now = Date.now()): number
 }
 
 const maxUrlCharacters = 2_048
-const maxAddresses = 4
 
 export class ForbiddenUrl extends Error {}
 
@@ -195,11 +159,13 @@ type Destinations = ReturnType<typeof openDestinations>
 
 export function openDestinations(policy: AddressPolicy, lookup: Lookup = openLookup()) {
   function read(text: string): URL {
-    if (text.length > maxUrlCharacters || !URL.canParse(text)) throw new ForbiddenUrl('must be a URL')
-    const url = new URL(text)
-    if (url.href.length > maxUrlCharacters)
-      throw new ForbiddenUrl(`must have at most ${maxUrlCharacters} characters, percent-encoded`)
-    requireProtocol(url, policy)
+    const url = URL.parse(text)
+    if (!url || url.href.length > maxUrlCharacters)
+      throw new ForbiddenUrl(`must be a URL with at most ${maxUrlCharacters} characters, percent-encoded`)
+    if (url.protocol !== 'https:' && !(policy.allowHttp && url.protocol === 'http:'))
+      throw new ForbiddenUrl(
+        'must begin with https://, or http:// if the operator sets WEBHOOK_ALLOW_HTTP=on',
+      )
     if (url.username || url.password) throw new ForbiddenUrl('must not contain a user name or a password')
     const literal = literalIn(url)
     if (literal !== null) requireReachable([literal], policy)
@@ -213,7 +179,7 @@ export function openDestinations(policy: AddressPolicy, lookup: Lookup = openLoo
     // Without an address, node:http would connect to localhost.
     if (addresses.length === 0) throw noAddress()
     requireReachable(addresses, policy)
-    return addresses.slice(0, maxAddresses)
+    return addresses
   }
 
   return {
@@ -230,20 +196,10 @@ export function openDestinations(policy: AddressPolicy, lookup: Lookup = openLoo
   }
 }
 
-function requireProtocol({ protocol }: URL, { allowHttp }: AddressPolicy): void {
-  if (protocol === 'https:' || (allowHttp && protocol === 'http:')) return
-  if (protocol === 'http:')
-    throw new ForbiddenUrl('must begin with https://, unless the operator sets WEBHOOK_ALLOW_HTTP=on')
-  throw new ForbiddenUrl(`must begin with https://${allowHttp ? ' or http://' : ''}`)
-}
-
 function requireReachable(addresses: string[], policy: AddressPolicy): void {
-  const forbidden = addresses.filter((address) => !isReachable(address, policy))
-  if (forbidden.length === 0) return
-  if (!forbidden.every(isPrivate))
-    throw new ForbiddenUrl('must not resolve to a link-local, metadata or reserved address')
+  if (addresses.every((address) => isReachable(address, policy))) return
   throw new ForbiddenUrl(
-    'must resolve to a public address, unless the operator sets WEBHOOK_ALLOW_PRIVATE=on',
+    'must resolve to a public address, or a private one if the operator sets WEBHOOK_ALLOW_PRIVATE=on',
   )
 }
 
@@ -259,9 +215,6 @@ const metadataAddresses = ['168.63.129.16', 'fd00:ec2::254', 'fd20:ce::254'].map
 const globalIPv6 = ipaddr.parseCIDR('2000::/3')
 /** IPv6 networks whose last 32 bits are an IPv4 address: mapped, compatible, and NAT64. */
 const withIPv4 = ['::ffff:0:0/96', '::/96', '64:ff9b::/96'].map((text) => ipaddr.parseCIDR(text))
-
-const isPrivate = (text: string): boolean =>
-  isReachable(text, { allowPrivate: true }) && !isReachable(text, { allowPrivate: false })
 
 export function isReachable(text: string, { allowPrivate }: Pick<AddressPolicy, 'allowPrivate'>): boolean {
   if (!isIP(text)) return false
@@ -281,26 +234,23 @@ function unwrapIPv4(address: ipaddr.IPv4 | ipaddr.IPv6): ipaddr.IPv4 | ipaddr.IP
 export type Lookup = (name: string) => Promise<string[]>
 
 const resolverOptions = { timeout: 2_000, tries: 2 }
-const systemFilesMs = 30_000
-const loopback = ['127.0.0.1', '::1']
 
 /** `lookup` of `node:dns` blocks one of four threads: four dead name servers would also stop all password hashes. */
 export function openLookup(hostsFile = '/etc/hosts', servers?: string[]): Lookup {
-  const open = async () => {
-    const resolver = new Resolver(resolverOptions)
-    if (servers) resolver.setServers(servers)
-    return { resolver, hosts: parseHosts(await readFile(hostsFile, 'utf8').catch(() => '')) }
-  }
-  let system = open()
-  let readAgainAt = performance.now() + systemFilesMs
-
+  const resolver = new Resolver(resolverOptions)
+  if (servers) resolver.setServers(servers)
   return async (name) => {
-    if (performance.now() > readAgainAt) [system, readAgainAt] = [open(), performance.now() + systemFilesMs]
-    const { resolver, hosts } = await system
     const bare = name.toLowerCase().replace(/\.$/, '')
-    const local = hosts.get(bare) ?? (/(^|\.)localhost$/.test(bare) ? loopback : undefined)
-    return local ?? resolve(resolver, bare)
+    if (/(^|\.)localhost$/.test(bare)) return ['127.0.0.1']
+    const local = addressesIn(await readFile(hostsFile, 'utf8').catch(() => ''), bare)
+    return local.length > 0 ? local : resolve(resolver, bare)
   }
+}
+
+function addressesIn(hosts: string, name: string): string[] {
+  const lines = hosts.toLowerCase().split('\n')
+  const rows = lines.map((line) => line.replace(/#.*/, '').trim().split(/\s+/))
+  return rows.flatMap(([address = '', ...names]) => (isIP(address) && names.includes(name) ? address : []))
 }
 
 async function resolve(resolver: Resolver, name: string): Promise<string[]> {
@@ -308,13 +258,4 @@ async function resolve(resolver: Resolver, name: string): Promise<string[]> {
   const addresses = results.flatMap((result) => (result.status === 'fulfilled' ? result.value : []))
   if (addresses.length === 0 && results[0].status === 'rejected') throw results[0].reason
   return addresses
-}
-
-function parseHosts(text: string): Map<string, string[]> {
-  const hosts = new Map<string, string[]>()
-  for (const line of text.toLowerCase().split('\n')) {
-    const [address = '', ...names] = line.replace(/#.*/, '').trim().split(/\s+/)
-    for (const name of isIP(address) ? names : []) hosts.set(name, [...(hosts.get(name) ?? []), address])
-  }
-  return hosts
 }

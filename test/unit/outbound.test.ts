@@ -1,5 +1,5 @@
 import { createServer as createTlsServer } from 'node:https'
-import { type AddressInfo, createServer, type Socket } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { createSocket } from 'node:dgram'
 import { writeFile } from 'node:fs/promises'
@@ -33,17 +33,10 @@ const answer =
   (status: number, headers = {}, body = ''): Respond =>
   (response) =>
     response.writeHead(status, headers).end(body)
-const notFollowed = 'The receiver answered 307, and redirects are not followed'
 const pour: Respond = (response) => {
   while (response.write('x'.repeat(65_536)));
   response.once('drain', () => pour(response, undefined as never))
 }
-const interim =
-  (count: number): Respond =>
-  (response) => {
-    for (const _ of upTo(count)) response.writeProcessing()
-    response.end()
-  }
 const late = { status: null, error: 'No response within 0.2 s' }
 const onlyPublic = { allowHttp: true, allowPrivate: false }
 
@@ -56,21 +49,12 @@ test.each<[string, Setup, object]>([
   [
     'does not follow a redirect',
     { respond: answer(307, { location: '/again' }) },
-    { status: 307, error: `${notFollowed}: set the URL to /again if you trust it`, requests: 1 },
-  ],
-  ['reports a redirect to nowhere', { respond: answer(307) }, { status: 307, error: notFollowed }],
-  [
-    'cuts the URL of a redirect',
-    { respond: answer(307, { location: '/x'.repeat(1_000) }) },
-    { error: `${notFollowed}: set the URL to ${'/x'.repeat(150)} if you trust it` },
+    { status: 307, error: 'The receiver answered 307, and redirects are not followed', requests: 1 },
   ],
   ['times out without a response', { respond: () => {} }, late],
   ['times out if the body does not end', { respond: (response) => response.write('.') }, late],
   ['reads the beginning of an endless body', { respond: pour }, { status: 200, answer: 'x'.repeat(1_024) }],
   ['times out if the name does not resolve', { lookup: () => new Promise(() => {}) }, late],
-  ['accepts a few interim responses', { respond: interim(3) }, { status: 200, error: null }],
-  ['rejects many interim responses', { respond: interim(100) }, { status: null, error: 'No connection' }],
-  ['tries the next address', resolvesTo('127.0.0.9', '127.0.0.1'), { status: 200, requests: 1 }],
   ['to a name without addresses fails', resolvesTo(), { error: 'No connection: ENOTFOUND', requests: 0 }],
   [
     'connects to no private address, unless the operator allows it',
@@ -128,23 +112,6 @@ test('verifies the TLS certificate against the host name, and sends SNI', async 
   ] as const)
     expect(await send(requestTo(`https://${host}:${port}/`))).toMatchObject(result)
   expect(names).toEqual([['localhost', `localhost:${port}`]])
-})
-
-test('repeats a request on a new connection when the receiver has closed the reused one', async () => {
-  let count = 0
-  const sockets: Socket[] = []
-  const server = createServer((socket) => {
-    sockets.push(socket.on('error', () => {}))
-    // Resets the connection at every second request.
-    socket.on('data', () => {
-      if (++count % 2 === 0) socket.resetAndDestroy()
-      else socket.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n')
-    })
-  })
-  const { url } = await forEach(listen(server))
-  const send = post()
-  for (const _ of upTo(3)) expect((await send(requestTo(url))).status).toBe(200)
-  expect(sockets).toHaveLength(3)
 })
 
 test('parses Retry-After as seconds or as a date', () => {
@@ -264,7 +231,7 @@ test('resolves names by the hosts file first, then by the name server', async ()
   expect(await lookup('INSIDE.')).toEqual(['10.0.0.7', '::7'])
   expect(await lookup('inside.example.com')).toEqual(['10.0.0.7'])
   for (const name of ['localhost', 'a.localhost', 'LocalHost.'])
-    expect(await lookup(name)).toEqual(['127.0.0.1', '::1'])
+    expect(await lookup(name)).toEqual(['127.0.0.1'])
   expect(queries).toEqual([])
 })
 
