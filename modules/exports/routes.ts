@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { Elysia } from 'elysia'
-import { createTarPacker, type TarPackController } from 'modern-tar'
+import { createTarPacker } from 'modern-tar'
 import { Flag } from '../../src/batch/operation-schema.ts'
 import type { Download, Query, ReadRequest } from '../../src/commands/query.ts'
 import type { RouteBuilders } from '../../src/routes/route-builders.ts'
@@ -9,7 +9,7 @@ import type { Caller } from '../../src/identity/rights.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { requireVisible } from '../../src/reads/lookups.ts'
 import { ofToken, visibleProjects } from '../../src/reads/visible.ts'
-import { badRequest, HttpError, invalidToken, notFound } from '../../src/responses/errors.ts'
+import { badRequest, invalidToken, notFound } from '../../src/responses/errors.ts'
 import { baseHeaders, respondToHead, versionHeader } from '../../src/responses/reply.ts'
 import { Input } from '../../src/schema/input.ts'
 import { named, sampleId } from '../../src/schema/response.ts'
@@ -176,12 +176,10 @@ function exportAccount(services: Services, inProgress: ExportsInProgress): Query
         await charge(services, caller, maxTasks)
         const tokens = caller.token ? null : await tokensOf(database.reads, caller.userId)
         const own = { account: accountView.of(account), tokens }
-        const over = new AbortController()
-        const spoolOne = (id: string) => spoolProject(services, inProgress, caller, id, over.signal)
         // Disables the idle timeout of the server: storing a large project takes longer. The response has its own limits.
         ;(reading as { listener?: IdleServer | null }).listener?.timeout?.(request, 0)
-        const chunks = zipped(tarOf((tar) => writeAll(tar, own, ids, spoolOne)))
-        return { ...archive, chunks, close: () => over.abort() }
+        const chunks = zipped(tarOf(entriesOf(services, inProgress, caller, own, ids)))
+        return { ...archive, chunks, close: () => {} }
       })
     },
   }
@@ -194,81 +192,67 @@ async function projectsOf(sql: Sql, { userId, token }: Caller) {
   return { ids: rows.map(({ id }) => id), maxTasks: rows.reduce((sum, one) => sum + one.maxTasks, 0) }
 }
 
+interface Entry {
+  name: string
+  size: number
+  chunks: AsyncIterable<Uint8Array> | Uint8Array[]
+}
+
 /**
- * Stores a whole project in a temporary file, because an archive contains the size of a file before the file. Returns
- * undefined for a project that the caller can no longer see.
+ * Yields a project only after the client has received the previous entries. Stores the whole project in a temporary file,
+ * because an archive contains the size of a file before the file. Leaves out projects that the caller can no longer see.
  */
-async function spoolProject(
+async function* entriesOf(
   services: Services,
   inProgress: ExportsInProgress,
   caller: Caller,
-  projectId: string,
-  over: AbortSignal,
-) {
-  const { findPerson, findRole } = services
-  const project = await findRole(caller, projectId)
-  if (!project) return undefined
-  const format = formats.docket
-  let size = 0
-  async function* counted(texts: AsyncGenerator<string>) {
-    for await (const text of texts) {
-      if (over.aborted) throw new Error('The client has gone')
-      size += Buffer.byteLength(text)
-      yield text
-    }
-  }
-  const read = async (sql: Sql) => {
-    const exported = await openExportedProject(services, sql, caller.userId, projectId)
-    const name = `${fileName(exported.name)}-${projectId}.${format.extension}`
-    return { name, texts: counted(projectTexts(exported, { format, findPerson })) }
-  }
-  try {
-    const place = await inProgress.takePlace(caller, nextWaitMs)
-    const { name, spool } = await openSpooled(services, place, project, read)
-    await spool.filled
-    return { name, size, spool }
-  } catch (error) {
-    if (error instanceof HttpError && error.status === 404) return undefined
-    throw error
-  }
-}
-
-/** Writes one entry after another. An entry is created only after the client has received the previous entries. */
-async function writeAll(
-  tar: TarPackController,
   own: object,
   projectIds: string[],
-  spoolOne: (id: string) => ReturnType<typeof spoolProject>,
-): Promise<void> {
-  const add = (name: string, size: number) => tar.add({ name, size, mtime: new Date() }).getWriter()
+): AsyncGenerator<Entry, void, void> {
   const text = new TextEncoder().encode(`${JSON.stringify(own, null, 2)}\n`)
-  const first = add('account.json', text.length)
-  await first.write(text)
-  await first.close()
-  for (const projectId of projectIds) {
-    const file = await spoolOne(projectId)
-    if (!file) continue
+  yield { name: 'account.json', size: text.length, chunks: [text] }
+  const { findPerson, findRole } = services
+  const format = formats.docket
+  for (const id of projectIds) {
+    let size = 0
+    async function* counted(texts: AsyncGenerator<string, void, void>) {
+      for await (const text of texts) {
+        size += Buffer.byteLength(text)
+        yield text
+      }
+    }
+    const project = await findRole(caller, id)
+    if (!project) continue
+    const place = await inProgress.takePlace(caller, nextWaitMs)
+    const { name, spool } = await openSpooled(services, place, project, async (sql) => {
+      const exported = await openExportedProject(services, sql, caller.userId, id)
+      const texts = counted(projectTexts(exported, { format, findPerson }))
+      return { name: `${fileName(exported.name)}-${id}.${format.extension}`, texts }
+    })
     try {
-      const entry = add(file.name, file.size)
-      for await (const chunk of unzipped(file.spool.chunks())) await entry.write(chunk)
-      await entry.close()
+      await spool.filled
+      yield { name, size, chunks: unzipped(spool.chunks()) }
     } finally {
-      await file.spool.close()
+      await spool.close()
     }
   }
 }
 
-async function* tarOf(writeEntries: (tar: TarPackController) => Promise<void>): Chunks {
+async function* tarOf(entries: AsyncIterable<Entry>): Chunks {
   const { readable, controller } = createTarPacker()
-  const written = writeEntries(controller).then(
-    () => controller.finalize(),
-    (error: unknown) => controller.error(error as Error),
-  )
+  const writeAll = async () => {
+    for await (const { name, size, chunks } of entries) {
+      const entry = controller.add({ name, size, mtime: new Date() }).getWriter()
+      for await (const chunk of chunks) await entry.write(chunk)
+      await entry.close()
+    }
+    controller.finalize()
+  }
+  const written = writeAll().catch((error: unknown) => controller.error(error as Error))
   try {
     yield* readable
   } finally {
-    // `writeEntries` always ends now: the end of `readable` ends its pending write. Waits until `writeEntries` has closed
-    // the temporary file of the current entry.
+    // The end of `readable` ends a pending write. Waits until the temporary file of the current entry is closed.
     await written
   }
 }
