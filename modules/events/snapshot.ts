@@ -115,7 +115,6 @@ async function* taskPages({ findPerson }: Services, exported: ExportedProject) {
       where t.project_id = ${projectId} and t.id > ${after} order by t.id limit ${maxRows}`)
     isFull = rows.length === maxRows
     after = rows.at(-1)?.id ?? nilId
-    const shown = await shownTasks(exported, rows, false, findPerson)
-    yield shown.map((one) => one.shown)
+    yield await shownTasks(exported, rows, findPerson)
   }
 }

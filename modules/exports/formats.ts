@@ -22,7 +22,7 @@ import {
   childRows,
   type ExportedProject,
   type ExportedTask,
-  shownTasks,
+  exportedTasks,
   type ShownTask,
   taskRows,
 } from './project.ts'
@@ -33,21 +33,19 @@ type Child = EntityDefinition<ChildOfTask>
 
 /** Returns the texts of a file. Children are written one by one, because a list may be long. */
 export interface Writer {
-  begin(): string
+  begin?(): string
   /** Returns the texts before and after the children of a task. */
   task(task: ExportedTask): [before: string, after: string]
   /** Returns the texts before and after the children of one entity. */
-  list(child: Child): [open: string, close: string]
+  list?(child: Child): [open: string, close: string]
   child(child: Child, shown: Shown, isFirst: boolean): string
   event?(shown: object): string
-  end(): string
+  end?(): string
 }
 
 export interface Format {
   contentType: string
   extension: string
-  /** True if the file contains the author of each task. */
-  hasAuthors: boolean
   open(exported: ExportedProject): Writer
 }
 
@@ -67,13 +65,10 @@ function namedIn(shown: ShownTask, { labels, people }: ExportedProject) {
 const ndjson: Format = {
   contentType: 'application/x-ndjson',
   extension: 'ndjson',
-  hasAuthors: false,
   open: () => ({
-    begin: () => '',
     task: ({ shown }) => [JSON.stringify(shown).slice(0, -1), '}\n'],
     list: ({ plural }) => [`,${JSON.stringify(plural)}:[`, ']'],
     child: (_, shown, isFirst) => (isFirst ? '' : ',') + JSON.stringify(shown),
-    end: () => '',
   }),
 }
 
@@ -91,7 +86,6 @@ const authorOf = (importedAuthor: unknown, author: unknown) =>
 const docket: Format = {
   contentType: 'application/x-ndjson',
   extension: 'docket.ndjson',
-  hasAuthors: true,
   open(exported) {
     const { project, parts, version, exportedAt } = exported
     let lines = 0
@@ -105,7 +99,6 @@ const docket: Format = {
         const named = { ...namedIn(shown, exported), author: authorOf(importedAuthor, author) }
         return [line({ kind: 'task', ...lineValues(shown), externalId, ...named }), '']
       },
-      list: () => ['', ''],
       child({ name: kind }, shown) {
         if (!('authorId' in shown)) return line({ kind, ...lineValues(shown) })
         const { authorId: _, authorRemoved: __, importedAuthor, author, ...child } = shown
@@ -141,7 +134,6 @@ const renamed = taskFields.filter((one) => headerOf(...one) !== one[0] && !named
 const csv: Format = {
   contentType: 'text/csv; charset=utf-8',
   extension: 'csv',
-  hasAuthors: true,
   open(exported) {
     const { fields, people } = exported
     const lists = model().ofTask.map(({ plural }) => plural)
@@ -168,7 +160,6 @@ const csv: Format = {
           asChild!.cell?.(shown as never, personOf) ?? childCell(child, shown, author as CellPerson | null)
         return (isFirst ? escapeFormula(text) : `\n${text}`).replaceAll('"', '""')
       },
-      end: () => '',
     }
   },
 }
@@ -197,9 +188,9 @@ export async function* projectTexts(
   { format, history, findPerson }: Options,
 ): AsyncGenerator<string, void, void> {
   const writer = format.open(exported)
-  yield writer.begin()
+  if (writer.begin) yield writer.begin()
   const { sql } = exported
-  const shown = (rows: TaskRow[]) => shownTasks(exported, rows, format.hasAuthors, findPerson)
+  const shown = (rows: TaskRow[]) => exportedTasks(exported, rows, findPerson)
   const [tasks, ...children] = await Promise.all([
     openRows<TaskRow, ExportedTask>(sql, 'tasks', taskRows(exported), shown),
     ...model().ofTask.map((child) =>
@@ -210,7 +201,7 @@ export async function* projectTexts(
   ])
   yield* taskTexts(writer, tasks, children)
   if (history && writer.event) yield* history(exported, writer.event)
-  yield writer.end()
+  if (writer.end) yield writer.end()
 }
 
 type ShownChild = WithPerson & { taskId: string; shown: Record<string, unknown> }
@@ -218,7 +209,7 @@ type ShownChild = WithPerson & { taskId: string; shown: Record<string, unknown> 
 /** Merges tasks and their children. All lists of children have the order of the tasks. */
 async function* taskTexts(writer: Writer, tasks: Rows<ExportedTask>, children: Rows<ShownChild>[]) {
   const lists = model().ofTask.map((child, n) => {
-    return { child, rows: children[n]!, texts: writer.list(child) }
+    return { child, rows: children[n]!, texts: writer.list?.(child) ?? ['', ''] }
   })
   let text = ''
   for (const { rows } of lists) await rows.next()

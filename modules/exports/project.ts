@@ -159,7 +159,7 @@ export function childRows(at: ExportedProject, definition: EntityDefinition<Chil
     order by k.sort_key, k.id, c.id`
 }
 
-export async function existingTasks({ sql, projectId, snapshot }: ExportedProject, ids: string[]) {
+async function existingTasks({ sql, projectId, snapshot }: ExportedProject, ids: string[]) {
   if (ids.length === 0) return new Set<string>()
   const among = sql`any(${ids}::uuid[])`
   const idsIn = (from: SqlPart) =>
@@ -167,15 +167,6 @@ export async function existingTasks({ sql, projectId, snapshot }: ExportedProjec
   const sources = rowSources(sql, 'task', snapshot, snapshot && among)
   const found = await sql<{ id: string }[]>`${unionOf(sql, sources, idsIn)}`
   return new Set(found.map(({ id }) => id))
-}
-
-/** Returns the creators of tasks by task id. A task whose creation is not in the project's log has no entry. */
-export async function authorsOf({ sql, projectId }: ExportedProject, ids: string[]) {
-  const rows = await sql<{ taskId: string; id: string; name: string }[]>`
-    select q.id as task_id, u.id, u.name from unnest(${ids}::uuid[]) q(id)
-    cross join lateral (select type, project_id, actor_id from events e where e.task_id = q.id order by e.id limit 1) e
-    join users u on u.id = e.actor_id where e.type = 'task.created' and e.project_id = ${projectId}`
-  return new Map(rows.map(({ taskId, ...author }) => [taskId, author]))
 }
 
 /** True if the log has the children of all tasks that were deleted or moved after the snapshot. */
@@ -199,20 +190,34 @@ export interface ExportedTask {
   shown: ShownTask
   author: Author | null
 }
+
+/** Returns tasks with their creators. A task whose creation is not in the project's log has no author. */
+export async function exportedTasks(
+  exported: ExportedProject,
+  rows: TaskRow[],
+  findPerson: FindPerson,
+): Promise<ExportedTask[]> {
+  const { sql, projectId } = exported
+  const [shown, found] = await Promise.all([
+    shownTasks(exported, rows, findPerson),
+    sql<{ taskId: string; id: string; name: string }[]>`
+      select q.id as task_id, u.id, u.name from unnest(${rows.map(({ id }) => id)}::uuid[]) q(id)
+      cross join lateral (select type, project_id, actor_id from events e where e.task_id = q.id order by e.id limit 1) e
+      join users u on u.id = e.actor_id where e.type = 'task.created' and e.project_id = ${projectId}`,
+  ])
+  const authors = new Map(found.map(({ taskId, ...author }) => [taskId, author]))
+  return shown.map((one) => ({ shown: one, author: authors.get(one.id) ?? null }))
+}
+
 /** Returns tasks as their view shows them, without references to deleted rows. */
 export async function shownTasks(
   exported: ExportedProject,
   rows: TaskRow[],
-  hasAuthors: boolean,
   findPerson: FindPerson,
-): Promise<ExportedTask[]> {
+): Promise<ShownTask[]> {
   const { all, isPast } = exported
-  const ids = rows.map(({ id }) => id)
-  const [existing, authors] = await Promise.all([
-    existingTasks(exported, [...new Set(rows.flatMap((row) => referencedTasks('task', row)))]),
-    hasAuthors ? authorsOf(exported, ids) : undefined,
-  ])
-  const idsOf = new Map<Entity, ReadonlySet<string>>([['task', existing]])
+  const referenced = [...new Set(rows.flatMap((row) => referencedTasks('task', row)))]
+  const idsOf = new Map<Entity, ReadonlySet<string>>([['task', await existingTasks(exported, referenced)]])
   const has = (entity: Entity, id: string) => {
     const known = idsOf.get(entity) ?? new Set(all(entity).map((row) => row.id))
     idsOf.set(entity, known)
@@ -222,9 +227,6 @@ export async function shownTasks(
   const { holderOf } = await showClaims(findPerson, rows, isPast)
   return rows.map((row) => {
     const shown = hideDeletedReferences(state, 'task', row)
-    return {
-      shown: taskView.of(shown, holderOf?.(row)) as ExportedTask['shown'],
-      author: authors?.get(row.id) ?? null,
-    }
+    return taskView.of(shown, holderOf?.(row)) as ShownTask
   })
 }
