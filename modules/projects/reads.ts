@@ -10,8 +10,8 @@ import { columnList } from '../../src/postgres/columns.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { inOrder, readRows } from '../../src/postgres/row-order.ts'
 import { unprepared } from '../../src/postgres/timeouts.ts'
-import { requireVisible, openLookUp } from '../../src/reads/lookups.ts'
-import { nameTag, nameTagOf } from '../../src/reads/names.ts'
+import { requireVisible, type VisibleProject } from '../../src/reads/lookups.ts'
+import { nameTag, nameTagOf } from '../../src/reads/versions.ts'
 import {
   Cursor,
   Limit,
@@ -24,7 +24,6 @@ import {
   idBeforePage,
 } from '../../src/reads/pages.ts'
 import type { Place } from '../../src/reads/standbys.ts'
-import type { Versioned, Versions } from '../../src/reads/versions.ts'
 import { ofToken } from '../../src/reads/visible.ts'
 import { notFound } from '../../src/responses/errors.ts'
 import { etagOf, pathAndQuery, respond } from '../../src/responses/reply.ts'
@@ -54,16 +53,15 @@ export function listProjects({ database: { reads: sql }, serve }: Services): Que
 }
 
 export function getProject(services: Services): Query {
-  const { database, place, snapshots, serve, versions } = services
+  const { database, findRole, place, snapshots, serve } = services
   const findProject = openProjects(database.reads, place)
-  const see = openSeeProject(database.reads, versions)
   return {
     about: 'Returns the project with the current name of its owner.',
     input: Input({ asOf: AsOfParameter() }),
     errors: [...snapshots.errors, notFound('Project')],
     view: projectView,
     async read({ request, caller, params: { id = '' }, query: { asOf } }) {
-      const seen = await requireVisible(see, caller, id)
+      const seen = await requireVisible(findRole, caller, id)
       if (asOf !== undefined) {
         const snapshot = await snapshots.find(seen, asOf)
         const row = snapshot && (await snapshots.read(caller, snapshot, (sql) => projectAt(sql, snapshot)))
@@ -75,7 +73,7 @@ export function getProject(services: Services): Query {
         if (!project) throw notFound('Project')
         return bodyOf(project)
       }
-      return serve(request, id, etagOf(seen, seen.nameTag), build, seen.version)
+      return serve(request, id, etagOf(seen, nameTagOf(seen.renaming)), build, seen.version)
     },
   }
 }
@@ -100,23 +98,8 @@ interface ListedProject extends ProjectRow {
 const owner = (sql: Sql) => sql`
   u.name as owner_name, u.email as owner_email, ${nameTag(sql)} as name_tag`
 
-/** The parts of a project's ETag: the last event of the row, and a tag that changes with the name of the owner. */
-interface SeenProject extends Versioned {
-  eventId: string
-  nameTag: string
-}
-
-const openSeeProject = (sql: Sql, versions: Versions) =>
-  openLookUp<SeenProject>(sql, versions, {
-    joins: sql``,
-    projectId: sql`q.id`,
-    columns: sql`p.event_id, ${nameTagOf(sql, sql`p.owner_id`)}`,
-    hasNames: true,
-    make: (seen, [eventId, nameTag]) => ({ ...seen, eventId: eventId!, nameTag: nameTag! }),
-  })
-
 function openProjects(sql: Sql, place: Place) {
-  return grouped({ keys: 500, slots: 2 }, async (seen: SeenProject[]) => {
+  return grouped({ keys: 500, slots: 2 }, async (seen: VisibleProject[]) => {
     const ids = seen.map(({ projectId }) => projectId)
     const rows = await place(sql, { projects: seen })<ListedProject[]>`
       select ${columnList(sql, projects, 'p')}, ${owner(sql)} from projects p left join users u on u.id = p.owner_id where p.id = any(${ids}::uuid[])`
@@ -160,7 +143,7 @@ function openPageEtags(sql: Sql) {
       select string_agg(concat_ws(' ', q.n, encode(sha256(coalesce(page.events, '')::bytea), 'hex')), ',') as found
       from unnest(${users}::uuid[], ${cursors}::uuid[], ${limits}::text[])
         with ordinality q(user_id, after, max, n)
-      cross join lateral (select string_agg(mine.event_id::text || mine.name_tag, '' order by mine.id) as events
+      cross join lateral (select string_agg(mine.event_id || ${nameTag(sql)}, '' order by mine.id) as events
         from (${ofUser(sql, sql`q.user_id`, sql`q.after`, sql`q.max::int`)}) mine) page`
     return readRows(keys.length, row?.found ?? null, ([digest]) => `"${digest}"`)
   })
@@ -172,9 +155,9 @@ const etagOfPage = (rows: ListedProject[]): string =>
     .digest('hex')}"`
 
 const ofUser = (sql: Sql, user: SqlPart, after: SqlPart, max: SqlPart, projectIds?: string[] | null) => sql`
-  (select p.*, ${nameTagOf(sql, user)} as name_tag from projects p
+  (select p.* from projects p
     where p.owner_id = ${user} and p.id > ${after} ${ofToken(sql, projectIds)} order by p.id, p.created_at limit ${max})
   union all
-  (select p.*, ${nameTagOf(sql, sql`p.owner_id`)} as name_tag from members m join projects p on p.id = m.project_id
+  (select p.* from members m join projects p on p.id = m.project_id
     where m.user_id = ${user} and m.project_id > ${after} ${ofToken(sql, projectIds)} order by m.project_id, m.created_at limit ${max})
   order by id limit ${max}`

@@ -3,7 +3,6 @@ import type { ProjectRow } from '../../drizzle/rows.ts'
 import { IdOf, Input, OwnId } from '../../src/schema/input.ts'
 import { ifSet, view } from '../../src/model/view.ts'
 import { Id, OrNull, Timestamp } from '../../src/schema/response.ts'
-import { deletedTag } from '../../src/reads/names.ts'
 import { Name, Nullable, OneOf, Text } from '../../src/schema/text.ts'
 import { PersonView, personView } from '../accounts/user.ts'
 
@@ -44,5 +43,5 @@ export const projectView = view<ProjectRow>({
     owner: (_, owner) => personView(owner),
     textEdits: ifSet<ProjectRow, string>('textEdits', lastWriteWins),
   },
-  etagSuffix: (_, owner) => owner?.nameTag ?? deletedTag,
+  etagSuffix: (_, owner) => owner?.nameTag ?? '',
 })

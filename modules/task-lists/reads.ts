@@ -74,7 +74,7 @@ async function listAsOf(
   return respondByDigest(request, page, snapshot.version)
 }
 
-export type SeenProject = Omit<VisibleProject, 'role'>
+export type SeenProject = Omit<VisibleProject, 'role' | 'eventId'>
 /** `by`: what the tasks are counted by. */
 export type Reading = Pick<ReadRequest, 'request' | 'caller' | 'query'> & { by?: string }
 type Reply = Response | Promise<Response>

@@ -1,7 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import type { TaskRow } from '../../drizzle/rows.ts'
 import { noClaim } from '../../src/model/claims.ts'
-import { deletedTag } from '../../src/reads/names.ts'
 import type { Person } from '../../src/reads/people.ts'
 import { named, Id, OrNull, Timestamp } from '../../src/schema/response.ts'
 
@@ -30,7 +29,7 @@ export function claimOf({ claimedBy, claimedUntil, claimSeq }: TaskRow, holder?:
 /** The part of a task's ETag that changes with the holder's name and at the end of the claim. Empty without a claim. */
 export const claimTag = ({ claimedBy, claimedUntil }: TaskRow, holder?: Person): string =>
   claimedBy && claimedUntil
-    ? claimTagOf(Date.parse(claimedUntil), holder?.id === claimedBy ? holder.nameTag : deletedTag)
+    ? claimTagOf(Date.parse(claimedUntil), holder?.id === claimedBy ? holder.nameTag : '')
     : ''
 
 export const claimTagOf = (untilMs: number, nameTag: string): string => untilPart(untilMs) + nameTag

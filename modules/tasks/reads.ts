@@ -13,10 +13,9 @@ import { grouped, groupOfCheapReads } from '../../src/postgres/grouped.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { byOrdinal } from '../../src/postgres/row-order.ts'
 import { type LookUp, openLookUp, requireVisible } from '../../src/reads/lookups.ts'
-import { nameTagOf } from '../../src/reads/names.ts'
 import { type Pair, pairsOf, visibleProject } from '../../src/reads/visible.ts'
 import type { Place } from '../../src/reads/standbys.ts'
-import type { Versioned, Versions } from '../../src/reads/versions.ts'
+import { nameTagOf, type Versioned, type Versions } from '../../src/reads/versions.ts'
 import { notFound, badRequest } from '../../src/responses/errors.ts'
 import { etagOf, respond } from '../../src/responses/reply.ts'
 import { Input, IdOf } from '../../src/schema/input.ts'
@@ -32,8 +31,8 @@ import { unprepared } from '../../src/postgres/timeouts.ts'
 
 interface SeenTask extends Versioned {
   eventId: string
-  /** The end of the task's claim in ms, and the part of the ETag that changes with the holder's name. */
-  claim?: string
+  /** The end of the task's claim in ms. */
+  claimedUntil?: string
 }
 
 export const openSeenTasks = (sql: Sql, versions: Versions) =>
@@ -41,20 +40,13 @@ export const openSeenTasks = (sql: Sql, versions: Versions) =>
     joins: sql`join tasks t on t.id = q.id`,
     projectId: sql`t.project_id`,
     columns: sql`${visibleEventId(sql, 'task', 't')}, case when t.claimed_by is not null then
-      (extract(epoch from t.claimed_until) * 1000)::bigint || ${nameTagOf(sql, sql`t.claimed_by`)} end`,
+      (extract(epoch from t.claimed_until) * 1000)::bigint end`,
     plainColumns: sql`case when t.claimed_by is null and ${hasNoReferences(sql, 'task', 't')} then t.event_id end`,
-    hasNames: true,
-    // Only a claimed task shows the name of an account, so other ETags do not depend on `renaming`.
-    make: ({ projectId, version, lastEventId, renaming }, [eventId = '', claim]) =>
-      claim
-        ? { projectId, version, lastEventId, renaming, eventId, claim }
-        : { projectId, version, lastEventId, eventId },
+    make: (seen, [eventId = '', claimedUntil]) => ({ ...seen, eventId, claimedUntil }),
   })
 
-function tagOfClaim({ claim }: SeenTask): string {
-  const [, until, nameTag] = /^(\d+)(.*)$/.exec(claim ?? '') ?? []
-  return Number(until) > nowMs() ? claimTagOf(Number(until), nameTag!) : ''
-}
+const tagOfClaim = ({ claimedUntil, renaming }: SeenTask): string =>
+  Number(claimedUntil) > nowMs() ? claimTagOf(Number(claimedUntil), nameTagOf(renaming)) : ''
 
 export function getTask(services: Services, seeTask: LookUp<SeenTask>): Query {
   const { database, findPerson, place, snapshots, serve } = services
@@ -74,7 +66,7 @@ export function getTask(services: Services, seeTask: LookUp<SeenTask>): Query {
         if (!task) throw notFound('Task')
         return bodyOf(task, await showClaims(findPerson, [task]))
       }
-      const etag = etagOf(visible, visible.claim && tagOfClaim(visible))
+      const etag = etagOf(visible, visible.claimedUntil && tagOfClaim(visible))
       return serve(request, id, etag, build, visible.version)
     },
   }

@@ -6,9 +6,8 @@ import { grouped, groupOfCheapReads } from '../postgres/grouped.ts'
 import type { Sql, SqlPart } from '../postgres/database.ts'
 import { readRows } from '../postgres/row-order.ts'
 import { notFound } from '../responses/errors.ts'
-import { lastRenaming } from './names.ts'
 import { type Pair, pairsOf, visibleProject } from './visible.ts'
-import type { Versioned, Versions } from './versions.ts'
+import { lastRenaming, type Versioned, type Versions } from './versions.ts'
 
 /** The maximum number of cached results for each kind of look-up: about 20 MB. */
 const cachedLookups = 50_000
@@ -17,13 +16,15 @@ const cachedLookups = 50_000
 export interface VisibleProject extends Versioned {
   role: Role
   renaming: string
+  /** The id of the event that last changed the project's row. */
+  eventId: string
 }
 
 export type FindRole = LookUp<VisibleProject>
 
 export const openFindRole = (sql: Sql, versions: Versions, counts?: Hits, waits?: Distribution): FindRole => {
-  const make = (seen: Versioned, [role]: string[]) => ({ ...seen, role }) as VisibleProject
-  const kind = { joins: sql``, projectId: sql`q.id`, columns: sql`p.role`, make }
+  const make = (seen: Versioned, [role, eventId]: string[]) => ({ ...seen, role, eventId }) as VisibleProject
+  const kind = { joins: sql``, projectId: sql`q.id`, columns: sql`p.role, p.event_id`, make }
   return openLookUp(sql, versions, kind, counts, waits)
 }
 
@@ -35,8 +36,6 @@ interface LookUpSpec<S extends Versioned> {
   /** SQL for the same values that costs less; null for rows that need `columns`. */
   plainColumns?: SqlPart
   make(seen: Versioned, fields: string[]): S
-  /** True if `columns` depend on the names of accounts. Then a result with `renaming` is valid until the next renaming. */
-  hasNames?: boolean
   /** The maximum number of cached results. */
   max?: number
 }
@@ -65,10 +64,9 @@ export function openLookUp<S extends Versioned>(
     // First checks whether the cached result is current: comparing the version takes Postgres a third of the time of a
     // new look-up.
     const renaming = seen && (await versions.renamingIfCurrent(seen))
-    const isRenamed = seen?.renaming !== undefined && seen.renaming !== renaming
-    if (seen && renaming !== undefined && !(isRenamed && spec.hasNames)) {
+    if (seen && renaming !== undefined) {
       counts.hits++
-      if (isRenamed) seen = { ...seen, renaming }
+      if (seen.renaming !== renaming) seen = { ...seen, renaming }
     } else {
       counts.misses++
       seen = isId(id) ? await readMany({ id, userId }) : undefined

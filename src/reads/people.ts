@@ -2,7 +2,7 @@ import { grouped } from '../postgres/grouped.ts'
 import type { Sql, SqlPart } from '../postgres/database.ts'
 import { isId } from '../id-format.ts'
 import { inOrder } from '../postgres/row-order.ts'
-import { nameTag } from './names.ts'
+import { nameTag } from './versions.ts'
 
 /** Finds an account by its id or email, or by the id of a member or of a project that the account owns. */
 export interface AccountKey {
@@ -10,7 +10,7 @@ export interface AccountKey {
   key: string
 }
 
-/** `nameTag` is the part of an ETag that changes with the name. */
+/** `nameTag` is the part of an ETag that changes when any account is renamed. */
 export interface Person {
   id: string
   name: string

@@ -15,10 +15,9 @@ import {
 import { isTransient } from '../postgres/errors.ts'
 import { type Alike, redirected } from '../postgres/hooks.ts'
 import { repeatedly, throttle, within } from '../waits.ts'
-import { lastRenaming } from './names.ts'
 import { firstIdAt, nowMs } from '../ids.ts'
 import { readRows } from '../postgres/row-order.ts'
-import type { Versioned } from './versions.ts'
+import { lastRenaming, type Versioned } from './versions.ts'
 
 /** A read waits at most this time for a standby. */
 const maxMs = 250

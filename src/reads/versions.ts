@@ -2,7 +2,6 @@ import type { Distribution } from '../metrics/counts.ts'
 import { nilId } from '../id-format.ts'
 import { grouped, groupOfCheapReads } from '../postgres/grouped.ts'
 import type { Sql } from '../postgres/database.ts'
-import { lastRenaming } from './names.ts'
 
 export interface Versioned {
   projectId: string
@@ -19,6 +18,16 @@ export type VersionRef = Pick<Versioned, 'version' | 'lastEventId'>
 /** Returns the ETag of a project's content at a version. `suffix` distinguishes callers who see different content. */
 export const etagAt = ({ version, lastEventId }: Versioned, suffix = ''): string =>
   `"${version}-${lastEventId}${suffix}"`
+
+/** SQL for an id that changes when any account is renamed or deleted. Cached names are valid until then. */
+export const lastRenaming = (sql: Sql) =>
+  sql`coalesce((select change_id from people where one)::text, 'none')`
+
+/** The part of the ETag of a response that shows a name. Changes when any account is renamed, and is empty before. */
+export const nameTagOf = (renaming = 'none'): string => (renaming === 'none' ? '' : `.${renaming}`)
+
+/** The same, for a response that shows the account in a row of the query. */
+export const nameTag = (sql: Sql) => sql`coalesce('.' || (select change_id from people where one), '')`
 
 type VersionOf = VersionRef & Pick<Versioned, 'projectId'>
 
