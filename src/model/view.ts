@@ -11,56 +11,37 @@ export interface View<Row = unknown> {
   etagSuffix?(row: Row, person?: Person): string
   /** True for a view of data that is not a row. The view has no ETag, and requests do not accept its fields. */
   hasNoEtag?: boolean
-  /** The fields that are no columns of the row, or that replace the column of the same name. */
-  computed?: Record<string, Computed<never>>
 }
 
-interface Computed<Row> {
-  (row: Row, person?: Person): unknown
-  /** The field is `empty` if the column is null. */
-  ifSet?: { column: string; empty: unknown }
-}
+type Computed<Row> = (row: Row, person?: Person) => unknown
 
-interface ViewDefinition<Row> extends Omit<View<Row>, 'of' | 'computed'> {
+interface ViewDefinition<Row> extends Omit<View<Row>, 'of'> {
   of?: View<Row>['of']
+  /** The fields that are no columns of the row, or that replace the column of the same name. */
   computed?: Record<string, Computed<Row>>
 }
 
 /** Defines a view. Without `of`, takes each field of the schema from `computed`, or else from the row. */
 export const view = <Row>({ of, computed = {}, ...definition }: ViewDefinition<Row>): View<Row> => ({
   ...definition,
-  computed,
   schema: named(definition.name, definition.schema),
   of: of ?? compileFields(Object.keys(definition.schema.properties), computed),
 })
 
 /** Computes a field from the value of an optional column. Without a value, returns `empty`. */
-export function ifSet<Row, T>(
-  column: string & keyof Row,
-  empty: T,
-  compute?: (row: Row, person?: Person) => T,
-) {
-  const of = (row: Row, person?: Person): T =>
+export const ifSet =
+  <Row, T>(column: string & keyof Row, empty: T, compute?: (row: Row, person?: Person) => T) =>
+  (row: Row, person?: Person): T =>
     row[column] == null ? empty : compute ? compute(row, person) : (row[column] as T)
-  return Object.assign(of, { ifSet: { column, empty } })
-}
 
 /**
  * Returns a function that computes all fields of a row. Generates code, like TypeBox for its checks, because a loop
  * over the fields takes eight times as long.
  */
-function compileFields<Row>(
-  names: string[],
-  computed: NonNullable<ViewDefinition<Row>['computed']>,
-): View<Row>['of'] {
+function compileFields<Row>(names: string[], computed: Record<string, Computed<Row>>): View<Row>['of'] {
   const fields = names.map((name) => {
     const key = JSON.stringify(name)
-    const { ifSet } = computed[name] ?? {}
-    const value = computed[name] ? `computed[${key}](row, person)` : `row[${key}]`
-    const unlessNull = ifSet
-      ? `row[${JSON.stringify(ifSet.column)}] == null ? computed[${key}].ifSet.empty : `
-      : ''
-    return `${key}: ${unlessNull}${value}`
+    return `${key}: ${name in computed ? `computed[${key}](row, person)` : `row[${key}]`}`
   })
   return Function('computed', `return (row, person) => ({ ${fields.join()} })`)(computed)
 }
