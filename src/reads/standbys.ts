@@ -16,8 +16,7 @@ import { isTransient } from '../postgres/errors.ts'
 import { type Alike, redirected } from '../postgres/hooks.ts'
 import { repeatedly, throttle, within } from '../waits.ts'
 import { firstIdAt, nowMs } from '../ids.ts'
-import { readRows } from '../postgres/row-order.ts'
-import { lastRenaming, type Versioned } from './versions.ts'
+import { lastRenaming, type Versioned, type VersionRef } from './versions.ts'
 
 /** A read waits at most this time for a standby. */
 const maxMs = 250
@@ -43,17 +42,10 @@ export function openStandbys(config: Config, database: Database, log: Log) {
     const pools = openReadPools(config, { server, pooler, statementMs: maxMs })
     return new Standby(`${host}:${port}`, pools, log)
   })
-  const probe = openProbe(database.reads, all)
-  let probing: Promise<void> | undefined
-  const probeOnce = () => (probing ??= probe().finally(() => (probing = undefined)))
-  const endProbes = repeatedly(probeOnce, probeEveryMs, log)
+  const endProbes = repeatedly(openProbe(database.reads, all), probeEveryMs, log)
   return {
     all,
-    ...openPlace(database, all, probeOnce),
-    async states() {
-      await probeOnce().catch(() => {})
-      return all.map(({ state }) => state)
-    },
+    ...openPlace(database, all),
     async close(): Promise<void> {
       await endProbes()
       await Promise.all(all.map(({ pools }) => endPools(pools)))
@@ -61,22 +53,21 @@ export function openStandbys(config: Config, database: Database, log: Log) {
   }
 }
 
-function openPlace(database: Database, all: Standby[], probe: () => Promise<void>) {
+function openPlace(database: Database, all: Standby[]) {
   const poolOf = (sql: Sql) => poolNames.find((name) => database[name] === sql) ?? 'reads'
   let turn = 0
 
-  /** Returns the standby that most probably has the demanded state. */
+  /** Returns the next standby that may have the demanded state. */
   function choose(demand: Demand): Standby | undefined {
-    turn = (turn + 1) % all.length
-    const inTurn = [...all.slice(turn), ...all.slice(0, turn)]
-    return [2, 1].map((rank) => inTurn.find((one) => one.rank(demand) === rank)).find(Boolean)
+    turn += 1
+    return all.map((_, n) => all[(turn + n) % all.length]!).find((one) => one.mayHave(demand))
   }
 
   return {
     place(sql: Sql, demand: Demand): Sql {
       const standby = choose(demand)
       if (!standby) return sql
-      const attempt = openAttempt(standby, probe)
+      const attempt = openAttempt(standby)
       return redirected(sql, async (query, alike) => {
         const found = await attempt(async () => {
           const own = await withPast(database.reads, standby, demand)
@@ -91,7 +82,7 @@ function openPlace(database: Database, all: Standby[], probe: () => Promise<void
       const standby = choose(demand)
       if (!standby) return open(database.exports)
       const opening = open(standby.pools.exports)
-      const attempt = openAttempt(standby, probe)
+      const attempt = openAttempt(standby)
       const found = await attempt(async () => {
         const { sql } = await opening
         await readChecked(sql, standby, demand, sql`select`)
@@ -106,33 +97,27 @@ function openPlace(database: Database, all: Standby[], probe: () => Promise<void
 class OtherState extends Error {}
 
 /** Returns a function for the queries of one read. It returns undefined if the standby cannot be used. */
-function openAttempt(standby: Standby, probe: () => Promise<void>) {
+function openAttempt(standby: Standby) {
   let leftMs = maxMs
-  let outcome: keyof Standby['counts'] | undefined
   return async <T>(work: () => Promise<T>): Promise<T | undefined> => {
     if (leftMs <= 0) return undefined
     const began = performance.now()
-    const isFirst = outcome === undefined
+    let outcome: keyof Standby['counts'] = 'standby'
     try {
       const answer = work()
       // The second wait lets a process that was busy for this time read an answer that has arrived.
       const found = (await within(leftMs, answer)) ?? (await within(1, answer))
       if (!found) throw new Error(`no answer within ${maxMs} ms`)
       leftMs -= performance.now() - began
-      outcome = 'standby'
       return found
     } catch (error) {
       leftMs = 0
       outcome = error instanceof OtherState ? 'behind' : 'failed'
       const isOfQuery = error instanceof postgres.PostgresError && !isTransient(error)
-      if (outcome === 'failed' && !isOfQuery) {
-        standby.fail(error)
-        // A standby that is only busy can be read again after this probe.
-        probe().catch(() => {})
-      }
+      if (outcome === 'failed' && !isOfQuery) standby.fail(error)
       return undefined
     } finally {
-      if (isFirst) standby.counts[outcome!]++
+      standby.counts[outcome]++
     }
   }
 }
@@ -152,7 +137,18 @@ async function withPast(primary: Sql, { seen }: Standby, demand: Demand): Promis
   return { ...demand, past }
 }
 
-type CheckedRow = { checkedRow?: string | null; checkedState?: string }
+interface CheckedRow {
+  checkedRow?: string | null
+  checkedState?: State
+}
+
+/** The state of a server. `further`: how far documents are indexed, or the event at a version. */
+interface State {
+  isStandby: boolean
+  renaming: string
+  versions: Record<string, [version: number, lastEventId: string]> | null
+  further: string | null
+}
 
 /**
  * Runs the query on a standby: one statement reads the rows and the state of the standby from one snapshot.
@@ -180,28 +176,25 @@ async function readChecked(
   return rows
 }
 
-/** SQL for the state of a server as one text. */
 function stateSql(sql: Sql, { projects, indexed, past }: Demand): SqlPart {
   const ids = sql`any(${projects.map(({ projectId }) => projectId)}::uuid[])`
   const further = indexed
     ? sql`(select seq || ' ' || event_id from search_cursors where project_id = ${ids} and fill is null)`
     : past
       ? sql`(select id from events where project_id = ${ids} and seq = ${past.seq}::bigint)`
-      : sql`''`
-  return sql`concat_ws(';', pg_is_in_recovery(), ${lastRenaming(sql)}, coalesce((
-    select string_agg(concat_ws(' ', project_id, version, last_event_id), ',')
-    from streams where project_id = ${ids}), ''), ${further})`
+      : sql`null`
+  return sql`json_build_object('isStandby', pg_is_in_recovery(), 'renaming', ${lastRenaming(sql)}, 'further', ${further},
+    'versions', (select json_object_agg(project_id, json_build_array(version, last_event_id))
+      from streams where project_id = ${ids}))`
 }
 
 /** @throws OtherState if the standby cannot serve the demand now, another error if it must not be used at all */
-function requireState(standby: Standby, { projects, indexed, past }: Demand, state: string): void {
-  const [isStandby, renaming, states = '', further] = state.split(';')
-  if (isStandby !== 't') throw new Error('the server is not a standby')
+function requireState(standby: Standby, { projects, indexed, past }: Demand, state: State): void {
+  const { isStandby, renaming, versions, further } = state
+  if (!isStandby) throw notAStandby()
   if (past && further && further !== past.eventId) throw otherHistory()
-  const found = new Map(states.split(',').map((one) => [one.split(' ', 1)[0], one.split(' ')]))
   const fits = projects.map((project) => {
-    const [, text = '0', lastEventId = ''] = found.get(project.projectId) ?? []
-    const version = Number(text)
+    const [version, lastEventId] = versions?.[project.projectId] ?? [0, '']
     standby.note(project, version, lastEventId)
     const isCurrent = version === project.version && lastEventId === project.lastEventId
     const hasPast = past !== undefined && version < project.version && further === past.eventId
@@ -229,10 +222,11 @@ export interface Demand {
   indexed?: { seq: number; eventId: string }
 }
 
-export const otherHistory = () => new Error('the standby has other events than the primary')
+const otherHistory = () => new Error('the standby has other events than the primary')
+const notAStandby = () => new Error('the server is not a standby')
 
 /** A standby, with the last known states of projects: hints, because each statement compares the state again. */
-export class Standby {
+class Standby {
   readonly counts = { standby: 0, behind: 0, failed: 0 }
   readonly seen = new LRUCache<string, Versioned & { nextTryAt: number }>({ max: maxProjects })
   lagVersions = 0
@@ -259,18 +253,17 @@ export class Standby {
     return this.isAway ? 'away' : this.lagSeconds * 1_000 > lagMs ? 'behind' : 'ok'
   }
 
-  /** Returns 2 if the standby probably has the demanded state, 1 if that is unknown, 0 if it must not be read now. */
-  rank({ projects, upTo = Infinity }: Demand): number {
-    if (this.isAway) return 0
+  /** False if the standby probably lacks the demanded state. */
+  mayHave({ projects, upTo = Infinity }: Demand): boolean {
     const now = performance.now()
-    let rank = 2
-    for (const { projectId, lastEventId } of projects) {
-      const seen = this.seen.get(projectId)
-      if (seen && (seen.lastEventId === lastEventId || seen.version >= upTo)) continue
-      if (now < this.restsUntil || (seen && now < seen.nextTryAt)) return 0
-      rank = 1
-    }
-    return rank
+    return (
+      !this.isAway &&
+      projects.every(({ projectId, lastEventId }) => {
+        const seen = this.seen.get(projectId)
+        if (seen && (seen.lastEventId === lastEventId || seen.version >= upTo)) return true
+        return now >= this.restsUntil && now >= (seen?.nextTryAt ?? 0)
+      })
+    )
   }
 
   /** Remembers the state of a project on this standby. @throws Error if the primary has another event at this version */
@@ -309,29 +302,35 @@ const maxPositions = 600
 const position = (sql: Sql, lsn: string) =>
   sql`pg_wal_lsn_diff(${sql.unsafe(lsn)}, '0/0')::float8 as position`
 
+interface Seen extends VersionRef {
+  n: number
+  /** The id of the event with the version of the primary. */
+  idAtVersion: string | null
+}
+
 /** Returns a function that compares the standbys with the primary. */
-export function openProbe(primary: Sql, standbys: Standby[]) {
+function openProbe(primary: Sql, standbys: Standby[]) {
   const positions: { at: number; position: number }[] = []
 
   async function compare(standby: Standby, versions: Versioned[]) {
     const { reads: sql } = standby.pools
     const ids = versions.map(({ projectId }) => projectId)
     const seqs = versions.map(({ version }) => version)
-    const rows = sql<{ isStandby: boolean; position: number | null; states: string | null }[]>`
+    const rows = sql<{ isStandby: boolean; position: number | null; seen: Seen[] | null }[]>`
       select pg_is_in_recovery() as is_standby, ${position(sql, 'pg_last_wal_replay_lsn()')}, (
-        select string_agg(concat_ws(' ', q.n, s.version, s.last_event_id,
-          (select e.id from events e where e.project_id = q.id and e.seq = q.seq)), ',')
+        select json_agg(json_build_object('n', q.n, 'version', s.version, 'lastEventId', s.last_event_id,
+          'idAtVersion', (select e.id from events e where e.project_id = q.id and e.seq = q.seq)))
         from unnest(${ids}::uuid[], ${seqs}::bigint[]) with ordinality q(id, seq, n)
-        join streams s on s.project_id = q.id) as states`
+        join streams s on s.project_id = q.id) as seen`
     const [row] = (await within(probeTimeoutMs, rows)) ?? []
     if (!row) throw new Error('the standby does not answer')
-    if (!row.isStandby) throw new Error('the server is not a standby')
+    if (!row.isStandby) throw notAStandby()
     standby.lagVersions = 0
-    readRows(ids.length, row.states, ([version, lastEventId = '', idAtVersion], n) => {
-      const wanted = versions[n]!
-      if (idAtVersion !== undefined && idAtVersion !== wanted.lastEventId) throw otherHistory()
-      standby.note(wanted, Number(version), lastEventId)
-    })
+    for (const { n, version, lastEventId, idAtVersion } of row.seen ?? []) {
+      const wanted = versions[n - 1]!
+      if (idAtVersion !== null && idAtVersion !== wanted.lastEventId) throw otherHistory()
+      standby.note(wanted, version, lastEventId)
+    }
     const caughtUp = positions.find((one) => one.position <= (row.position ?? 0))
     standby.answered(caughtUp?.at ?? 0, caughtUp !== undefined && caughtUp === positions[0])
   }
@@ -339,15 +338,14 @@ export function openProbe(primary: Sql, standbys: Standby[]) {
   return async (): Promise<void> => {
     const ids = new Set(standbys.flatMap(({ seen }) => [...seen.keys().take(maxProbed)]))
     const at = performance.now()
-    const [row] = await primary<{ position: number; versions: string | null }[]>`
+    const [row] = await primary<{ position: number; versions: Versioned[] | null }[]>`
       select ${position(primary, 'pg_current_wal_lsn()')}, (
-        select string_agg(concat_ws(' ', q.n, q.id, s.version, s.last_event_id), ',')
-        from unnest(${[...ids]}::uuid[]) with ordinality q(id, n) join streams s on s.project_id = q.id) as versions`
+        select json_agg(json_build_object('projectId', project_id, 'version', version, 'lastEventId', last_event_id))
+        from streams where project_id = any(${[...ids]}::uuid[])) as versions`
     positions.unshift({ at, position: row!.position })
     positions.length = Math.min(positions.length, maxPositions)
-    const versions = readRows(ids.size, row!.versions, ([projectId = '', version, lastEventId = '']) => {
-      return { projectId, version: Number(version), lastEventId }
-    }).flatMap((one) => one ?? [])
-    await Promise.all(standbys.map((one) => compare(one, versions).catch((error) => one.fail(error))))
+    await Promise.all(
+      standbys.map((one) => compare(one, row!.versions ?? []).catch((error) => one.fail(error))),
+    )
   }
 }

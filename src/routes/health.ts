@@ -19,7 +19,10 @@ export function health({ database, standbys, redisStatus, homeProblem, isDrainin
     const status = isDraining() ? 'draining' : postgres === 'ok' && !problem ? 'ok' : 'unready'
     // Without Redis the service works, only slower, so the state of Redis does not change the status.
     const redis = redisStatus() === 'ready' ? 'ok' : 'away'
-    const others = { ...(standbys && { standbys: await standbys.states() }), ...(problem && { problem }) }
+    const others = {
+      ...(standbys && { standbys: standbys.all.map(({ state }) => state) }),
+      ...(problem && { problem }),
+    }
     return json({ status, postgres, redis, ...others }, status === 'ok' ? 200 : 503)
   }
 
