@@ -7,8 +7,8 @@ const maxAnswerCharacters = 20_000
 const reservedCharacters = 1_500
 /** A longer text has several parts, because the other fields of a task must fit too. */
 const maxTextCharacters = 6_000
-/** The maximum number of pages of a list that one answer reads: the pages of a filtered list may be short or empty. */
-const maxPages = 10
+/** The pages of a filtered list may be short or empty, so one answer reads several. */
+const usualPages = 10
 const pageRows = 100
 
 /** Returns a function that returns true if a further row fits into the answer beside `head`. The first row always fits. */
@@ -69,8 +69,9 @@ export interface Section<Row extends Item> {
   path: string
   /** Returns the rows that the answer shows for an item of the list. */
   show(item: Row): object[] | Promise<object[]>
-  /** The maximum number of items that one answer shows. */
-  max?: number
+  /** The number of items of a page of the list, and the maximum number of pages that one answer reads. */
+  limit?: number
+  maxPages?: number
   /** The rest of the list is never shown. */
   isExcerpt?: boolean
   onPage?(headers: Headers): void
@@ -102,23 +103,21 @@ export async function withSections(
 /** Returns each row of a section with its place. If the section has further rows, the last place has no row. */
 async function* rowsFrom(
   call: Call,
-  { path, show, max = Infinity, isExcerpt, onPage }: Section<Item>,
+  { path, show, limit = pageRows, maxPages = usualPages, isExcerpt, onPage }: Section<Item>,
   { cursor: start, after, skip = 0 }: Place,
 ): AsyncGenerator<{ row?: object; place: Place }> {
-  let [count, pages] = [0, 0]
-  const limit = Math.min(max, pageRows)
+  let pages = 0
   for await (const { body, headers, cursor, next } of call.pages<Item>(path, limit, start)) {
     onPage?.(headers)
     // If the item `after` has left the page meanwhile, the page begins again, so that no item is lost.
     for (const item of body.slice(1 + body.findIndex(({ id }) => id === after))) {
-      if (count++ === max) return yield { place: { cursor, after } }
       const rows = await show(item)
       for (; skip < rows.length; skip++) yield { row: rows[skip]!, place: { cursor, after, skip } }
       after = item.id
       skip = 0
     }
     if (next === undefined || isExcerpt) return
-    if (++pages === maxPages || count >= max) return yield { place: { cursor: next } }
+    if (++pages === maxPages) return yield { place: { cursor: next } }
     after = undefined
   }
 }

@@ -2,7 +2,6 @@ import { type TSchema, Type } from '@sinclair/typebox'
 import type { EntityDefinition } from '../../src/model/definition.ts'
 import type { ChildOfTask } from '../../src/model/entities.ts'
 import { model } from '../../src/model/model.ts'
-import { badRequest } from '../../src/responses/errors.ts'
 import { checked, IdOf } from '../../src/schema/input.ts'
 import { OneOf, withoutNull } from '../../src/schema/text.ts'
 import { maxSeq, maxWaitSeconds } from '../events/schema.ts'
@@ -13,10 +12,9 @@ import { user } from '../tasks/kinds.ts'
 import { fieldParameters, maxAttempts } from '../tasks/schema.ts'
 import { Count, EventTypes, Flag, LabelNames, optional, ProjectName, Range } from './tool.ts'
 import { TaskId, taskPath, UserName } from './tool.ts'
-import { type Call, cursorOf, tool, ToolError, withQuery } from './tool.ts'
+import { cursorOf, tool, ToolError, withQuery } from './tool.ts'
 import { fittingFrom, inParts, Next, numberOf, type Section, shortened, withSections } from './pages.ts'
-import { allFields, details, type Event, hasNames, shownEvent, shownTask } from './names.ts'
-import { namesOf, type Task, withoutEmpty } from './names.ts'
+import { allFields, details, type Event, shownEvent, shownTask, type Task, withoutEmpty } from './shown.ts'
 
 type Row = Record<string, unknown> & { id: string }
 interface Project extends Row {
@@ -24,8 +22,8 @@ interface Project extends Row {
   owner: { name: string } | null
 }
 
-const shownProject = ({ id, name, owner, description, textEdits }: Project) => ({
-  ...{ id, name, owner: owner?.name, description },
+const shownProject = ({ id, name, ownerId, owner, description, textEdits }: Project) => ({
+  ...{ id, name, ownerId, owner: owner?.name, description },
   textEdits: textEdits === 'last-write-wins' ? null : textEdits,
 })
 
@@ -52,9 +50,15 @@ export const projects = tool({
     const head = inParts(shownProject(body), 'description').map(withoutEmpty)
     const members: Section<Row & { user: { name: string; email: string } | null }> = {
       ...{ name: 'members', path: `${path}/members` },
-      show: ({ user, role }) => [{ name: user?.name ?? null, email: user?.email, role }],
+      show: ({ id, userId, user, role }) => [
+        { id, userId, name: user?.name ?? null, email: user?.email, role },
+      ],
     }
-    const parts = [section(path, 'labels', ['name']), section(path, 'fields', ['key', 'type', 'options'])]
+    const parts = [
+      section(path, 'labels', ['id', 'name']),
+      section(path, 'fields', ['id', 'key', 'type', 'options']),
+      section(path, 'views', ['id', 'name', 'query']),
+    ]
     return withSections(call, { head, sections: [members, ...parts], next })
   },
 })
@@ -83,26 +87,27 @@ export const get = tool({
   async run({ id, next }, call) {
     const path = taskPath(id)
     const { body: task, headers } = await call.get<Task>(path)
-    const names = await namesOf(call, task.projectId)
     const [etag, version] = [headers.get('etag'), Number(headers.get('docket-version'))]
-    const head = inParts({ ...allFields(task, names), etag, version }, 'description').map(withoutEmpty)
+    const head = inParts({ ...allFields(task), etag, version }, 'description').map(withoutEmpty)
     const history: Section<Event> = {
-      ...{ name: 'history', path: `${path}/history`, max: recentEvents, isExcerpt: true },
-      show: (event) => [shownEvent(event, names)],
+      ...{ name: 'history', path: `${path}/history`, limit: recentEvents, isExcerpt: true },
+      show: (event) => [shownEvent(event)],
     }
     const children = model().ofTask.map((child) => childSection(path, child))
     return withSections(call, { head, sections: [...children, history], next })
   },
 })
 
+const keyIn = (condition: string): string => condition.slice(0, condition.indexOf('='))
 const isWhere = (where: unknown): boolean =>
-  Array.isArray(where)
-    ? where.every((one) => typeof one === 'string' && one.indexOf('=') > 0)
-    : typeof where === 'object' && where !== null
-/** Many clients cannot send an object without declared properties, so the documented form is a list. */
-const Where = checked<string[] | Record<string, unknown>>(isWhere, {
+  Array.isArray(where) &&
+  where.every((one) => typeof one === 'string' && one.indexOf('=') > 0) &&
+  new Set(where.map(keyIn)).size === where.length
+/** A list, because many clients cannot send an object without declared properties. */
+const Where = checked<string[]>(isWhere, {
   ...{ type: 'array', items: Type.String() },
-  description: 'A list of texts such as size=S or estimate.min=2: values of custom fields by key',
+  description:
+    'A list of texts such as size=S or estimate.min=2, each key once: values of custom fields by key',
 })
 
 /** The filters by fields of a task. Arguments have the same names as the parameters of the list. */
@@ -145,18 +150,21 @@ export const find = tool({
   async run({ project, text, where = [], fields = 'lines', limit, counts, next, ...given }, call) {
     const lists = { labels: given.labels?.join(), anyLabel: given.anyLabel?.join() }
     const q = text?.trim() || undefined
-    const query = { projectId: project, q, ...given, ...lists, ...fieldFilters(where) }
-    if (counts) return countTasks(call, { ...query, limit, by: counts })
+    const custom = where.map((one) => [`field.${keyIn(one)}`, one.slice(keyIn(one).length + 1)])
+    const query = { projectId: project, q, ...given, ...lists, ...Object.fromEntries(custom) }
+    if (counts) {
+      const { body } = await call.get<object>(withQuery('/tasks/counts', { ...query, limit, by: counts }))
+      return body
+    }
     // The version of the project, and the part that a search covers while existing tasks are indexed for the first time.
     const facts: { version?: number; indexed?: string } = {}
     const tasks: Section<Task> = {
       name: 'tasks',
       path: withQuery('/tasks', query),
-      ...(limit && { max: limit }),
-      async show(task) {
-        const names = await namesOf(call, task.projectId)
-        const row = shownTask(task, fields, names)
-        return [project ? row : { ...row, project: names.get(task.projectId) ?? task.projectId }]
+      ...(limit && { limit, maxPages: 1 }),
+      show(task) {
+        const row = shownTask(task, fields)
+        return [project ? row : { ...row, projectId: task.projectId }]
       },
       onPage(headers) {
         const [version, indexed] = [headers.get('docket-version'), headers.get('docket-indexed')]
@@ -168,27 +176,6 @@ export const find = tool({
     return { ...found, ...facts, next: rest }
   },
 })
-
-/** Returns the counts with the names of people and labels. */
-async function countTasks(call: Call, query: { projectId: string | undefined; by: string; limit?: number }) {
-  const { body } = await call.get<{ counts: { value: string | null }[] }>(withQuery('/tasks/counts', query))
-  const names = await namesOf(call, query.projectId!)
-  const shown = (value: string | null) => value && (names.get(value) ?? value)
-  return { ...body, counts: body.counts.map((one) => ({ ...one, value: shown(one.value) })) }
-}
-
-function fieldFilters(where: string[] | Record<string, unknown>): object {
-  const given = Array.isArray(where)
-    ? where.map((one) => [one.slice(0, one.indexOf('=')), one.slice(one.indexOf('=') + 1)] as const)
-    : Object.entries(where)
-  const filters: Record<string, string> = {}
-  for (const [key, value] of given) {
-    if (typeof value === 'object') throw badRequest(`where.${key} must be a text, a number, true or false`)
-    if (`field.${key}` in filters) throw badRequest(`where must have each key once, but has ${key} twice`)
-    filters[`field.${key}`] = String(value)
-  }
-  return filters
-}
 
 const pageEvents = 100
 
@@ -214,8 +201,7 @@ export const changes = tool({
     const query = { after: start, wait, types, exceptActor, limit: pageEvents }
     const path = withQuery(`/projects/${project}/events`, query)
     const page = await call.get<Event[]>(path)
-    const names = page.body.some(hasNames) ? await namesOf(call, project) : new Map()
-    const shown = fittingFrom(page.body.map((event) => shownEvent(event, names)))
+    const shown = fittingFrom(page.body.map(shownEvent))
     const isCut = shown.length < page.body.length
     const cursor = cursorOf(page)
     const version = (types ?? exceptActor) && page.headers.get('docket-version')
@@ -232,30 +218,19 @@ export const history = tool({
   scope: 'read',
   input: {
     project: optional(ProjectName),
-    id: optional(TaskId('The id of a task: lists only events of this task')),
+    id: optional(TaskId('The id of a task: lists the events of this task, with the project of each')),
     actor: UserName(),
     types: EventTypes,
     next: Next,
   },
-  async run({ project: given, id, actor, types, next }, call) {
-    if (id === undefined && given === undefined)
+  async run({ project, id, actor, types, next }, call) {
+    if (id === undefined && project === undefined)
       throw new ToolError(400, 'project or id is required', 'Pass a project, or the id of a task')
-    if (id !== undefined && (actor ?? types)) {
-      const message = 'actor and types cannot be used together with id'
-      throw new ToolError(400, message, 'Leave out id, or leave out actor and types')
-    }
-    const path = id === undefined ? `/projects/${given}/history` : `${taskPath(id)}/history`
-    const project = given ?? (await call.get<Event[]>(`${path}?limit=1`)).body[0]?.projectId
-    const names = project === undefined ? new Map() : await namesOf(call, project)
+    const path = id === undefined ? `/projects/${project}/history` : `${taskPath(id)}/history`
     const section = {
-      name: 'history',
-      path: withQuery(path, { actor, type: types }),
-      show(event: Event) {
-        const isOther = event.projectId !== undefined && event.projectId !== project
-        if (isOther && given !== undefined) return []
-        return [{ ...(isOther && { project: event.projectId }), ...shownEvent(event, names) }]
-      },
+      ...{ name: 'history', path: withQuery(path, { actor, type: types }) },
+      show: (event: Event) => [{ project: event.projectId, ...shownEvent(event) }],
     }
-    return withSections(call, { head: [{ project }], sections: [section], next })
+    return withSections(call, { sections: [section], next })
   },
 })

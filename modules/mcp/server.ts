@@ -6,8 +6,8 @@ import type { Log } from '../../src/logger.ts'
 import { type ErrorDetails, HttpError, internalError, unknownName } from '../../src/responses/errors.ts'
 import { validationError } from '../../src/schema/validation.ts'
 import { shortened } from './pages.ts'
-import { Call, type Handle, operationFields, type Tool, ToolError } from './tool.ts'
-import { withIdsInArguments } from './names.ts'
+import { Call, type Handle, type Tool, ToolError } from './tool.ts'
+import { withIds } from './names.ts'
 import { changes, find, get, history, projects } from './reads.ts'
 import { apply, claimNext, extendOrRelease, undo } from './writes.ts'
 
@@ -105,10 +105,8 @@ async function runTool(
   try {
     release = acquire()
     requireArguments(tool, args)
-    const open = () => new Call(userId, handle, request.headers, signal)
-    // The names are read in a call of their own, so that their lists are freed while the tool waits.
-    const withIds = await withIdsInArguments(open(), args)
-    return resultOf(await tool.run(withIds as never, open()))
+    const call = new Call(userId, handle, request.headers, signal)
+    return resultOf(await tool.run((await withIds(call, args)) as never, call))
   } catch (error) {
     const isKnown = error instanceof ToolError || error instanceof HttpError
     if (!isKnown && !signal.aborted) log.error({ tool: tool.name, error: String(error) }, 'tool failed')
@@ -135,13 +133,12 @@ function requireArguments({ name, inputSchema }: Tool, args: object): void {
 /** The arguments of a call that the advice after an error depends on. */
 interface Sent {
   key?: string
-  operations?: { op: string; [field: string]: unknown }[]
   ifVersion?: number
 }
 
 /** Returns an error of the API, with advice for the next step. @param sent the arguments of the tool */
 export function errorOf({ status, message, headers, details }: HttpError, sent: Sent = {}): ToolError {
-  const { code, missing, operation: _, field: __, current, ...shown } = details
+  const { code, version, current } = details
   const withKey = sent.key === undefined ? '' : ' with the same key'
   const again = `Send the same call again${withKey}`
   if (status === 429 || status === 503) {
@@ -151,73 +148,39 @@ export function errorOf({ status, message, headers, details }: HttpError, sent: 
     return new ToolError(status, message, advice, { retryAfterSeconds })
   }
   if (status >= 500) return new ToolError(status, message, again)
-  const place = placeOf(details, sent)
-  const reasons = [code, missing?.split(' ', 1)[0], status, place.operations && 'operations']
-  const found = reasons.map((reason) => adviceFor[reason ?? '']).find(Boolean)
   // The service stores no errors under a key, so a corrected call may use the same key.
-  const advice = found?.(details, sent) ?? `Correct the arguments, then call again${withKey}`
+  const usual = adviceFor[status] ?? `Correct the arguments, then call again${withKey}`
+  const advice = (code && adviceForCode[code]?.(details, sent)) ?? usual
   const text = current?.description
   const cut = text && { description: shortened(text, maxCurrentCharacters) }
   return new ToolError(status, message, advice, {
-    ...place,
-    ...shown,
+    version,
     ...(current && { current: { ...current, ...cut } }),
   })
 }
 
-/** The maximum number of characters of a description in an answer that also contains a title and a sent value. */
+/** The maximum number of characters of a description in an error that also contains a title. */
 const maxCurrentCharacters = 12_000
 
 const readFirst = 'Find out with find or history whether the call changed something, before you repeat it'
 
-/** Advice by the code of an error, by the kind of the missing row, and by the status. */
-const adviceFor: Record<string, (details: ErrorDetails, sent: Sent) => string> = {
-  'role-needed': ({ needs }) => `Ask an ADMIN of the project, or its owner, for the role ${needs?.role}`,
-  'scope-needed': ({ needs }) =>
-    `Use an API token with the scope ${needs?.scope}; the owner of the account creates it with POST /tokens`,
-  claimed: ({ until }) => `Work on another task (claim_next), or wait until ${until}`,
+const adviceForCode: Partial<Record<string, (details: ErrorDetails, sent: Sent) => string>> = {
+  claimed: () => 'Work on another task (claim_next), or wait until the claim ends',
   'claim-ended': () =>
     'Stop this work, because another worker may have the task; claim_next returns a task to work on',
-  'task-done': () => 'Work on another task: claim_next',
-  'was-differs': () =>
-    'Read the row with get, decide again, and send its current values in was, with the same key',
   'version-changed': ({ version = 0 }, { ifVersion = 0 }) =>
     `The project now has version ${version}. Read changes with after: ${Math.min(ifVersion, version)}, decide again, and call with ifVersion: ${version} and the same key`,
-  'changed-since': ({ laterSeqs }) =>
-    `Undo the later changes first: history shows seq ${laterSeqs?.join(', ')}`,
   'text-unmatched': () =>
     'Apply your change to the text in current (a text that ends with … is cut: read it with get), and call with ifMatch: current.etag in the operation and the same key; task.append adds to a description without ifMatch',
-  'not-undoable': () => 'Change the rows with apply',
-  Project: () => 'Pass a project that `projects` lists',
-  Batch: () => 'Pass the `batch` of an answer of apply or undo, or of an event in `history`',
-  User: () => 'Ask the user to register first, then call again',
-  401: () => 'Use a valid Docket token',
-  403: () => 'Ask an ADMIN of the project',
-  404: () => 'Find the id with find or get; history shows whether the row was deleted',
-  409: () => 'Read the rows with get or find, correct the call, and send it again',
-  410: () => 'Start again from the current state: find lists the tasks',
-  412: () => 'Read the row with get, decide again, and send the call with its current etag in ifMatch',
-  413: () => 'Send fewer or shorter operations in each call, each with its own key',
-  422: () =>
-    'Use a new key, because another call used this key. To repeat the earlier call, send exactly its arguments',
-  operations: () => 'Use an operation that the description of apply lists',
 }
 
-const maxOpCharacters = 100
-const maxValueCharacters = 2_000
-
-/** Returns the operation and the field at which a batch fails; for an unknown name, the `operations` or `fields` that exist. */
-function placeOf({ operation, field = '', missing }: ErrorDetails, { operations = [] }: Sent) {
-  const given = operation === undefined ? undefined : operations[operation]
-  if (!given) return {}
-  const op = given.op.slice(0, maxOpCharacters)
-  const schemas = operationFields.get(op)
-  if (!schemas) return { operation, op, operations: [...operationFields.keys()] }
-  const fields = Object.keys(schemas)
-  const fieldsOfId = missing ? [`${missing.toLowerCase()}Id`, 'email', 'id'] : [field]
-  const name = fieldsOfId.find((one) => one in given && fields.includes(one))
-  if (!name) return { operation, op, fields }
-  const value = given[name]
-  const isShort = JSON.stringify(value ?? null).length <= maxValueCharacters
-  return { operation, op, field: name, value: isShort ? value : undefined }
+const adviceFor: Partial<Record<number, string>> = {
+  401: 'Use a valid Docket token',
+  403: 'Ask an ADMIN of the project for the role, or the owner of the account for a token with the scope',
+  404: 'Find the id with projects, find, get or history',
+  409: 'Read the rows with get, find or history, decide again, and send a corrected call',
+  410: 'Start again from the current state: find lists the tasks',
+  412: 'Read the row with get, decide again, and send the call with its current etag in ifMatch',
+  413: 'Send fewer or shorter operations in each call, each with its own key',
+  422: 'Use a new key, because another call used this key. To repeat the earlier call, send exactly its arguments',
 }

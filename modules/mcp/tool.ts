@@ -7,7 +7,6 @@ import {
   Type,
 } from '@sinclair/typebox'
 import { errorDetailsOf } from '../../src/routes/errors.ts'
-import { fingerprintBy } from '../../src/http/idempotency.ts'
 import { isIdInAnyCase } from '../../src/id-format.ts'
 import { type ErrorStatus, HttpError } from '../../src/responses/errors.ts'
 import { Input, isOwnIdSchema } from '../../src/schema/input.ts'
@@ -24,17 +23,12 @@ export interface ApiResponse<T = unknown> {
 
 interface Post {
   body?: object
-  /** A retry with the same key must repeat this content. Default: the body. */
-  content?: object
   key?: string
   headers?: Record<string, string>
 }
 
 /** One call of a tool, which sends requests to the API. A response with an error is thrown as an HttpError. */
 export class Call {
-  /** The results of `once`. */
-  readonly results = new Map<string, Promise<unknown>>()
-
   /** @param headers of the client's request @param signal aborts when the client has disconnected */
   constructor(
     readonly userId: string,
@@ -46,7 +40,7 @@ export class Call {
   get = <T>(path: string) => this.send<T>('GET', path, {})
   post = <T>(path: string, options: Post) => this.send<T>('POST', path, options)
 
-  private async send<T>(method: string, path: string, { body, content, key, ...sent }: Post) {
+  private async send<T>(method: string, path: string, { body, key, ...sent }: Post) {
     const { signal } = this
     signal.throwIfAborted()
     const headers = new Headers(sent.headers)
@@ -62,7 +56,6 @@ export class Call {
     // Without quotes, the header would lose spaces at the ends of the key.
     if (key !== undefined) headers.set('idempotency-key', `"${key.replace(/["\\]/g, '\\$&')}"`)
     const request = new Request(`http://docket/api/v1${path}`, { method, body: text, signal, headers })
-    if (content !== undefined) fingerprintBy(request, content)
     const response = await this.handle(request)
     const answer = await response.text()
     const result = { headers: response.headers, body: answer === '' ? undefined : JSON.parse(answer) }
@@ -80,13 +73,6 @@ export class Call {
       yield { ...page, cursor, next }
       cursor = next
     } while (cursor !== undefined)
-  }
-
-  /** Returns the result of the first `load` with this name in the call. */
-  once<T>(name: string, load: () => Promise<T>): Promise<T> {
-    const result = this.results.get(name) ?? load()
-    this.results.set(name, result)
-    return result as Promise<T>
   }
 }
 
@@ -194,7 +180,7 @@ const common = ['op', 'as', 'was', 'ifMatch', 'projectId']
 const schemas: TObject[] = batchProject.input.properties.operations!.items.oneOf
 
 /** The fields of each operation of a batch, in the order of the OpenAPI document. */
-export const operationFields: ReadonlyMap<string, TObject['properties']> = new Map(
+const operationFields: ReadonlyMap<string, TObject['properties']> = new Map(
   schemas.map(({ properties }) => {
     const op: string = properties.op!.enum[0]
     const fields = Object.entries(properties)

@@ -1,16 +1,16 @@
 import { Type } from '@sinclair/typebox'
 import { maxOperations } from '../../src/batch/operation-schema.ts'
-import { conflict, HttpError } from '../../src/responses/errors.ts'
+import { conflict } from '../../src/responses/errors.ts'
 import { maxSeq } from '../events/schema.ts'
 import { maxAttempts } from '../tasks/schema.ts'
 import { ClaimNextBody, maxWaitSeconds, ReleaseTaskBody } from '../work-queue/schema.ts'
-import { ChangeKey, Count, DryRun, Flag, LabelNames, operationFields, operationsText } from './tool.ts'
+import { ChangeKey, Count, DryRun, Flag, LabelNames, operationsText } from './tool.ts'
 import { optional, ProjectName, Range, RepeatKey, TaskId, taskPath, UserName } from './tool.ts'
-import { type Call, isReplayed, tool, ToolError, withQuery } from './tool.ts'
+import { isReplayed, tool, withQuery } from './tool.ts'
 import { fittingFrom, Next, numberOf } from './pages.ts'
-import { type Event, namesOf, shownTask, type Task, withIds, withoutEmpty } from './names.ts'
+import { type Event, shownTask, type Task } from './shown.ts'
 
-const about = `A list of 1 to ${maxOperations} operations: all are done, or none. Each is {op, …fields}. as: a name of the row; later operations use #name as its id. was: {field: value} rejects the call if the row has other values, ifMatch: etag of get if it has changed. fields: {key: value} of custom fields. In place of the id of a user, label, custom field or view, its name is allowed. * required, [] list; null clears.
+const about = `A list of 1 to ${maxOperations} operations: all are done, or none. Each is {op, …fields}. as: a name of the row; later operations use #name as its id. was: {field: value} rejects the call if the row has other values, ifMatch: etag of get if it has changed. fields: {key: value} of custom fields. The tool projects shows the ids of users, members, labels, custom fields and views. * required, [] list; null clears.
 ${operationsText()}`
 
 const hints = { destructiveHint: true, idempotentHint: true }
@@ -45,14 +45,9 @@ export const apply = tool({
   },
   async run({ project, operations, key, dryRun, next, ...conditions }, call) {
     const start = numberOf(next ?? '0')
-    const content = { ...conditions, operations }
     const path = withQuery(`/projects/${project}/batch`, { dryRun })
-    const send = (own: object) =>
-      call.post<Batch>(path, { body: { ...content, ...own }, content, key: keyOf(key, dryRun) })
-    const answer = await withIdsInOperations(call, project, operations).then(
-      (resolved) => send({ operations: resolved }),
-      (error: unknown) => earlierAnswer(send, error),
-    )
+    const body = { ...conditions, operations }
+    const answer = await call.post<Batch>(path, { body, key: keyOf(key, dryRun) })
     const { version, batch = null, results } = answer.body
     if (dryRun) return { dryRun, version, operations: results.length }
     return { version, batch, ...isReplayed(answer), ...pageOfRows(operations, results, start) }
@@ -61,31 +56,6 @@ export const apply = tool({
 
 /** A dry run has no key, so that the real call can use the key. */
 const keyOf = (key: string, dryRun?: boolean) => (dryRun ? undefined : key)
-
-async function withIdsInOperations(call: Call, project: string, operations: Operation[]): Promise<object[]> {
-  const resolved: object[] = []
-  for (const [n, one] of operations.entries())
-    resolved.push(await withIds(call, project, withTextFlags(one), { op: one.op, path: `operations[${n}].` }))
-  return resolved
-}
-
-/** Converts booleans to the texts `true` and `false` in the fields that a batch accepts only as texts. */
-function withTextFlags<Operation extends { op: string }>(operation: Operation): Operation {
-  const fields: Record<string, unknown> = { ...operation }
-  for (const [name, schema] of Object.entries(operationFields.get(operation.op) ?? {}))
-    if (schema.enum && typeof fields[name] === 'boolean') fields[name] = `${fields[name]}`
-  return fields as Operation
-}
-
-/** Returns the stored answer if the call is a retry, although its names may not exist any more. Otherwise throws `error`. */
-async function earlierAnswer<T>(send: (own: object) => Promise<T>, error: unknown): Promise<T> {
-  try {
-    // No project has this version, so the service rejects a call that is not a retry.
-    return await send({ ifVersion: maxSeq })
-  } catch (other) {
-    throw other instanceof HttpError && [400, 404, 412].includes(other.status) ? error : other
-  }
-}
 
 interface Batch {
   version: number
@@ -123,15 +93,14 @@ export const undo = tool({
     project: ProjectName,
     batch: Type.Integer({
       minimum: 1,
-      description: 'A whole number, `batch` of an answer of apply or undo, or batch or seq of an event',
+      description: 'A whole number, `batch` of an answer of apply or undo, or of an event',
     }),
     key: ChangeKey,
     dryRun: DryRun,
   },
   async run({ project, batch, key, dryRun }, call) {
-    const body = await selectionOf(call, project, batch)
     const path = withQuery(`/projects/${project}/undo`, { dryRun })
-    const options = { body, content: { batch }, key: keyOf(key, dryRun) }
+    const options = { body: { batch }, key: keyOf(key, dryRun) }
     const answer = await call.post<{ version: number; changes: Event[] }>(path, options)
     const { version, changes } = answer.body
     const rows = changes.slice(0, maxRows).map(({ type, entityId }) => ({ type, id: entityId }))
@@ -141,22 +110,6 @@ export const undo = tool({
     return { ...(dryRun ? { dryRun } : { batch: first }), version, ...isReplayed(answer), events, rows }
   },
 })
-
-/** Returns the body of an undo: a single change has no batch, only a seq. @throws ToolError 409 for one change of a batch */
-async function selectionOf(call: Call, project: string, batch: number): Promise<object> {
-  const path = `/projects/${project}/events?after=${batch - 1}&limit=1`
-  const { body } = await call.get<Event[]>(path).catch((error: unknown) => {
-    // The event does not exist yet, or has expired. The undo itself returns the error.
-    if (error instanceof HttpError && [400, 410].includes(error.status)) return { body: [] }
-    throw error
-  })
-  const [event] = body
-  if (event?.seq !== batch || event.batch === batch) return { batch }
-  if (event.batch === null) return { seq: batch }
-  const message = `The event ${batch} is a part of batch ${event.batch}`
-  const advice = `Pass batch: ${event.batch} to undo the whole batch`
-  throw new ToolError(409, message, advice, { batch: event.batch })
-}
 
 const { priority, leaseSeconds } = ClaimNextBody.properties
 const { reason } = ReleaseTaskBody.properties
@@ -184,9 +137,7 @@ export const claimNext = tool({
     const body = { ...filter, wait: wait || undefined }
     const answer = await call.post<Task | undefined>(`/projects/${project}/claim-next`, { body, key })
     if (!answer.body) return { task: null, do: 'No task is ready. Call again with wait: 25, or stop' }
-    // An error would hide the claim, so the answer then shows ids in place of names.
-    const names = await namesOf(call, project).catch(() => new Map())
-    return { ...isReplayed(answer), task: withoutEmpty(shownTask(answer.body, 'full', names)) }
+    return { ...isReplayed(answer), task: shownTask(answer.body, 'full') }
   },
 })
 

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { Flag } from '../../src/batch/operation-schema.ts'
 import type { Rows, StoredRows } from '../../src/model/entities.ts'
 import { view, type View } from '../../src/model/view.ts'
-import { notUndoable } from '../../src/responses/errors.ts'
+import { conflict } from '../../src/responses/errors.ts'
 import { named, Id, OrNull, sampleId, Timestamp } from '../../src/schema/response.ts'
 
 const maxListed = 100
@@ -93,9 +93,7 @@ export const Revoke = Flag(
 )
 
 export const integrationNotUndoable = () =>
-  notUndoable(
-    'Changes of webhooks, service accounts and tokens cannot be undone: send another change instead',
-  )
+  conflict('Changes of webhooks, service accounts and tokens cannot be undone: send another change instead')
 
 export function freeSlot(rows: { slot: number }[]): number {
   const used = new Set(rows.map(({ slot }) => slot))

@@ -1,7 +1,7 @@
 import type { ProjectRow } from '../../drizzle/rows.ts'
 import { projects } from '../../drizzle/schema/projects.ts'
 import { byAdmin, entity } from '../../src/model/definition.ts'
-import { notUndoable } from '../../src/responses/errors.ts'
+import { conflict } from '../../src/responses/errors.ts'
 import { projectView } from './schema.ts'
 
 declare module '../../src/model/entities.ts' {
@@ -10,9 +10,8 @@ declare module '../../src/model/entities.ts' {
   }
 }
 
-export const creationNotUndoable = () =>
-  notUndoable("A project's creation cannot be undone: delete the project")
-const deletionNotUndoable = () => notUndoable('A deleted project cannot be restored')
+export const creationNotUndoable = () => conflict("A project's creation cannot be undone: delete the project")
+const deletionNotUndoable = () => conflict('A deleted project cannot be restored')
 
 export const project = entity<'project'>({
   name: 'project',

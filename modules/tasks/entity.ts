@@ -1,7 +1,7 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
 import { optionalColumns, tasks } from '../../drizzle/schema/tasks.ts'
 import { byEditor, entity, factQuery, standardEvents } from '../../src/model/definition.ts'
-import { notUndoable } from '../../src/responses/errors.ts'
+import { conflict } from '../../src/responses/errors.ts'
 import { spotFacts } from '../order/place.ts'
 import { restoredFacts } from '../order/restore.ts'
 import {
@@ -36,16 +36,15 @@ declare module '../../src/model/entities.ts' {
   }
 }
 
-export const moveNotUndoable = () =>
-  notUndoable('A move between projects cannot be undone: move the task back')
+export const moveNotUndoable = () => conflict('A move between projects cannot be undone: move the task back')
 
-export const claimNotUndoable = () => notUndoable('The end of a claim cannot be undone: claim the task again')
+export const claimNotUndoable = () => conflict('The end of a claim cannot be undone: claim the task again')
 
 export const timeNotUndoable = () =>
-  notUndoable('A recorded reminder or due date cannot be undone: set remindAt or dueDate again')
+  conflict('A recorded reminder or due date cannot be undone: set remindAt or dueDate again')
 
 export const readyNotUndoable = () =>
-  notUndoable('That a task became ready changed nothing, so it cannot be undone')
+  conflict('That a task became ready changed nothing, so it cannot be undone')
 
 export const task = entity<'task'>({
   name: 'task',

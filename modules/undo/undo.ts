@@ -16,14 +16,7 @@ import { type EventDraft, created, updated, isEqual, deleted } from '../../src/m
 import { view } from '../../src/model/view.ts'
 import type { Module } from '../../src/module.ts'
 import { jsonTexts } from '../../src/reads/pages.ts'
-import {
-  eventsExpired,
-  badRequest,
-  notFound,
-  conflict,
-  idTaken,
-  notUndoable,
-} from '../../src/responses/errors.ts'
+import { eventsExpired, badRequest, notFound, conflict, idTaken } from '../../src/responses/errors.ts'
 import { requireMatch } from '../../src/responses/if-match.ts'
 import { checked, IdOf, Input } from '../../src/schema/input.ts'
 import { eventView, type ReadEvent } from '../events/schema.ts'
@@ -68,7 +61,7 @@ const fields = {
   id: IdOf('project'),
   dryRun: DryRun,
   seq: Seq('A whole number, the seq of an event', 42),
-  batch: Seq('A whole number, the value of batch in the events', 41),
+  batch: Seq('A whole number, the value of batch in the events, or the seq of an event without it', 41),
   seqs: Type.Optional(Seqs),
 }
 const UndoProject = { ...Input(fields), examples: [{ seq: 42 }] }
@@ -338,7 +331,7 @@ const undoConflict = (event: LoggedEvent, fields: string[], { undo }: UndoState)
   )
 
 const invitationNotUndoable = () =>
-  notUndoable('The invitation of a service account cannot be undone: delete the service account')
+  conflict('The invitation of a service account cannot be undone: delete the service account')
 
 /** Restores the fields that an event changed, or deletes the row that the event created. */
 function invert(by: EventType, event: LoggedEvent, run: UndoState): EventDraft {

@@ -57,10 +57,10 @@ function isBefore(task: TaskRow, other: TaskRow): boolean {
   return rank === otherRank ? keyOf(task) < keyOf(other) : rank > otherRank
 }
 
-const taskIsDone = () => conflict('A task that is DONE cannot be claimed', { code: 'task-done' })
+const taskIsDone = () => conflict('A task that is DONE cannot be claimed')
 const claimedByOther = (name: string | undefined, until: string) =>
   conflict(`${name ?? 'A deleted account'} holds a claim on the task until ${until}`, {
-    ...{ code: 'claimed', holder: name ?? null, until },
+    code: 'claimed',
   })
 
 /** @throws HttpError 409 if another account holds a live claim */

@@ -177,8 +177,7 @@ function preloadOf(
 
 type NamedRow = { id: string; person?: Person }
 
-const wasConflict = (fields: string[]) =>
-  conflict(`The resource differs from "was" in: ${fields.join(', ')}`, { code: 'was-differs' })
+const wasConflict = (fields: string[]) => conflict(`The resource differs from "was" in: ${fields.join(', ')}`)
 const reinvited = () => conflict('A member removed in a batch cannot be invited again in the same batch')
 
 /** Decides each operation on the state after the previous operations. Pure. @throws HttpError of the first rejection */

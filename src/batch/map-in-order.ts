@@ -1,14 +1,11 @@
 import type { EventDraft } from '../model/events.ts'
-import { type ErrorDetails, HttpError } from '../responses/errors.ts'
+import { HttpError } from '../responses/errors.ts'
 
 export const operationError = (n: number, error: HttpError): HttpError =>
-  withPrefix(`operations[${n}]`, error, { operation: n })
+  withPrefix(`operations[${n}]`, error)
 
-export const withPrefix = (
-  name: string,
-  { status, message, headers, details }: HttpError,
-  more?: ErrorDetails,
-): HttpError => new HttpError(status, `${name}: ${message}`, headers, { ...details, ...more })
+export const withPrefix = (name: string, { status, message, headers, details }: HttpError): HttpError =>
+  new HttpError(status, `${name}: ${message}`, headers, details)
 
 export const mapInOrder = <T, R>(
   all: T[],

@@ -44,11 +44,6 @@ export function openWithIdempotency(findRecord: FindRecord) {
   }
 }
 
-const contents = new WeakMap<Request, unknown>()
-
-/** Makes the fingerprint of the request depend on `content` in place of the body, which may differ in a retry. */
-export const fingerprintBy = (request: Request, content: unknown): void => void contents.set(request, content)
-
 /** Parses a path only if it is unusual, because parsing costs as much as the rest of reading a key. */
 function normalPath(request: Request): string {
   const path = pathAndQuery(request)
@@ -63,7 +58,7 @@ export function readIdempotencyKey(request: Request, scope: string, body: unknow
   if (header === null) return undefined
   const key = /^"(.*)"$/.exec(header.trim())?.[1]?.replace(/\\(["\\])/g, '$1') ?? header.trim()
   if (!/^[\x20-\x7e]{1,255}$/.test(key)) throw invalidIdempotencyKey()
-  const content = `${request.method} ${normalPath(request)}\n${JSON.stringify(contents.get(request) ?? body ?? null)}`
+  const content = `${request.method} ${normalPath(request)}\n${JSON.stringify(body ?? null)}`
   const fingerprint = createHash('sha256').update(content).digest('base64url')
   return { scope, key, fingerprint } satisfies IdempotencyKey
 }

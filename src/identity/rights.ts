@@ -6,11 +6,7 @@ export type Role = MemberRole | 'OWNER'
 const roleRank: Record<Role, number> = { VIEWER: 1, EDITOR: 2, ADMIN: 3, OWNER: 4 }
 
 export const isAtLeast = (role: Role, minimum: Role): boolean => roleRank[role] >= roleRank[minimum]
-export const roleNeeded = (minimum: Role) =>
-  forbidden(`This needs the role ${minimum} in the project`, {
-    code: 'role-needed',
-    needs: { role: minimum },
-  })
+export const roleNeeded = (minimum: Role) => forbidden(`This needs the role ${minimum} in the project`)
 
 /** @throws HttpError 404 without a role, as if the resource `noun` did not exist; 403 if the role does not suffice */
 export function requireRole(
@@ -56,8 +52,7 @@ export const highestScope = (some: Scope[]): Scope =>
 export const scopeOfWrite = (minimum: Role | null): Scope =>
   minimum === 'ADMIN' || minimum === 'OWNER' ? 'admin' : 'write'
 
-export const scopeNeeded = (scope: Scope) =>
-  forbidden(`This needs an API token with the scope ${scope}`, { code: 'scope-needed', needs: { scope } })
+export const scopeNeeded = (scope: Scope) => forbidden(`This needs an API token with the scope ${scope}`)
 export const unboundTokenNeeded = () => forbidden('This needs an API token that is not bound to projects')
 export const signInNeeded = () => forbidden('This needs a sign-in token, not an API token')
 

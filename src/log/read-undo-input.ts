@@ -67,7 +67,8 @@ async function readSelectedEvents(
   const which =
     batch === undefined
       ? sql`e.seq = any(${seqs}::bigint[])`
-      : sql`${isOfBatch(sql, projectId, batch)} and (e.seq = ${batch} or not (${sql.unsafe(isRespacingSql('e'))}))`
+      : sql`(e.seq = ${batch} and e.batch is null
+        or ${isOfBatch(sql, projectId, batch)} and (e.seq = ${batch} or not (${sql.unsafe(isRespacingSql('e'))})))`
   const found = sql`
     select r.*, ${characters(sql, 'before')} + ${characters(sql, 'after')} as characters from (
       select ${eventFields(sql)}, e.before, case when e.type <> 'task.moved_in' then e.after end as after from events e

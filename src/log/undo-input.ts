@@ -5,7 +5,7 @@ import type { StoredEvent } from '../model/events.ts'
 import type { Person } from '../reads/people.ts'
 import type { Sql, SqlPart } from '../postgres/database.ts'
 import { untilPageFull } from '../reads/pages.ts'
-import { HttpError, notUndoable } from '../responses/errors.ts'
+import { HttpError, conflict } from '../responses/errors.ts'
 
 /** The events of the project that an undo reverses: by their seqs, or by the number of a batch. */
 export interface UndoSelection {
@@ -68,14 +68,7 @@ export class UndoConflict extends HttpError {
   ) {
     const what = fields.length > 0 ? [...new Set(fields.map(shownName))].join(', ') : event.entity
     const named = by.length > 0 ? ` by seq ${by.join(', ')}` : ''
-    super(
-      409,
-      `Seq ${event.seq} cannot be undone: ${what} changed since${named}`,
-      {},
-      {
-        ...(by.length > 0 && { code: 'changed-since', laterSeqs: by }),
-      },
-    )
+    super(409, `Seq ${event.seq} cannot be undone: ${what} changed since${named}`)
   }
 }
 
@@ -94,8 +87,8 @@ export async function readBounded<R extends object>(sql: Sql, rows: SqlPart, lim
   return { rows: read as R[], isTooMuch: read.length > limit || sum > maxMoved.characters }
 }
 
-export const tooManyUndone = () => notUndoable(`An undo can take back at most ${maxUndoneEvents} events`)
+export const tooManyUndone = () => conflict(`An undo can take back at most ${maxUndoneEvents} events`)
 export const undoTooLarge = () =>
-  notUndoable(
+  conflict(
     `The undo is too large: it would restore or delete more than ${maxUndoneRows} rows, or ${maxMoved.characters} characters`,
   )

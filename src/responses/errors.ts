@@ -24,34 +24,11 @@ export const reasons = {
 } as const
 export type ErrorStatus = keyof typeof reasons
 
-/** Facts about an error for programs. The tools for agents show them, and turn `code` into advice. No HTTP response has them. */
+/** Facts about an error for the tools for agents, which turn `code` into advice. No HTTP response has them. */
 export interface ErrorDetails {
-  code?:
-    | 'role-needed'
-    | 'scope-needed'
-    | 'claimed'
-    | 'claim-ended'
-    | 'task-done'
-    | 'was-differs'
-    | 'text-unmatched'
-    | 'version-changed'
-    | 'changed-since'
-    | 'not-undoable'
-    | 'outcome-unknown'
-  needs?: { role?: string; scope?: string }
-  /** The account that holds a claim, and the end of the claim. */
-  holder?: string | null
-  until?: string
-  /** The seqs of later changes, which must be undone first. */
-  laterSeqs?: number[]
+  code?: 'claimed' | 'claim-ended' | 'text-unmatched' | 'version-changed' | 'outcome-unknown'
   /** The version of the project. */
   version?: number
-  /** The invalid field. */
-  field?: string
-  /** The kind of row that does not exist, such as Task. */
-  missing?: string
-  /** The index of the operation in a batch. */
-  operation?: number
   /** The texts of a task that the request would overwrite, and the ETag of the task. */
   current?: { id: string; etag: string; title?: string; description?: string }
 }
@@ -68,20 +45,15 @@ export class HttpError extends Error {
   }
 }
 
-export const badRequest = (message: string, details?: ErrorDetails) =>
-  new HttpError(400, message, {}, details)
-/** @param field the message begins with the invalid field */
-export const invalid = (field: string, problem: string) =>
-  badRequest(`${field} ${problem}`, { field: field.split('.', 1)[0]! })
+export const badRequest = (message: string) => new HttpError(400, message)
+export const invalid = (field: string, problem: string) => badRequest(`${field} ${problem}`)
 export const unauthorized = (message: string) =>
   new HttpError(401, message, { 'www-authenticate': 'Bearer realm="docket"' })
 export const missingToken = () => unauthorized('A bearer token is required')
 export const invalidToken = () => unauthorized('The bearer token is not valid')
-export const forbidden = (message: string, details?: ErrorDetails) => new HttpError(403, message, {}, details)
-export const notFound = (noun: string) => new HttpError(404, `${noun} not found`, {}, { missing: noun })
+export const forbidden = (message: string) => new HttpError(403, message)
+export const notFound = (noun: string) => new HttpError(404, `${noun} not found`)
 export const conflict = (message: string, details?: ErrorDetails) => new HttpError(409, message, {}, details)
-/** For a change that cannot be undone, only replaced by another change. */
-export const notUndoable = (message: string) => conflict(message, { code: 'not-undoable' })
 export const idTaken = () => conflict('This id is already used; send a new UUIDv7')
 export const internalError = () => new HttpError(500, 'An unexpected error occurred in the service')
 export const duplicateParameter = (name: string) =>

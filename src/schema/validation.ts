@@ -14,8 +14,7 @@ export function validationError(errors: Iterable<ValueError>): HttpError {
     if (!messages.has(error.path)) messages.set(error.path, messageOf(error))
     if (messages.size === maxMessages) break
   }
-  const [path = ''] = messages.keys()
-  return badRequest([...messages.values()].join('; '), { field: path.split('/')[1] ?? '' })
+  return badRequest([...messages.values()].join('; '))
 }
 
 /** Returns a quick check that is true only for valid bodies. It checks the fields that a body has: usually a few of many. */

@@ -114,7 +114,7 @@ describe.each(newFields)('a field of the kind $kind', (field) => {
     const { call, close } = await connect(service, ada.token)
     const find = async (given: object) =>
       (await call<{ tasks: { title: string }[] }>('find', { project: projectId, ...given })).body.tasks
-    const shown = { [kind === 'user' ? header : name]: named }
+    const shown = { [name]: middle }
     if (isFiltered)
       expect((await find({ [name]: named, fields: 'full' }))[0]).toMatchObject({
         title: 'a',

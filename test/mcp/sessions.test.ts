@@ -11,6 +11,7 @@ const emails = Object.entries({ bea, cay, zoe, twin, me, namesake }).flatMap(([n
   [name, email],
   [name.toUpperCase(), email.toUpperCase()],
 ])
+/** In a command, `@bea` stands for an email, and `@beaId` for an id. */
 let keys = 0
 
 /** Returns the token with which a step calls a tool. The people and tokens have rights in the project Engine. */
@@ -35,7 +36,7 @@ test.each(sessionsIn('test/mcp/sessions'))('%s', async (_, steps) => {
   const boat = await make(ada, '/projects', { name: 'Boat' })
   await invite(ada, id, bea, 'EDITOR')
   await invite(ada, id, cay, 'VIEWER')
-  const values: Record<string, string> = { boat: boat.id, ...Object.fromEntries(emails) }
+  const values: Record<string, string> = { boat: boat.id, beaId: bea.id, ...Object.fromEntries(emails) }
   const tools: Record<string, Awaited<ReturnType<typeof connect>>> = {}
   await expectSession(steps, async (command, by) => {
     const [, tool = '', text = ''] = /^(\w+) (.*)$/.exec(command)!

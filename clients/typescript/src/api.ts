@@ -2686,7 +2686,7 @@ export interface components {
     UndoProject: {
       /** @description A whole number, the seq of an event */
       seq?: number
-      /** @description A whole number, the value of batch in the events */
+      /** @description A whole number, the value of batch in the events, or the seq of an event without it */
       batch?: number
       /** @description A list of 1 to 500 different seqs of events */
       seqs?: number[]
