@@ -346,6 +346,8 @@ function valuesOf(
       notes.addToFoot(`${field?.name ?? name}: ${value}`, reason)
       continue
     }
+    if (field!.type === 'date' && /T(?!00:00:00)/.test(String(value)))
+      notes.report(`The field "${field!.name}" has only the date of ${value}`)
     characters += length
     values.set(field!.key, accepted)
   }

@@ -227,5 +227,5 @@ function entryIn(line: string, row: number): Entry {
     throw errorAt(row, `A line must have at most ${maxLineCharacters} characters`)
   const value = parseObject(line)
   if (!value) throw errorAt(row, 'The line is not a JSON object')
-  return new Entry('', [], value as Entry['value'], row)
+  return new Entry('', '', value as Entry['value'], row)
 }

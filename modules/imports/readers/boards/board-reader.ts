@@ -5,53 +5,36 @@ import type { Reader } from '../reader.ts'
 import { Board, nameOf, type Table } from './board.ts'
 import { commentOf, commentsIn, creationIn, listOf, type OwnValues, taskOf } from './cards.ts'
 
-type Kind<Name extends string> = Name | ((row: Entry) => Name | undefined)
+type Kind = Table | 'description' | 'card' | 'item' | 'comment' | undefined
 
 /** How a product writes boards as JSON. */
 interface BoardSource {
   /** The message about a file without lists and cards. */
   missing: string
-  /** Keys whose values are not read. */
-  omit: string[]
   /** The names of colors, see `colorOf`. */
   colors?: string
   /** The key of the position of a list, a card, a checklist or an item. */
   position?: string
-  /** The rows that cards refer to, and the description of the board, by their patterns. */
-  tables?: Record<string, Kind<Table | 'description'>>
-  /** The other rows, by their patterns. */
-  rows: Record<string, Kind<'card' | 'item' | 'comment'>>
+  /** What the objects in the file are, by their patterns. */
+  parts: Record<string, Kind | ((row: Entry) => Kind)>
   /** Returns the values of a card that differ from the usual ones; undefined for a row that is not a card. */
-  card?(row: Entry, board: Board): OwnValues | undefined
+  card?(row: Entry, board: Board, inside?: string): OwnValues | undefined
   /** The key of the cards that are parts of a card. */
-  parts?: string
+  cardsInside?: string
 }
-
-const texts = ['body', 'description']
-
-const kindOf = <Name extends string>(kind: Kind<Name> | undefined, row: Entry): Name | undefined =>
-  typeof kind === 'function' ? kind(row) : kind
 
 /** Returns the reader of a product's files. It reads a file twice: the lists that cards refer to, then the cards. */
 export const boardReader = (source: BoardSource): Reader =>
   async function* ({ open }) {
-    const { tables = {}, rows, omit, missing } = source
     const reading = new BoardReading(source)
-    const counted = Object.keys(rows).filter((pattern) => !['card', 'item'].includes(rows[pattern] as string))
-    // The objects of the first pass contain no rows of the second one, and no long texts.
-    const others = Object.keys(rows).flatMap((pattern) => pattern.split('.').at(-2) ?? [])
-    const [patterns, lists] = [[...Object.keys(tables), ...counted], new Set<string>()]
-    if (patterns.length > 0)
-      for await (const row of readEntries(open, patterns, [...omit, ...others, ...texts], lists))
-        reading.add(row)
     const { ready } = reading.board
-    for await (const row of readEntries(open, Object.keys(rows), omit)) {
-      reading.read(row)
-      yield* ready.splice(0)
-    }
+    for (const pass of ['add', 'read'] as const)
+      for await (const row of readEntries(open, Object.keys(source.parts))) {
+        reading[pass](row)
+        yield* ready.splice(0)
+      }
     reading.takeSorted()
-    const hasLists = [...lists].some((pattern) => tables[pattern] === 'lists')
-    if (!hasLists && !reading.board.has('lists') && !reading.hasCards) throw new ImportError(missing)
+    if (!reading.board.has('lists') && !reading.hasCards) throw new ImportError(source.missing)
     yield* ready.splice(0)
   }
 
@@ -74,21 +57,25 @@ class BoardReading {
     this.position = source.position ?? ''
   }
 
-  /** Adds a row of the first pass. */
-  add(row: Entry): void {
-    const { source, board } = this
-    const kind = kindOf<string>(source.tables?.[row.part] ?? source.rows[row.part], row)
-    if (kind === 'description') board.ready.push({ kind: 'project', row: 0, description: row.text(row.part) })
-    else if (kind === 'comment') {
-      const comment = commentOf(row, board)
-      if (comment) board.comments.setIfSpace(comment.task, (board.comments.get(comment.task) ?? 0) + 1)
-      const [card, creator] = creationIn(row)
-      if (card !== undefined && creator !== undefined) board.creators.setIfSpace(card, creator)
-    } else if (kind !== undefined && kind !== 'card') board.add(kind as Table, row)
+  private kindOf(row: Entry): Kind {
+    const kind = this.source.parts[row.part]
+    return typeof kind === 'function' ? kind(row) : kind
   }
 
+  /** Adds a row of the first pass. */
+  add(row: Entry): void {
+    const { board } = this
+    const kind = this.kindOf(row)
+    if (kind === 'description') board.ready.push({ kind: 'project', row: 0, description: row.text(row.part) })
+    else if (kind === 'comment') {
+      const [card, creator] = creationIn(row)
+      if (card !== undefined && creator !== undefined) board.creators.setIfSpace(card, creator)
+    } else if (kind && kind !== 'card' && kind !== 'item') board.add(kind, row)
+  }
+
+  /** Reads a row of the second pass. */
   read(row: Entry): void {
-    const kind = kindOf(this.source.rows[row.part], row)
+    const kind = this.kindOf(row)
     if (kind === 'card') this.readCard(row)
     if (kind === 'item') this.readItem(row)
     if (kind === 'comment') this.readComment(row)
@@ -96,7 +83,7 @@ class BoardReading {
 
   private taskOf(row: Entry, inside?: string): TaskItem | undefined {
     const { source, board } = this
-    const own = source.card ? source.card(row, board) : {}
+    const own = source.card ? source.card(row, board, inside) : {}
     return own && taskOf(row, board, own, inside)
   }
 
@@ -109,9 +96,9 @@ class BoardReading {
     if (parent !== undefined && parts.get(key)) return
     if (parent !== undefined) parts.setIfSpace(key, true)
     // Cards come before the items of checklists.
-    this.sort(task, [0, ...board.placeOf(listOf(row), position), row.number(position)], row.characters)
+    this.sort(task, [0, ...board.placeOf(listOf(row), position), row.number(position)])
     for (const comment of commentsIn(row)) this.readComment(comment, key)
-    for (const part of source.parts ? row.entries(source.parts) : []) this.readCard(part, key)
+    for (const part of source.cardsInside ? row.entries(source.cardsInside) : []) this.readCard(part, key)
   }
 
   /**
@@ -120,7 +107,7 @@ class BoardReading {
    */
   private readItem(row: Entry): void {
     const { board, position } = this
-    const id = row.text('taskListId|checklistId') ?? row.path.slice(0, 2).join('.')
+    const id = row.text('taskListId|checklistId') ?? row.path.split('.').slice(0, 2).join('.')
     const checklist = board.find('checklists', id)
     const card = (checklist ?? row).text('cardId|idCard')
     const task = card === undefined ? undefined : this.taskOf(row, card)
@@ -134,7 +121,7 @@ class BoardReading {
       task.dueDate || task.assignee || task.notes?.length
         ? task
         : { kind: 'subtask', ...parts, task: card, completed: task.status === 'DONE' }
-    this.sort(item, [1, checklist?.number(position), checklist?.row, row.number(position)], row.characters)
+    this.sort(item, [1, checklist?.number(position), checklist?.row, row.number(position)])
   }
 
   private readComment(row: Entry, inside?: string): void {
@@ -142,9 +129,9 @@ class BoardReading {
     if (comment) this.board.ready.push(comment)
   }
 
-  private sort(item: TaskItem | SubtaskItem, place: Place, characters: number): void {
+  private sort(item: TaskItem | SubtaskItem, place: Place): void {
     this.unsorted.push({ item, place })
-    this.characters += characters
+    this.characters += JSON.stringify(item).length
     if (this.position === '' || this.characters > maxSortedCharacters) this.takeSorted()
   }
 

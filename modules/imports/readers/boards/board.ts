@@ -1,12 +1,17 @@
 import { FieldKeys } from '../../convert/names.ts'
 import { type FieldItem, ImportError, type ImportedItem, type ImportedPerson } from '../../items.ts'
-import { type Entry, isObject, type Json } from '../json-file.ts'
-import { countCharacters, KeyMap, maxLinks, maxNames } from '../key-map.ts'
+import { Entry, isObject, type Json, textOf } from '../json-file.ts'
+import { KeyMap } from '../key-map.ts'
 
 /** The lists that cards refer to. Rows of `checklists` and `links` name their card. */
 export type Table = 'lanes' | 'lists' | 'labels' | 'people' | 'fields' | 'checklists' | 'links'
 
-export const idOf = (row: Entry): string => row.text('_id|gid') ?? row.required('id')
+/** The maximum number of rows of all tables. */
+const maxRows = 300_000
+/** Longer texts, such as the bytes of an attachment, are not kept. */
+const maxTextCharacters = 10_000
+
+export const idOf = (row: Entry): string => row.required('_id|gid|id')
 export const nameOf = (row: Entry | undefined): string | undefined => row?.text('name|title')
 /** Products show a label without a name as its color. */
 const labelName = (label: Entry): string => label.text('name|title|color') ?? 'label'
@@ -31,10 +36,6 @@ function readPerson(user: Entry): ImportedPerson | undefined {
 
 export type FieldValue = [id: string, value: Json | undefined]
 
-interface Field extends Pick<FieldItem, 'key' | 'name' | 'type'> {
-  /** The names of options by their ids. */
-  names: ReadonlyMap<string, string>
-}
 /** The types of custom fields in all products. Other types are texts. */
 const fieldTypes = new Map<string, FieldItem['type']>([
   ...(['number', 'date'] as const).map((type) => [type, type] as const),
@@ -49,39 +50,36 @@ export class Board {
   readonly ready: ImportedItem[] = []
   /** The names or ids of the creators, by the ids of cards. */
   readonly creators = new KeyMap<string>()
-  /** The numbers of comments in the file, by the keys of tasks. */
-  readonly comments = new KeyMap<number>()
   private readonly counts: Partial<Record<Table, number>> = {}
-  private readonly addCharacters = countCharacters('The lists, labels and links of the cards')
-  private readonly byId = new Map<string, Entry>()
-  private readonly byCard = new Map<string, Entry[]>()
-  private readonly places = new Map<Entry | undefined, number>()
-  private readonly fields = new KeyMap<Field>()
+  private total = 0
+  private readonly rows = new KeyMap<Entry>()
+  private readonly byCard = new KeyMap<Entry[]>()
+  /** The keys of fields, and the names of their options by the ids of the options. */
+  private readonly fields = new KeyMap<{ key: string; names: ReadonlyMap<string, string> }>()
   private readonly fieldKeys = new FieldKeys()
 
   /** @param colors the names of the product's colors */
   constructor(private readonly colors = '') {}
 
   /** Adds a row, unless an earlier row of the table has its id. @throws ImportError above a limit */
-  add(table: Table, row: Entry): void {
-    const isOfCard = table === 'links' || table === 'checklists'
-    if (table !== 'links' && this.find(table, idOf(row))) return
-    const count = (this.counts[table] ?? 0) + 1
-    this.counts[table] = count
-    const max = isOfCard ? maxLinks : maxNames
-    if (count > max) throw new ImportError(`The file has more than ${max.toLocaleString('en')} ${table}`)
-    this.addCharacters(row.characters)
-    if (table !== 'links') this.byId.set(`${table} ${idOf(row)}`, row)
+  add(table: Table, { part, path, value, row: n }: Entry): void {
+    const json = JSON.stringify(value, (_, one) =>
+      typeof one === 'string' && one.length > maxTextCharacters ? undefined : one,
+    )
+    const row = new Entry(part, path, JSON.parse(json), n)
+    const id = table === 'links' ? String(this.total) : idOf(row)
+    if (this.find(table, id)) return
+    if (++this.total > maxRows)
+      throw new ImportError(`The lists of the cards have more than ${maxRows.toLocaleString('en')} rows`)
+    this.counts[table] = (this.counts[table] ?? 0) + 1
+    this.rows.set(`${table} ${id}`, row, json.length)
+    if (table === 'labels') this.addLabel(row)
+    if (table === 'fields') this.addField(row)
+    if (table !== 'links' && table !== 'checklists') return
     // Items may be inside their checklist.
-    if (table === 'checklists') this.byId.set(`${table} ${row.path.join('.')}`, row)
-    if (table === 'lists') this.places.set(row, count)
-    if (table === 'labels') this.addLabel(row, count)
-    if (table === 'fields') this.addField(row, count)
-    // A board of Deck contains its labels and lists.
-    for (const label of table === 'lanes' ? row.entries('labels') : []) this.add('labels', label)
-    for (const stack of table === 'lanes' ? row.entries('stacks') : []) this.add('lists', stack)
-    if (!isOfCard) return
-    const key = `${table === 'links' ? row.path.at(-2) : table} ${row.text('cardId|idCard')}`
+    this.rows.set(`${table} ${path}`, row)
+    const list = table === 'links' ? part.split('.').at(-2) : table
+    const key = `${list} ${row.text('cardId|idCard')}`
     const rows = this.byCard.get(key) ?? []
     rows.push(row)
     this.byCard.set(key, rows)
@@ -92,7 +90,7 @@ export class Board {
   }
 
   find(table: Table, id: string | undefined): Entry | undefined {
-    return id === undefined ? undefined : this.byId.get(`${table} ${id}`)
+    return id === undefined ? undefined : this.rows.get(`${table} ${id}`)
   }
 
   /** Returns the rows that belong to the card. @param list its key in the file, such as `attachments` */
@@ -104,7 +102,7 @@ export class Board {
   placeOf(id: string | undefined, position: string): (number | undefined)[] {
     const list = this.find('lists', id)
     const lane = this.find('lanes', list?.text('boardId'))
-    return [lane?.row, list?.number(position), this.places.get(list)]
+    return [lane?.row, list?.number(position), list?.row]
   }
 
   /** Returns the name of a lane, if there are several. */
@@ -120,9 +118,9 @@ export class Board {
     const people = new Map<string, ImportedPerson>()
     for (const path of paths)
       for (const value of [row.get(path) ?? []].flat()) {
-        const user = isObject(value) ? row.inside(path, value) : undefined
+        const user = isObject(value) ? row.inside(value) : undefined
         const participant = user?.isSet('participant') ? this.people(user, ['participant'])[0] : undefined
-        const person = user ? (participant ?? readPerson(user)) : this.personWith(row.asText(path, value))
+        const person = user ? (participant ?? readPerson(user)) : this.personWith(textOf(value))
         if (person) people.set(`${person.name} ${person.email}`, person)
       }
     return [...people.values()]
@@ -135,10 +133,10 @@ export class Board {
 
   /** Returns the names of a list of labels: ids, names or objects. Adds the colors of objects. */
   labelNames(row: Entry, path: string): string[] {
-    return row.list(path).flatMap(([at, value]) => {
-      if (!isObject(value)) return this.labelOf(row.asText(at, value))
-      const label = row.inside(at, value)
-      if (label.isSet('color')) this.addLabel(label, label.row)
+    return row.list(path).flatMap((value) => {
+      if (!isObject(value)) return this.labelOf(textOf(value))
+      const label = row.inside(value)
+      if (label.isSet('color')) this.addLabel(label)
       return labelName(label)
     })
   }
@@ -149,41 +147,40 @@ export class Board {
     return label ? [labelName(label)] : this.has('labels') ? [] : [id]
   }
 
-  private addLabel(label: Entry, row: number): void {
+  private addLabel(label: Entry): void {
     const color = colorOf(label.text('color'), this.colors)
-    this.ready.push({ kind: 'label', row, name: labelName(label), color })
+    this.ready.push({ kind: 'label', row: label.row, name: labelName(label), color })
   }
 
-  private addField(field: Entry, row: number): void {
+  private addField(field: Entry): void {
     const all = [...field.entries('options'), ...field.entries('settings.dropdownItems')]
     const options = all.map((one): [string, string] => [idOf(one), one.text('value.text|name') ?? ''])
-    this.defineField(idOf(field), row, field.required('name'), field.text('type'), options)
+    this.defineField(idOf(field), field.row, field.required('name'), field.text('type'), options)
   }
 
   /**
-   * Adds a custom field, if it is new and the file has not too many.
+   * Adds a custom field, if it is new.
    * @param row its number for the report
    * @param type in the product. Default: text
    */
   defineField(id: string, row: number, name: string, type = '', options: [id: string, name: string][] = []) {
-    if (this.fields.get(id) || this.fields.size >= maxNames) return
-    const field = { key: this.fieldKeys.keyFor(name, id), name, type: fieldTypes.get(type) ?? 'text' }
-    this.fields.set(id, { ...field, names: new Map(options) })
-    this.ready.push({ kind: 'field', row, ...field, options: options.map(([, option]) => option) })
+    if (this.fields.get(id)) return
+    const key = this.fieldKeys.keyFor(name, id)
+    this.fields.set(id, { key, names: new Map(options) })
+    const shown = { key, name, type: fieldTypes.get(type) ?? 'text' }
+    this.ready.push({ kind: 'field', row, ...shown, options: options.map(([, option]) => option) })
   }
 
-  /** Returns the values of a card by field, lines for values without a field, and messages for the report. */
+  /** Returns the values of a card by field, and lines for values without a field. */
   fieldValues(values: FieldValue[]) {
     const fields: Record<string, string | number | boolean> = {}
-    const [lines, messages]: [string[], string[]] = [[], []]
+    const lines: string[] = []
     for (const [id, value] of values) {
       if (value === undefined || value === null || typeof value === 'object') continue
       const field = this.fields.get(id)
       if (!field) lines.push(`Custom field ${id}: ${value}`)
       else fields[field.key] = field.names.get(String(value)) ?? value
-      if (field?.type === 'date' && /T(?!00:00:00)/.test(String(value)))
-        messages.push(`The field "${field.name}" has only the date of ${value}`)
     }
-    return { fields, lines, messages }
+    return { fields, lines }
   }
 }

@@ -1,6 +1,8 @@
 import type { CommentItem, ImportedPerson, TaskItem } from '../../items.ts'
-import { type Entry, isObject, type Json } from '../json-file.ts'
+import { type Entry, isObject, type Json, textOf } from '../json-file.ts'
 import { type Board, type FieldValue, idOf, nameOf } from './board.ts'
+/** The keys of values in all products. `notes` become lines at the foot of the description, by the names of the lines. */
+import keys from './keys.json' with { type: 'json' }
 
 /** The lines of each name, such as `Start: 2027-01-31`. A true value is the name alone. */
 type Notes = Record<string, Json | undefined | (Json | undefined)[]>
@@ -16,42 +18,13 @@ export interface OwnValues extends Pick<
   notes?: Notes
 }
 
-/** The keys of a value in all products. */
-const authors = [
-  ...['memberCreator', 'idMemberCreator', 'creatorUserId', 'userId', 'owner', 'user', 'author', 'created_by'],
-  ...['actorDisplayName', 'actorId'],
-]
-const times = 'createdAt|created_at|creationDateTime|date'
-const people = 'assignees members assignee assignedUsers assigneeUserId idMembers idMember'.split(' ')
-const labels = ['idLabels', 'labelIds', 'labels', 'tags']
-const values = ['customFieldItems', 'customFields']
-const done =
-  'dueComplete|isClosed|isDueCompleted|isDueDateCompleted|done|completed|isCompleted|isFinished'.split('|')
-/** The values that become lines at the foot of the description, by the names of the lines. */
-const notes = Object.entries({
-  Received: 'receivedAt',
-  Start: 'start|startAt|startdate|start_at|start_on',
-  End: 'endAt',
-  Completed: 'dateCompleted|done|completed_at',
-  Closed: 'closed_at|closedAt',
-  'Spent time in hours': 'spentTime',
-  Overtime: 'isOvertime',
-  'Stopwatch in seconds': 'stopwatch.total',
-  'Requested by': 'requestedBy|requesters',
-  'Assigned by': 'assignedBy|assigners',
-  Vote: 'vote.question',
-  'Votes for': 'vote.positive',
-  'Votes against': 'vote.negative',
-  'Estimate of the planning poker': 'poker.estimation',
-  Approval: 'approval_status',
-  'Actual time in minutes': 'actual_time_minutes',
-  Location: 'locationName',
-  Address: 'address|locationAddress',
-  Coordinates: 'coordinates',
-  Votes: 'idMembersVoted',
-  'Linked card': 'linkedCardId',
-})
-const peopleInNotes = ['Requested by', 'Assigned by', 'Votes for', 'Votes against', 'Votes']
+const [authors, people, labels, values, done] = [
+  keys.authors,
+  keys.people,
+  keys.labels,
+  keys.values,
+  keys.done,
+].map((all) => all.split(' ')) as [string[], string[], string[], string[], string[]]
 
 const isArchived = (row: Entry | undefined): boolean =>
   Boolean(row?.isSet('closed') || row?.isSet('archived'))
@@ -72,7 +45,7 @@ export function taskOf(row: Entry, board: Board, own: OwnValues, inside?: string
   const members = board.of('cardMemberships', id).flatMap((one) => board.people(one, ['userId']))
   const [assignee, ...helpers] = [...board.people(row, people), ...members]
   const stored = [...values.flatMap((path) => row.entries(path)), ...board.of('customFieldValues', id)]
-  const { fields, lines, messages } = board.fieldValues(ownValues ?? stored.map(valueOf))
+  const { fields, lines } = board.fieldValues(ownValues ?? stored.map(valueOf))
   const names = [
     ...labels.flatMap((path) => board.labelNames(row, path)),
     ...board.of('cardLabels', id).flatMap((one) => board.labelOf(one.required('labelId'))),
@@ -83,51 +56,39 @@ export function taskOf(row: Entry, board: Board, own: OwnValues, inside?: string
     Archived: isArchived(row) || type === 'archive',
     'In an archived list': !isArchived(row) && isArchived(list),
     'In the trash': type === 'trash',
-    Deleted: row.isSet('deletedAt'),
-    Template: row.isSet('isTemplate') || row.get('type') === 'template-card',
     ...notesIn(row, board),
     ...ownNotes,
     Attachment: [...row.entries('attachments'), ...board.of('attachments', id)].map(attachmentOf),
     'Also assigned': namesOf(helpers),
   }
-  const key = own.key ?? idOf(row)
   return {
     ...{ kind: 'task', row: row.row, assignee, fields },
-    title: row.required(row.value.name === undefined ? 'title' : 'name'),
+    title: nameOf(row) ?? '',
     description: row.text('desc|description|notes|body'),
     // An archived card of Planka names its previous list.
     list: nameOf(list) ?? nameOf(board.find('lists', row.text('prevListId'))),
     status: isDone ? 'DONE' : undefined,
-    dueDate: row.text('due|dueAt|dueDate|duedate|due_at|due_on'),
+    dueDate: row.text(keys.due),
     createdAt: createdAtOf(row),
     author: creator === undefined ? board.people(row, authors)[0] : board.personWith(creator),
     labels: [...new Set(names)].filter((label) => label !== undefined),
     notes: [...linesOf(notes), ...lines],
-    messages: [...missingComments(row, board, key), ...messages],
     ...others,
-    ...{ key, parent: own.parent ?? row.text('parentId') ?? inside },
+    ...{ key: own.key ?? idOf(row), parent: own.parent ?? row.text('parentId') ?? inside },
   }
-}
-
-/** Returns a line for the report if the source has more comments on a card than the file. */
-function missingComments(row: Entry, board: Board, key: string): string[] {
-  const count = row.get('badges.comments|commentsTotal|commentsCount|comments')
-  if (typeof count !== 'number' || board.comments.isFull) return []
-  const missing = count - commentsIn(row).length - (board.comments.get(key) ?? 0)
-  return missing > 0 ? [`${missing} of ${count} comments are not in the file`] : []
 }
 
 /** Returns the comments inside a card. Some products have a number instead. */
 export const commentsIn = (row: Entry): Entry[] =>
-  ['comments', 'stories']
-    .flatMap((path) => (typeof row.get(path) === 'object' ? row.entries(path) : []))
-    .filter(isComment)
+  ['comments', 'stories'].flatMap((path) => row.entries(path)).filter(isComment)
 
+/** A text or a list may contain the ids of people. */
 const notesIn = (row: Entry, board: Board): Notes =>
   Object.fromEntries(
-    notes.map(([name, paths]) => {
-      const isPeople = peopleInNotes.includes(name)
-      return [name, isPeople ? namesOf(board.people(row, paths.split('|'))) : row.get(paths)]
+    Object.entries(keys.notes).map(([name, paths]) => {
+      const value = row.get(paths)
+      const isPeople = typeof value === 'string' || Array.isArray(value)
+      return [name, isPeople ? namesOf(board.people(row, [paths])) : value]
     }),
   )
 
@@ -135,8 +96,7 @@ const linesOf = (all: Notes): string[] =>
   Object.entries(all).flatMap(([name, values]) =>
     [values].flat().flatMap((value) => {
       if (!value) return []
-      if (value === true) return name
-      return `${name}: ${typeof value === 'object' ? JSON.stringify(value) : value}`
+      return value === true ? name : `${name}: ${textOf(value)}`
     }),
   )
 
@@ -157,10 +117,10 @@ export const isoTime = (milliseconds: number): string | undefined =>
  * hexadecimal digits.
  */
 function createdAtOf(row: Entry): string | undefined {
-  const time = row.get(times)
+  const time = row.get(keys.times)
   if (typeof time === 'number') return time === 0 ? undefined : isoTime(time * 1000)
   const [, seconds] = /^([0-9a-f]{8})[0-9a-f]{16}$/i.exec(row.text('id') ?? '') ?? []
-  return row.text(times) ?? (seconds && isoTime(Number.parseInt(seconds, 16) * 1000))
+  return row.text(keys.times) ?? (seconds && isoTime(Number.parseInt(seconds, 16) * 1000))
 }
 
 function valueOf(row: Entry): FieldValue {

@@ -1,5 +1,5 @@
 import { ImportError } from '../../items.ts'
-import { type Entry, isObject } from '../json-file.ts'
+import { type Entry, isObject, textOf } from '../json-file.ts'
 import type { Board, FieldValue } from './board.ts'
 import { boardReader } from './board-reader.ts'
 import { isoTime, issueKey, linkedIssue } from './cards.ts'
@@ -8,15 +8,12 @@ import colors from './colors.json' with { type: 'json' }
 /** Reads the JSON export of a Trello board. Trello writes only the newest 1,000 actions, of which some are comments. */
 export const readTrello = boardReader({
   missing: 'The file is not the JSON export of a Trello board: it has no lists',
-  omit: 'limits attachmentsByType cover descData pluginData previews prefs display nonPublic old perms'.split(
-    ' ',
-  ),
   ...{ colors: colors.trello, position: 'pos' },
-  tables: {
+  parts: {
     ...{ 'lists.*': 'lists', 'labels.*': 'labels', 'members.*': 'people', desc: 'description' },
     ...{ 'customFields.*': 'fields', 'checklists.*': 'checklists' },
+    ...{ 'cards.*': 'card', 'checklists.*.checkItems.*': 'item', 'actions.*': 'comment' },
   },
-  rows: { 'cards.*': 'card', 'checklists.*.checkItems.*': 'item', 'actions.*': 'comment' },
   card: (card) => ({ remindAt: remindAt(card) }),
 })
 
@@ -29,41 +26,36 @@ function remindAt(card: Entry): string | undefined {
 
 export const readWekan = boardReader({
   missing: 'The file is not the JSON export of a WeKan board: it has no lists',
-  omit: ['file', 'avatarFile', 'avatarUrl', 'permission', 'boardIds'],
   ...{ colors: colors.wekan, position: 'sort' },
-  tables: {
+  parts: {
     ...{ 'swimlanes.*': 'lanes', 'lists.*': 'lists', 'labels.*': 'labels', 'users.*': 'people' },
     ...{ 'customFields.*': 'fields', 'checklists.*': 'checklists', 'attachments.*': 'links' },
+    ...{ 'cards.*': 'card', 'subtaskItems.*': 'card', 'checklistItems.*': 'item', 'comments.*': 'comment' },
   },
-  rows: { 'cards.*': 'card', 'subtaskItems.*': 'card', 'checklistItems.*': 'item', 'comments.*': 'comment' },
   card(card) {
-    const links = card.list('cardDependencies').map(([path, value]) => {
+    const blockedBy: string[] = []
+    const others: string[] = []
+    for (const value of card.list('cardDependencies')) {
       // Old versions store only the id of the other card.
-      if (!isObject(value)) return { id: card.asText(path, value), type: 'related-to' }
-      const link = card.inside(path, value)
-      return { id: link.required('cardId'), type: link.text('type') ?? 'related-to' }
-    })
-    const { blockers = [], others = [] } = Object.groupBy(links, ({ type }) =>
-      type === 'is-blocked-by' ? 'blockers' : 'others',
-    )
-    return {
-      blockedBy: blockers.map(({ id }) => id),
-      notes: { 'Linked card': others.map(({ id, type }) => `${id} (${type})`) },
+      const link = isObject(value) ? card.inside(value) : undefined
+      const id = link ? link.required('cardId') : textOf(value)
+      const type = link?.text('type') ?? 'related-to'
+      if (type === 'is-blocked-by') blockedBy.push(id)
+      else others.push(`${id} (${type})`)
     }
+    return { blockedBy, notes: { 'Linked card': others, Template: card.get('type') === 'template-card' } }
   },
 })
 
 /** Reads responses of Planka's API one after the other: boards, cards of a list, comments and actions of a card. */
 export const readPlanka = boardReader({
   missing: 'The file is not a response of the API of Planka with a board: it has no included lists and cards',
-  ...{ omit: ['thumbnailUrls', 'image'], colors: colors.planka, position: 'position' },
-  tables: {
+  ...{ colors: colors.planka, position: 'position' },
+  parts: {
     ...{ 'included.lists.*': 'lists', 'included.labels.*': 'labels', 'included.users.*': 'people' },
     ...{ 'included.customFields.*': 'fields', 'included.taskLists.*': 'checklists' },
     ...{ 'included.cardLabels.*': 'links', 'included.cardMemberships.*': 'links' },
     ...{ 'included.customFieldValues.*': 'links', 'included.attachments.*': 'links' },
-  },
-  rows: {
     ...{ 'included.cards.*': 'card', 'included.tasks.*': 'item' },
     // The response with the cards of a list has the cards in `items`.
     'items.*': (row) => (row.text('listId') === undefined ? 'comment' : 'card'),
@@ -73,18 +65,21 @@ export const readPlanka = boardReader({
 /** Reads the output of `occ deck:export`, the export of a board, or a response of the API of Nextcloud Deck. */
 export const readDeck = boardReader({
   missing: 'The file is not a Deck export of boards with cards: it has no stacks',
-  omit: ['contentBase64', 'board', 'acl', 'mentions', 'replyTo', 'users', 'permissions', 'settings'],
   position: 'order',
-  tables: {
-    ...{ 'boards.*': 'lanes', 'stacks.*': 'lists', 'labels.*': 'labels' },
-    // A list of boards or stacks.
-    '*': (row) => (row.isSet('stacks') ? 'lanes' : row.isSet('boardId') ? 'lists' : undefined),
-  },
-  rows: {
+  parts: {
+    ...{ 'boards.*': 'lanes', 'boards.*.stacks.*': 'lists', 'boards.*.labels.*': 'labels' },
+    ...{ 'stacks.*': 'lists', 'labels.*': 'labels', '*.stacks.*': 'lists', '*.labels.*': 'labels' },
+    '*': boardOrStack,
     ...{ 'boards.*.stacks.*.cards.*': 'card', 'stacks.*.cards.*': 'card' },
     ...{ '*.stacks.*.cards.*': 'card', '*.cards.*': 'card' },
   },
 })
+
+/** Returns what the entries of a list are. */
+function boardOrStack(row: Entry) {
+  if (row.isSet('stacks')) return 'lanes'
+  return row.isSet('cards') ? 'lists' : undefined
+}
 
 /**
  * Reads issues and comments of GitHub: lists of the REST API one after the other, a JSON object for each line, or the
@@ -92,9 +87,8 @@ export const readDeck = boardReader({
  */
 export const readGitHub = boardReader({
   missing: 'The file has no issues: expected a list of issues of GitHub',
-  omit: ['reactions', 'reactionGroups', 'performed_via_github_app', 'issue_field_values'],
   // An issue, a list of issues, or a list of such lists.
-  rows: { '': issueOrComment, '*': issueOrComment, '*.*': issueOrComment },
+  parts: { '': issueOrComment, '*': issueOrComment, '*.*': issueOrComment },
   card(issue, board) {
     const milestone = issue.text('milestone.title')
     if (milestone !== undefined) board.defineField('milestone', issue.row, 'milestone')
@@ -125,16 +119,12 @@ function issueOrComment(row: Entry) {
 /** Reads the JSON export of an Asana project, or lists of tasks of the API, one after the other. */
 export const readAsanaJson = boardReader({
   missing: 'The file has no tasks: expected the JSON export of an Asana project',
-  omit: ['followers', 'hearts', 'likes', 'workspace', 'photo', 'html_notes'],
-  ...{ rows: { 'data.*': 'card', '*': 'card' }, parts: 'subtasks' },
-  card(task, board) {
+  ...{ parts: { 'data.*': 'card', '*': 'card' }, cardsInside: 'subtasks' },
+  card(task, board, parent) {
     const type = task.text('resource_subtype')
-    // In a response of the API, `*` also matches the object with the address of the next page.
-    const isTask = task.part !== '*' || task.get('gid') !== undefined
     // Tasks name their section, which is in the list too. Old projects have sections among subtasks, which are subtasks.
-    const isSubtask = String(task.path.at(-1)).startsWith('subtasks.')
-    const isOther = !isTask || (task.text('resource_type') ?? 'task') !== 'task' || type === 'section'
-    if (isOther && !isSubtask) return undefined
+    const isOther = (task.text('resource_type') ?? 'task') !== 'task' || type === 'section'
+    if (isOther && parent === undefined) return undefined
     const [membership, ...others] = task.entries('memberships')
     const section = membership?.text('section.name') ?? ''
     return {
