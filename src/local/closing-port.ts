@@ -25,20 +25,12 @@ export const filterNotAllowed = 'this user may not filter the connections of a p
  */
 export function dropNewConnections(port: number): void {
   const program = new BigUint64Array([BigInt(filter.length), BigInt(ptr(filter))])
-  const { symbols, close } = openLibc()
+  const { symbols, close } = dlopen('libc.so.6', signature)
   const attach = (socket: number) =>
     symbols.setsockopt(socket, SOL_SOCKET, SO_ATTACH_FILTER, ptr(program), program.byteLength)
   const results = socketsListeningOn(port).map(attach)
   close()
   if (results.some((result) => result !== 0)) throw new Error(filterNotAllowed)
-}
-
-function openLibc() {
-  try {
-    return dlopen('libc.so.6', signature)
-  } catch {
-    return dlopen(`libc.musl-${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}.so.1`, signature)
-  }
 }
 
 function socketsListeningOn(port: number): number[] {

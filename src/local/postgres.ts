@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { readFile, rm, chmod, mkdir, rename, stat, writeFile } from 'node:fs/promises'
+import { chmod, chown, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join, dirname } from 'node:path'
 import postgres from 'postgres'
-import { chownAll, type User } from './files.ts'
 import { ensureRunning, launch, type Launched, run, type Server, type StartOptions } from './server.ts'
 
 const settings = {
@@ -81,16 +80,18 @@ export async function openCluster(dataDir: string, { log, signal }: StartOptions
   const exists = existsSync(dir)
   // A new cluster gets its final name last, so an interrupted start leaves no incomplete cluster.
   const workDir = exists ? dir : `${dir}.new`
-  if (!exists) await rm(workDir, { recursive: true, force: true })
-  if (!exists) await mkdir(workDir, { mode: 0o700 })
-  if (user) await chownAll(user, workDir)
+  const own = (path: string) => user && chown(path, user.uid, user.gid)
+  if (!exists) {
+    await rm(workDir, { recursive: true, force: true })
+    await mkdir(workDir, { mode: 0o700 })
+    await own(workDir)
+  }
   const runAs = await findRunAs(user, workDir, initdb)
-  if (exists) await requireSameMajor(dir, postgres)
   if (!exists) {
     log(`Creating a Postgres cluster in ${dir}`, true)
     const passwordFile = `${workDir}.password`
     await writeFile(passwordFile, randomBytes(24).toString('base64url'), { mode: 0o600 })
-    if (user) await chownAll(user, passwordFile)
+    await own(passwordFile)
     await runInitdb(workDir, initdb, runAs, passwordFile, signal)
     await rename(workDir, dir)
   }
@@ -99,16 +100,6 @@ export async function openCluster(dataDir: string, { log, signal }: StartOptions
 
 export const clusterPassword = (dir: string): Promise<string> =>
   readFile(join(dir, 'docket.password'), 'utf8')
-
-async function requireSameMajor(dir: string, postgres: string): Promise<void> {
-  const dataVersion = (await readFile(join(dir, 'PG_VERSION'), 'utf8').catch(() => '')).trim()
-  const [, serverVersion] = /(\d+)/.exec((await run(postgres, ['--version'])).stdout) ?? []
-  if (dataVersion === serverVersion) return
-  throw new Error(
-    `${dir} was created by Postgres ${dataVersion || 'of an unknown version'}; Postgres ${serverVersion} cannot read it. ` +
-      'Move the data with pg_dump of that version, or set another DATA_DIR, or set DATABASE_URL.',
-  )
-}
 
 // Does not import the library, because the exit hook of the library would stop Postgres at SIGTERM, during the drain.
 async function findBinaries(): Promise<Record<'initdb' | 'postgres', string>> {
@@ -128,29 +119,21 @@ async function runInitdb(dir: string, initdb: string, runAs: RunAs, pwfile: stri
   const [program = '', ...args] = [...runAs.prefix, initdb, `--pgdata=${dir}`, ...access, ...locale]
   const env = { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' }
   const { uid, gid } = runAs
-  signal.throwIfAborted()
-  const running = run(program, args, { uid, gid, cwd: '/', env, timeout: initTimeoutMs })
   // At SIGTERM, initdb removes its files.
-  const interrupt = () => void running.child.kill()
-  signal.addEventListener('abort', interrupt)
-  await running.finally(() => signal.removeEventListener('abort', interrupt))
+  await run(program, args, { uid, gid, cwd: '/', env, timeout: initTimeoutMs, signal })
   await rename(pwfile, join(dir, 'docket.password'))
 }
 
+type User = { uid: number; gid: number }
 type RunAs = { prefix: string[] } & Partial<User>
 
+const nobody = { uid: 65_534, gid: 65_534 }
+
+/** Returns the user that runs Postgres if root runs this process, because Postgres refuses to run as root. */
 export async function serverUser(clusterDir: string): Promise<User | undefined> {
   if (process.getuid?.() !== 0) return undefined
-  const owner = await stat(clusterDir).catch(() => stat(dirname(clusterDir)))
-  if (owner.uid !== 0) return { uid: owner.uid, gid: owner.gid }
-  for (const name of ['postgres', 'nobody']) {
-    const ids = await Promise.all([run('id', ['-u', name]), run('id', ['-g', name])]).catch(() => undefined)
-    if (ids) return { uid: Number(ids[0].stdout), gid: Number(ids[1].stdout) }
-  }
-  throw new Error(
-    'Postgres cannot run as root, and there is no user "postgres" or "nobody". ' +
-      'Start Docket as an ordinary user, or set DATABASE_URL to a running Postgres.',
-  )
+  const { uid, gid } = await stat(clusterDir).catch(() => stat(dirname(clusterDir)))
+  return uid === 0 ? nobody : { uid, gid }
 }
 
 /** Tries several ways to run the server, and returns the first that works. @throws Error with advice if every way fails */
@@ -161,7 +144,12 @@ async function findRunAs(user: User | undefined, dir: string, initdb: string): P
     if (failure === undefined) return option
     reason ||= failure
   }
-  throw new Error(await explain(user, dir, initdb, reason))
+  const advice =
+    'Start Docket as the owner of DATA_DIR, or move the project and DATA_DIR to folders that every user may enter, ' +
+    'or set DATABASE_URL to a running Postgres.'
+  throw new Error(
+    `Postgres cannot run in ${dir} as the user with the id ${user?.uid ?? process.getuid?.()}. ${advice} ${reason}`,
+  )
 }
 
 // Only root may enter /root, so a server with its files there needs a capability: `dac_read_search`, or `dac_override`
@@ -186,23 +174,4 @@ async function attempt(option: RunAs, dir: string, initdb: string): Promise<stri
   const options = { uid: option.uid, gid: option.gid, cwd: '/' }
   const failure = run(program, args, options).then(() => undefined)
   return failure.catch(({ message }: Error) => message)
-}
-
-async function explain(user: User | undefined, dir: string, initdb: string, reason: string): Promise<string> {
-  const owner = (await stat(dir)).uid
-  if (!user && owner !== process.getuid?.())
-    return `${dir} belongs to another user (uid ${owner}). Start Docket as that user, or set DATA_DIR.`
-  const closed = user && ((await closedParent(dir)) ?? (await closedParent(initdb)))
-  if (!closed)
-    return `The embedded Postgres cannot run here: set DATABASE_URL to a running Postgres. ${reason}`
-  return (
-    `Postgres cannot run as root, and its user (uid ${user.uid}) may not enter ${closed}. ` +
-    `Allow it with "chmod o+x ${closed}", move the project or DATA_DIR elsewhere, or set DATABASE_URL.`
-  )
-}
-
-async function closedParent(path: string): Promise<string | undefined> {
-  const parent = dirname(path)
-  const above = parent === path ? undefined : await closedParent(parent)
-  return above ?? (((await stat(parent)).mode & 0o001) === 0 ? parent : undefined)
 }

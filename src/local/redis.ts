@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { statSync, writeFileSync } from 'node:fs'
 import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { chownToFolderOwner, readOrCreate } from './files.ts'
+import { readOrCreate } from './files.ts'
 import {
   ensureRunning,
   launch,
@@ -38,9 +38,8 @@ export async function startRedis(dataDir: string, starting: StartOptions): Promi
   const file = join(dir, 'docket.conf')
   const access = await readOrCreate(file, () => `requirepass ${randomBytes(24).toString('base64url')}\n`)
   const password = /^requirepass (\S+)$/m.exec(access)?.[1] ?? ''
-  await chownToFolderOwner(dataDir, dir)
   const port = await ensureRunning(redisIn(dir, password), starting, async () => {
-    const binary = await redisBinary(starting.log, starting.signal)
+    const binary = await redisBinary(starting.log)
     return (port) => launchRedis([binary, file], dir, port)
   })
   return `redis://:${password}@127.0.0.1:${port}`
@@ -66,64 +65,40 @@ async function probe(port: number, password?: string): Promise<unknown> {
 
 const stepTimeoutMs = 300_000
 
-const managers = [
-  { name: 'apt-get', prepare: ['update'], install: ['install', '-y', '--no-install-recommends'] },
-  { name: 'dnf', install: ['install', '-y'] },
-  { name: 'apk', install: ['add', '--no-cache'] },
-  { name: 'pacman', install: ['-Sy', '--noconfirm'] },
-  { name: 'brew', install: ['install'] },
-]
-
 const advice =
   'Install Redis (Debian and Ubuntu: apt-get install redis-server, Fedora: dnf install valkey, ' +
   'macOS: brew install redis), or set REDIS_URL to a running Redis.'
 
 export class NoRedisServer extends Error {}
 
-/** Installs a server if none is on the PATH. @throws NoRedisServer, or the reason of an aborted `signal` */
-export async function redisBinary(log: LogProgress, signal?: AbortSignal): Promise<string> {
-  const problem = findServer() ? '' : await install(log, signal)
+/** Installs a server with apt-get if none is on the PATH. @throws NoRedisServer */
+export async function redisBinary(log: LogProgress): Promise<string> {
+  const problem = findServer() ? '' : await install(log)
   const server = findServer()
   if (server) return server
   throw new NoRedisServer(`There is neither redis-server nor valkey-server on the PATH. ${problem} ${advice}`)
 }
 
-async function install(log: LogProgress, signal?: AbortSignal): Promise<string> {
-  const manager = managers.find(({ name }) => onPath(name))
-  if (!manager) return 'No known package manager was found.'
-  const rights = rightsFor(manager.name)
-  if (!rights) return `Installing with ${manager.name} requires root, and sudo is missing.`
-  const command = [...rights, manager.name]
-  if (manager.prepare) await execute([...command, ...manager.prepare], signal)
-  let problem = ''
-  const isApt = manager.name === 'apt-get'
-  for (const name of isApt ? ['redis-server', 'valkey-server'] : ['valkey', 'redis']) {
-    const line = [...command, ...manager.install, name]
-    log(`Redis is missing, installing it: ${line.join(' ')}`, true)
-    const failure = await execute(line, signal)
-    if (failure === undefined) return ''
-    problem ||= `${line.join(' ')} failed: ${failure}`
+/** Returns why the installation failed. `sudo -n` never waits for a password. */
+async function install(log: LogProgress): Promise<string> {
+  const rights = process.getuid?.() === 0 ? [] : ['sudo', '-n']
+  const [program = '', ...args] = [...rights, 'apt-get']
+  if (!onPath('apt-get') || !onPath(program))
+    return 'Docket installs it only with apt-get, as root or with sudo.'
+  const options = {
+    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+    timeout: stepTimeoutMs,
+    maxBuffer: 64 * 1024 * 1024,
   }
-  return problem
-}
-
-// Homebrew refuses to run as root; the other package managers require root. `sudo -n` never waits for a password.
-function rightsFor(manager: string): string[] | undefined {
-  if (manager === 'brew' || process.getuid?.() === 0) return []
-  return onPath('sudo') ? ['sudo', '-n'] : undefined
-}
-
-/** Returns the error message of a failed command. An abort does not stop the command, so the installation completes. */
-async function execute([program = '', ...args]: string[], signal?: AbortSignal): Promise<string | undefined> {
-  signal?.throwIfAborted()
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
-  const lastLines = ({ stderr, message }: Error & { stderr?: string }) =>
-    (stderr?.trim() || message).split('\n').slice(-3).join(' ')
-  const running = run(program, args, { env, timeout: stepTimeoutMs, maxBuffer: 64 * 1024 * 1024 })
-  const done = running.then(() => undefined, lastLines)
-  const { promise: aborted, reject } = Promise.withResolvers<never>()
-  signal?.addEventListener('abort', () => reject(signal.reason), { once: true })
-  return Promise.race([done, aborted])
+  const last = ['install', '-y', '--no-install-recommends', 'redis-server']
+  const line = [program, ...args, ...last].join(' ')
+  log(`Redis is missing, installing it: ${line}`, true)
+  await run(program, [...args, 'update'], options).catch(() => {})
+  return run(program, [...args, ...last], options).then(
+    () => '',
+    ({ stderr, message }: Error & { stderr?: string }) =>
+      `${line} failed: ${(stderr?.trim() || message).split('\n').slice(-3).join(' ')}`,
+  )
 }
 
 const findServer = () => onPath('redis-server') ?? onPath('valkey-server')

@@ -1,17 +1,12 @@
 import { Database } from 'bun:sqlite'
-import { constants } from 'node:fs'
-import { access, mkdir, realpath } from 'node:fs/promises'
+import { mkdir, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
-import { chownToFolderOwner } from './files.ts'
 import { postgresIn, startPostgres } from './postgres.ts'
 import { type LogProgress, type StartOptions, stop, until } from './server.ts'
 import { NoRedisServer, redisIn, startRedis } from './redis.ts'
 
 const startGateTimeoutMs = 300_000
 const stopGateTimeoutMs = 15_000
-
-/** This process, possibly root, creates these files. The users that run the servers own all other files. */
-const rootFiles = ['gate.lock', 'users.lock', 'postgres.log', 'redis.log', 'redis']
 
 interface LocalOptions {
   dataDir: string
@@ -32,10 +27,15 @@ export interface Local {
 /** Starts the servers of `dataDir`, or uses those that run. The last process to call `stop` stops the servers. */
 export async function startLocal(options: LocalOptions): Promise<Local> {
   if (!options.postgres && !options.redis) return { stop: async () => {} }
-  const dir = await writable(options.dataDir)
-  return withGate(dir, startGateTimeoutMs, () => startIn(dir, options), options.signal).catch((error) => {
-    throw namingFolder(error, dir)
-  })
+  try {
+    await mkdir(options.dataDir, { recursive: true })
+    const dir = await realpath(options.dataDir)
+    return await withGate(dir, startGateTimeoutMs, () => startIn(dir, options), options.signal)
+  } catch (error) {
+    const { code = '', message } = error as NodeJS.ErrnoException
+    if (!/^(E(ACCES|PERM|EXIST|NOTDIR|ROFS|NOSPC|DQUOT)|SQLITE_.*)$/.test(code)) throw error
+    throw new Error(`DATA_DIR ${options.dataDir} cannot be used by this user: ${message}`, { cause: error })
+  }
 }
 
 async function startIn(dir: string, options: LocalOptions): Promise<Local> {
@@ -50,7 +50,6 @@ async function startIn(dir: string, options: LocalOptions): Promise<Local> {
   try {
     const databaseUrl = options.postgres ? await startPostgres(dir, isShared, { log, signal }) : undefined
     const redis = options.redis ? await startOptionalRedis(dir, { log, signal }) : {}
-    await chownToFolderOwner(dir, ...rootFiles.map((name) => join(dir, name)))
     let stopped: Promise<void> | undefined
     // The gate keeps other processes from using a server that is stopping.
     return { databaseUrl, ...redis, stop: () => (stopped ??= withGate(dir, stopGateTimeoutMs, leave)) }
@@ -87,22 +86,6 @@ async function withGate<T>(dir: string, timeoutMs: number, work: () => Promise<T
   const message = `Another process has been starting or stopping the servers in ${dir} for ${timeoutMs} ms.`
   if (!gate) throw new Error(message)
   return work().finally(() => gate.release())
-}
-
-async function writable(dataDir: string): Promise<string> {
-  try {
-    await mkdir(dataDir, { recursive: true })
-    await access(dataDir, constants.W_OK)
-    return await realpath(dataDir)
-  } catch (cause) {
-    throw new Error(`DATA_DIR ${dataDir} must be writable for this user.`, { cause })
-  }
-}
-
-function namingFolder(error: unknown, dir: string): unknown {
-  const { code, message } = error as NodeJS.ErrnoException
-  if (!code || !/^(E(ACCES|PERM|ROFS|NOSPC|DQUOT)|SQLITE_)/.test(code)) return error
-  return new Error(`DATA_DIR ${dir} cannot be used by this user: ${message}`, { cause: error })
 }
 
 /** Locks a file between processes; a crash releases the lock. Returns undefined if another process has the lock. */

@@ -83,11 +83,11 @@ test('starts no server if none is requested, and reports a data folder that is n
   expect([none.databaseUrl, none.redisUrl, await readdir(dataDir)]).toEqual([undefined, undefined, []])
   dataDir = join(dataDir, 'file')
   await writeFile(dataDir, '')
-  await expect(start()).rejects.toThrow(`DATA_DIR ${dataDir} must be writable for this user.`)
+  await expect(start()).rejects.toThrow(`DATA_DIR ${dataDir} cannot be used by this user: EEXIST`)
 })
 
 test.each([
-  ['PG_VERSION', '17\n', /was created by Postgres 17; Postgres \d+ cannot read it\. Move/],
+  ['PG_VERSION', '17\n', /^Postgres does not start\. .*incompatible with server/],
   ['postgresql.conf', 'max_wishes = 3\n', /^Postgres does not start\. .*postgres\.log"?\)$/],
 ])(
   'reports in one line why Postgres does not start, and changes nothing: %s',

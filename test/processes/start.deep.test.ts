@@ -79,7 +79,7 @@ test('start warns once if it cannot install Redis, also with two web processes',
   const dir = await newFolder()
   await mkdir(join(dir, 'bin'))
   // Programs that the service needs to start the local Postgres as root.
-  for (const name of ['id', 'chown', 'setpriv', 'sh']) await symlink(Bun.which(name)!, join(dir, 'bin', name))
+  for (const name of ['setpriv', 'sh']) await symlink(Bun.which(name)!, join(dir, 'bin', name))
   const env = { DATA_DIR: join(dir, 'data'), HOST: '127.0.0.1', PORT: '0', WEB_CONCURRENCY: '2' }
   const service = await spawnService('start', { ...env, PATH: join(dir, 'bin') })
   const warnings = service.output.filter((line) => line.includes('starting without Redis'))
