@@ -4,13 +4,13 @@ import type { IdempotencyRecord } from '../../src/commit/idempotency.ts'
 import { readIdempotencyKey } from '../../src/http/idempotency.ts'
 import { type Caller, tokenOrUserId } from '../../src/identity/rights.ts'
 import { newId } from '../../src/ids.ts'
-import { insertJob, type OutboxJob } from '../../src/jobs/queue.ts'
+import type { OutboxJob } from '../../src/jobs/queue.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
-import { errorCode, retryOnce, writeExactlyOnce } from '../../src/postgres/errors.ts'
+import { errorCode, retryOnce } from '../../src/postgres/errors.ts'
 import { conflict, notFound, tooManyRequests } from '../../src/responses/errors.ts'
 import { type Reply, respondToWrite } from '../../src/responses/reply.ts'
 import type { Services } from '../../src/services.ts'
-import { insertRecord } from '../accounts/queries.ts'
+import { writeOnce as writeStatementOnce } from '../accounts/queries.ts'
 import { type ImportRow, type Imports, isActive, isFinal, isUndoActive } from './rows.ts'
 import { importView } from './schema.ts'
 
@@ -50,29 +50,23 @@ export async function requireFree(sql: Sql, projectId: string, userId: string): 
   if (!isFew) throw tooManyImports()
 }
 
-interface Change {
-  /** SQL that returns the id of the changed import, or no row. */
-  change: SqlPart
-  /** SQL that returns a row if the change is committed. */
-  written: SqlPart
-  job?: OutboxJob
-  record?: IdempotencyRecord
-}
-
-/** Changes an import, and inserts its job and the reply. Returns false if nothing was changed. */
+/**
+ * Changes an import, and inserts its job and the reply. Returns false if nothing was changed.
+ * @param change SQL that returns the id of the changed import, or no row
+ * @param written SQL that returns a row if the change is committed
+ */
 async function changeOnce(
   { database: { background: sql }, jobs }: Services,
-  { change, written, job, record }: Change,
+  change: SqlPart,
+  written: SqlPart,
+  { job, record }: { job?: OutboxJob; record?: IdempotencyRecord | undefined },
 ): Promise<boolean> {
-  const write = () =>
-    sql`
-      with done as (${change}), queued as (${insertJob(sql, job)}), recorded as (${insertRecord(sql, record)})
-      select id from done`.catch((error: unknown) => {
-      // Another import of the project became active at the same time.
-      if (errorCode(error) === '23505') return []
-      throw error
-    })
-  const isChanged = await writeExactlyOnce(write, () => sql`${written}`)
+  const write = writeStatementOnce(sql, sql`done as (${change})`, written, { job, record })
+  const isChanged = await write.catch((error: unknown) => {
+    // Another import of the project became active at the same time.
+    if (errorCode(error) === '23505') return false
+    throw error
+  })
   if (isChanged && job) void jobs.enqueue([job])
   return isChanged
 }
@@ -92,9 +86,9 @@ export async function queueImport(services: Services, row: ImportRow, toRecord: 
     where ${mayBegin(sql, userId)} and exists (select from projects where id = ${projectId})
     on conflict do nothing returning id`
   const written = sql`select from imports where id = ${id}`
-  const insertion = { change, written, job: importJob('run-import', row), record: toRecord(reply) }
+  const added = { job: importJob('run-import', row), record: toRecord(reply) }
   // Repeats the insertion if the other import has ended between the insertion and the check.
-  while (!(await changeOnce(services, insertion))) await requireFree(sql, projectId, userId)
+  while (!(await changeOnce(services, change, written, added))) await requireFree(sql, projectId, userId)
   return reply
 }
 
@@ -144,7 +138,7 @@ export function openChanges(services: Services, imports: Imports) {
       const change = sql`
         update imports set state = 'cancelled', finished_at = now() where id = ${id} and state in ('queued', 'running') returning id`
       const written = sql`select from imports where id = ${id} and state = 'cancelled'`
-      if (!(await changeOnce(services, { change, written, record: toRecord(reply) }))) throw importEnded()
+      if (!(await changeOnce(services, change, written, { record: toRecord(reply) }))) throw importEnded()
       return reply
     })
   }
@@ -165,7 +159,7 @@ export function openChanges(services: Services, imports: Imports) {
           and not exists (select from imports where project_id = i.project_id and ${isActive(sql)})
           and ${mayBegin(sql, caller.userId)} returning id`
       const written = sql`select from outbox where id = ${job.id}`
-      if (!(await changeOnce(services, { change, written, job, record: toRecord(reply) }))) {
+      if (!(await changeOnce(services, change, written, { job, record: toRecord(reply) }))) {
         await requireFree(sql, row.projectId, caller.userId)
         throw undoErrors.alreadyUndone()
       }
