@@ -224,7 +224,7 @@ export async function shownTasks(
     return known.has(id)
   }
   const state = { has, all: all as never, row: () => undefined }
-  const { holderOf } = await showClaims(findPerson, rows, isPast)
+  const holderOf = await showClaims(findPerson, rows, isPast)
   return rows.map((row) => {
     const shown = hideDeletedReferences(state, 'task', row)
     return taskView.of(shown, holderOf?.(row)) as ShownTask

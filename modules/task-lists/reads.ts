@@ -11,9 +11,8 @@ import {
   versionHeader,
 } from '../../src/responses/reply.ts'
 import type { Services } from '../../src/services.ts'
-import { timedEtag } from '../tasks/claim.ts'
 import { taskView, userFields, taskFields } from '../tasks/schema.ts'
-import { showClaims, type ShownClaims } from '../tasks/shown-claims.ts'
+import { type HolderOf, showClaims } from '../tasks/shown-claims.ts'
 import { asOfNeedsProject, readTaskFilter, badListQuery, ListTasksQuery } from './list-query.ts'
 import { listCharged, listTasks } from './list.ts'
 import { type TaskFilter, byPosition, columnOf, conditionsWithoutIndex } from './sorts.ts'
@@ -34,10 +33,7 @@ import { OneOf } from '../../src/schema/text.ts'
 import { unknownField } from '../../src/schema/validation.ts'
 import * as kinds from '../tasks/kinds.ts'
 
-const viewWith =
-  ({ holderOf }: ShownClaims) =>
-  (row: TaskRow) =>
-    taskView.of(row, holderOf?.(row))
+const viewWith = (holderOf?: HolderOf) => (row: TaskRow) => taskView.of(row, holderOf?.(row))
 
 export const openReadTasks = (services: Services) => openFindTasks(services, openList(services))
 
@@ -53,9 +49,9 @@ const openList = (services: Services) => (reading: Reading, found: Found) => {
     const own = placeFor(services, sql, found)
     const page = await listCharged(own, filter, (cost, work) => charge(caller, cost, work))
     if (!page) throw notFound('Project')
-    const claims = await showClaims(findPerson, page.rows)
-    const tag = etag && claims.untilMs ? timedEtag(etag, claims.untilMs, project!.renaming) : etag
-    return pageOf(request, page, viewWith(claims), cursorOf, tag)
+    const holderOf = await showClaims(findPerson, page.rows)
+    // Without an event, the page changes when a claim ends, and when an account is renamed.
+    return pageOf(request, page, viewWith(holderOf), cursorOf, holderOf ? '' : etag)
   })
 }
 
@@ -69,8 +65,8 @@ async function listAsOf(
   const found =
     snapshot && (await snapshots.read(caller, snapshot, (sql) => listTasks(sql, filter, snapshot)))
   if (!found) throw notFound('Project')
-  const claims = await showClaims(findPerson, found.rows, true)
-  const page = pageOf(pinToVersion(request, snapshot), found, viewWith(claims), filter.sort.cursorOf)
+  const holderOf = await showClaims(findPerson, found.rows, true)
+  const page = pageOf(pinToVersion(request, snapshot), found, viewWith(holderOf), filter.sort.cursorOf)
   return respondByDigest(request, page, snapshot.version)
 }
 
@@ -129,11 +125,11 @@ function respondNow(
 ): Reply {
   const { request } = reading
   if (!project || !isCurrent) return build().then((body) => respondWithBody(request, body, project?.version))
-  const { version, renaming } = project
+  const { version } = project
   if (dependsOnTime(filter)) return build().then((body) => respondByDigest(request, body, version))
   const suffix = suffixFor(reading)
   const etag = etagAt(project, suffix)
-  return serve(request, pathAndQuery(request) + suffix, etag, () => build(etag), version, renaming)
+  return serve(request, pathAndQuery(request) + suffix, etag, () => build(etag), version)
 }
 
 /** The maximum number of tasks that a request counts. */

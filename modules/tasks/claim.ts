@@ -32,17 +32,10 @@ export const claimTag = ({ claimedBy, claimedUntil }: TaskRow, holder?: Person):
     ? claimTagOf(Date.parse(claimedUntil), holder?.id === claimedBy ? holder.nameTag : '')
     : ''
 
-export const claimTagOf = (untilMs: number, nameTag: string): string => untilPart(untilMs) + nameTag
+export const claimTagOf = (untilMs: number, nameTag: string): string => `.u${untilMs.toString(36)}${nameTag}`
 
 /** An undo never restores a claim, and ends the claim of a task that it changes back to DONE. */
 export function withoutClaim(values: Partial<TaskRow>, task?: TaskRow): Partial<TaskRow> {
   const restoresClaim = values.claimedBy !== undefined || values.claimedUntil !== undefined
   return restoresClaim || (values.status === 'DONE' && task?.claimedBy) ? { ...values, ...noClaim } : values
 }
-
-/** The part of an ETag for a response that changes at an instant without an event, such as the end of a claim. */
-const untilPart = (untilMs: number): string => `.u${untilMs.toString(36)}`
-
-/** Adds to the ETag of a list the instant at which the list changes, and the last renaming of an account. */
-export const timedEtag = (etag: string, untilMs: number, renaming: string): string =>
-  `${etag.slice(0, -1)}${untilPart(untilMs)}.${renaming}"`

@@ -22,7 +22,7 @@ import { Input, IdOf } from '../../src/schema/input.ts'
 import type { Services } from '../../src/services.ts'
 import { claimTag, claimTagOf } from './claim.ts'
 import { taskView } from './schema.ts'
-import { showClaims, type ShownClaims } from './shown-claims.ts'
+import { type HolderOf, showClaims } from './shown-claims.ts'
 import { Type } from '@sinclair/typebox'
 import { canonicalId, isId } from '../../src/id-format.ts'
 import { AsOfParameter, type Snapshot, parseAsOf } from '../../src/log/as-of.ts'
@@ -72,7 +72,7 @@ export function getTask(services: Services, seeTask: LookUp<SeenTask>): Query {
   }
 }
 
-function bodyOf(task: TaskRow, { holderOf }: ShownClaims) {
+function bodyOf(task: TaskRow, holderOf?: HolderOf) {
   const holder = holderOf?.(task)
   return {
     etag: etagOf(task, claimTag(task, holder)),

@@ -44,7 +44,7 @@ export function staticResponse(
   })
   return async ({ request, server }: { request: Request; server: AddressBook | null }) => {
     const { plain, etag, gzipped } = copies.memo(basePaths?.of(request, server) ?? '')
-    const known = findTag(request.headers.get('if-none-match') ?? '', (tag) => tag === etag)
+    const known = findTag(request.headers.get('if-none-match') ?? '', etag)
     if (known) return new Response(null, { status: 304, headers: { ...headers, etag: known } })
     const body = acceptsGzip(request) ? await gzipped() : plain
     if (body.length >= plain.length) return new Response(plain, { headers: { ...headers, etag } })

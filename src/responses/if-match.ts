@@ -26,9 +26,9 @@ export const plainTag = (tag: string): string => tag.replace(/-(?:gzip|br|zstd|d
 /** Returns the tags of a header without `W/`, which nginx and HAProxy add when they compress. */
 const tagsIn = (header: string): string[] => header.split(',').map((tag) => tag.trim().replace(/^W\//, ''))
 
-/** Returns the first tag of a header that `isCurrent` accepts with or without its suffix. */
-export const findTag = (header: string, isCurrent: (tag: string) => boolean): string | undefined =>
-  tagsIn(header).find((tag) => isCurrent(tag) || isCurrent(plainTag(tag)))
+/** Returns the first tag of a header that equals the ETag with or without its suffix. */
+export const findTag = (header: string, etag: string): string | undefined =>
+  tagsIn(header).find((tag) => tag === etag || plainTag(tag) === etag)
 
 /**
  * Compares `If-Match`. Unlike RFC 9110, 13.1.1, accepts the tag of a compressed response: compression does not change
@@ -36,7 +36,7 @@ export const findTag = (header: string, isCurrent: (tag: string) => boolean): st
  */
 export function requireEtag(ifMatch: string | undefined, etag: string): void {
   if (ifMatch === undefined || ifMatch.trim() === '*') return
-  if (findTag(ifMatch, (tag) => tag === etag) === undefined) throw preconditionFailed()
+  if (findTag(ifMatch, etag) === undefined) throw preconditionFailed()
 }
 
 export interface EtagRow {

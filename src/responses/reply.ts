@@ -2,7 +2,6 @@ import { LRUCache } from 'lru-cache'
 import { createHash, randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
-import { nowMs } from '../ids.ts'
 import { newHits } from '../metrics/counts.ts'
 import { privateHeaders } from './errors.ts'
 import { findTag, gzipTag, plainTag } from './if-match.ts'
@@ -104,17 +103,11 @@ async function respondCompressed(cached: CachedBody, headers: Headers): Promise<
   return new Response(await (cached.gzipped ??= compressed(cached.body)), { headers })
 }
 
-/** @param renaming the last renaming of an account, for a list whose ETag contains it */
-function notModified(
-  request: Request,
-  etag: string,
-  version?: number,
-  renaming?: string,
-): Response | undefined {
+function notModified(request: Request, etag: string, version?: number): Response | undefined {
   const ifNoneMatch = request.headers.get('if-none-match')
   if (!ifNoneMatch || !etag) return undefined
   const isExact = ifNoneMatch === etag || ifNoneMatch === '*'
-  const match = isExact ? etag : findTag(ifNoneMatch, (tag) => isCurrentEtag(tag, etag, renaming))
+  const match = isExact ? etag : findTag(ifNoneMatch, etag)
   if (match === undefined) return undefined
   const headers: Record<string, string> = { ...notModifiedHeaders, 'x-request-id': requestId(), etag: match }
   if (version !== undefined) headers[versionHeader] = String(version)
@@ -170,19 +163,11 @@ export const parsedUrl = (request: Pick<Request, 'url'>): URL =>
 
 export const pathnameOf = (request: Pick<Request, 'url'>): string => pathAndQuery(request).replace(/\?.*/, '')
 
-/** True if a response with the ETag `tag` still has the content that belongs to `etag`. */
-function isCurrentEtag(tag: string, etag: string, renaming?: string): boolean {
-  if (tag === etag) return true
-  if (renaming === undefined || !tag.startsWith(`${etag.slice(0, -1)}.u`)) return false
-  const [, until = '', shownAt] = /\.u([0-9a-z]+)\.([\w-]+)"$/.exec(tag) ?? []
-  return Number.parseInt(until, 36) > nowMs() && shownAt === renaming
-}
-
 type Build = () => Promise<CachedBody>
 
 /**
- * Responds with 304, the cached body of `etag`, or the body that `build` returns, which is never older than `etag`. With
- * `renaming`, `build` may return a timed ETag.
+ * Responds with 304, the cached body of `etag`, or the body that `build` returns, which is never older than `etag`. A
+ * body without an ETag may change before the next event, and is not cached.
  */
 export function openBodyCache(limitBytes: number, counts = newHits()) {
   const bodies = new LRUCache<string, CachedBody>({
@@ -191,6 +176,7 @@ export function openBodyCache(limitBytes: number, counts = newHits()) {
   })
   const fill = async (request: Request, key: string, build: Build, version?: number): Promise<Response> => {
     const built = await build()
+    if (!built.etag) return respondByDigest(request, built, version)
     bodies.set(key, built)
     return respondWithBody(request, built, version)
   }
@@ -201,12 +187,11 @@ export function openBodyCache(limitBytes: number, counts = newHits()) {
     etag: string,
     build: Build,
     version?: number,
-    renaming?: string,
   ): Response | Promise<Response> => {
-    const unchanged = notModified(request, etag, version, renaming)
+    const unchanged = notModified(request, etag, version)
     if (unchanged) return unchanged
     const cached = bodies.get(key)
-    const isCurrent = cached !== undefined && isCurrentEtag(cached.etag, etag, renaming)
+    const isCurrent = cached?.etag === etag
     counts[isCurrent ? 'hits' : 'misses']++
     return isCurrent ? respondWithBody(request, cached, version) : fill(request, key, build, version)
   }
