@@ -64,25 +64,19 @@ export function childList<E extends Entity>(
 }
 
 function openListNow<E extends Entity>(
-  { database: { reads }, place, serve, standbys, versions }: Services,
+  { database: { reads }, place, serve }: Services,
   entity: EntityDefinition<E>,
 ) {
   const pageOfChildren = openChildPage(reads, entity)
-  // Names are read from a standby only if the standby has the last change of a name.
-  const demandOf = async (project: Versioned) => {
-    const renaming = entity.person && ((await versions.renamingIfCurrent(project)) ?? '')
-    return { projects: [{ ...project, renaming }] }
-  }
-  return async ({ request, params }: ReadRequest, page: Page, project: Versioned): Promise<Response> => {
-    const build = async (etag: string) => {
-      const sql = standbys ? place(reads, await demandOf(project)) : reads
-      return pageBody(entity, request, await pageOfChildren(params.id!, page, sql), page, etag)
-    }
+  return ({ request, params }: ReadRequest, page: Page, project: Versioned) => {
     // A change of an account's name does not change the project's version. So the ETag of a list with names also
     // contains `renaming`, which changes with every name.
-    const etag = entity.person ? project.renaming && etagAt(project, `.${project.renaming}`) : etagAt(project)
-    if (!etag) return respondByDigest(request, await build(''), project.version)
-    return serve(request, pathAndQuery(request), etag, () => build(etag), project.version)
+    const etag = etagAt(project, entity.person && `.${project.renaming}`)
+    const build = async () => {
+      const rows = await pageOfChildren(params.id!, page, place(reads, { projects: [project] }))
+      return pageBody(entity, request, rows, page, etag)
+    }
+    return serve(request, pathAndQuery(request), etag, build, project.version)
   }
 }
 
