@@ -2,13 +2,7 @@ import type { TaskRow } from '../../drizzle/rows.ts'
 import type { Query, ReadRequest } from '../../src/commands/query.ts'
 import { type Caller, isWithinToken } from '../../src/identity/rights.ts'
 import { nowMs } from '../../src/ids.ts'
-import {
-  hasNoReferences,
-  visibleColumns,
-  visibleEventId,
-  firstRows,
-  rowSources,
-} from '../../src/log/rows-at.ts'
+import { visibleColumns, visibleEventId, firstRows, rowSources } from '../../src/log/rows-at.ts'
 import { grouped, groupOfCheapReads } from '../../src/postgres/grouped.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { byOrdinal } from '../../src/postgres/row-order.ts'
@@ -41,7 +35,6 @@ export const openSeenTasks = (sql: Sql, versions: Versions) =>
     projectId: sql`t.project_id`,
     columns: sql`${visibleEventId(sql, 'task', 't')}, case when t.claimed_by is not null then
       (extract(epoch from t.claimed_until) * 1000)::bigint end`,
-    plainColumns: sql`case when t.claimed_by is null and ${hasNoReferences(sql, 'task', 't')} then t.event_id end`,
     make: (seen, [eventId = '', claimedUntil]) => ({ ...seen, eventId, claimedUntil }),
   })
 

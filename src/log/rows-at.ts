@@ -94,7 +94,7 @@ export function visibleColumns(sql: Sql, entity: Entity, alias: string, snapshot
 }
 
 /** SQL that is true for a row whose reference columns are all null. */
-export const hasNoReferences = (sql: Sql, entity: Entity, alias: string): SqlPart =>
+const hasNoReferences = (sql: Sql, entity: Entity, alias: string): SqlPart =>
   referencesOf(entity)
     .map((field): SqlPart => sql`${sql(`${alias}.${field.column.name}`)} is null`)
     .reduce((all, one): SqlPart => sql`${all} and ${one}`)

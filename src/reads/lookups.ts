@@ -33,8 +33,6 @@ interface LookUpSpec<S extends Versioned> {
   projectId: SqlPart
   /** SQL for values without spaces and commas, read together with the version of the project `p`. */
   columns: SqlPart
-  /** SQL for the same values that costs less; null for rows that need `columns`. */
-  plainColumns?: SqlPart
   make(seen: Versioned, fields: string[]): S
   /** The maximum number of cached results. */
   max?: number
@@ -79,33 +77,16 @@ export function openLookUp<S extends Versioned>(
   }
 }
 
-function openReadMany<S extends Versioned>(sql: Sql, spec: LookUpSpec<S>) {
-  const { joins, projectId, columns, plainColumns, make } = spec
-  const visibleJoins = sql`${joins} cross join lateral ${visibleProject(sql, projectId, sql`q.user_id`)} p
-    join streams s on s.project_id = p.id`
-  const readValues = (values: SqlPart, isPlain = false) => {
-    const seen = sql`${lastRenaming(sql)} as renaming,
-      string_agg(concat_ws(' ', q.n, p.id, s.version, s.last_event_id, ${values}), ',') as seen`
-    return async (pairs: Pair[]) => {
-      const [row] = await sql<{ seen: string | null; renaming: string }[]>`
-        select ${seen} from ${pairsOf(sql, pairs)} ${visibleJoins}`
-      const { renaming } = row!
-      return readRows(pairs.length, row!.seen, ([projectId = '', version, lastEventId = '', ...fields]) =>
-        fields.length > 0 || !isPlain
-          ? make({ projectId, version: Number(version), lastEventId, renaming }, fields)
-          : null,
-      )
-    }
+const openReadMany =
+  <S extends Versioned>(sql: Sql, { joins, projectId, columns, make }: LookUpSpec<S>) =>
+  async (pairs: Pair[]) => {
+    const [row] = await sql<{ seen: string | null; renaming: string }[]>`
+      select ${lastRenaming(sql)} as renaming,
+        string_agg(concat_ws(' ', q.n, p.id, s.version, s.last_event_id, ${columns}), ',') as seen
+      from ${pairsOf(sql, pairs)} ${joins} cross join lateral ${visibleProject(sql, projectId, sql`q.user_id`)} p
+      join streams s on s.project_id = p.id`
+    const { seen, renaming } = row!
+    return readRows(pairs.length, seen, ([projectId = '', version, lastEventId = '', ...fields]) =>
+      make({ projectId, version: Number(version), lastEventId, renaming }, fields),
+    )
   }
-  const read = readValues(columns) as (pairs: Pair[]) => Promise<(S | undefined)[]>
-  if (!plainColumns) return read
-  const readPlain = readValues(plainColumns, true)
-  // The result of a pair comes from only one query, so it shows the state at one time.
-  return async (pairs: Pair[]) => {
-    const found = (await readPlain(pairs)) as (S | null | undefined)[]
-    const missing = pairs.flatMap((_, n) => (found[n] === null ? [n] : []))
-    const full = missing.length > 0 ? await read(missing.map((n) => pairs[n]!)) : []
-    missing.forEach((n, i) => (found[n] = full[i]))
-    return found as (S | undefined)[]
-  }
-}
