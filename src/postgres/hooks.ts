@@ -2,9 +2,6 @@ import type { PendingQuery, Row, Sql } from 'postgres'
 
 /** A query of postgres.js. `handler` sends the query; a part of another query is never sent. */
 export interface Query extends PromiseLike<unknown> {
-  strings: string[]
-  args: unknown[]
-  tagged: boolean
   options: { prepare?: boolean; onexecute?: () => boolean }
   state: object | null
   handler(query: Query): unknown
@@ -39,7 +36,7 @@ export function hookQueries<S extends object>(
 /** Returns the query with the option `prepare` of another query. */
 export type Alike = <Q extends object>(query: Q) => Q
 
-/** Returns `sql` whose queries `run` sends. @param run gets a query that can be a part of another query */
+/** Returns `sql` whose queries `run` sends, as parts of other queries. They must not be `unsafe` with parameters. */
 export const redirected = (
   sql: Sql,
   run: (query: PendingQuery<Row[]>, alike: Alike) => Promise<unknown>,
@@ -50,14 +47,6 @@ export const redirected = (
       if (prepare !== undefined) (other as unknown as Query).options.prepare = prepare
       return other
     }
-    query.handler = () => run(partOf(sql, query), alike).then(query.resolve, query.reject)
+    query.handler = () =>
+      run(query as unknown as PendingQuery<Row[]>, alike).then(query.resolve, query.reject)
   })
-
-/** Returns the query as a part of another query. A text with `$1`, `$2` becomes a template. */
-function partOf(sql: Sql, query: Query): PendingQuery<Row[]> {
-  const [text = ''] = query.strings
-  if (query.tagged || query.args.length === 0) return query as never
-  const strings = text.split(/\$\d+/)
-  const args = Array.from(text.matchAll(/\$(\d+)/g), ([, number]) => query.args[Number(number) - 1])
-  return sql(Object.assign(strings, { raw: strings }) as never, ...(args as never[]))
-}
