@@ -17,11 +17,7 @@ import { checked, ExceptActor, Input } from '../../src/schema/input.ts'
 import { sampleId } from '../../src/schema/response.ts'
 import type { Services } from '../../src/services.ts'
 import type { Subscription } from '../../src/subscriptions/subscription.ts'
-import type {
-  ListedVersion,
-  MoreProjects,
-  VisibleProjects,
-} from '../../src/subscriptions/visible-projects.ts'
+import type { ListedVersion, VisibleProjects } from '../../src/subscriptions/visible-projects.ts'
 import { openStreamResponse } from './event-stream.ts'
 import { maxScannedEvents } from './rows.ts'
 import { manyEventsView, streamedVersions } from './schema.ts'
@@ -83,7 +79,7 @@ function followProjects(services: Services): Query {
         const withoutEchoes = exceptActor ? openWithoutEchoes(services, exceptActor, userId) : undefined
         return {
           headers: more && { link: nextLink(reading.request.url, 'afterProject', more.last) },
-          chunks: streamProjects(services, reading, page, page.changes, subscription, signal, withoutEchoes),
+          chunks: streamProjects(services, reading, page, subscription, signal, withoutEchoes),
         }
       }),
   }
@@ -93,23 +89,25 @@ async function* streamProjects(
   { authenticate, subscriptions }: Services,
   { request }: ReadRequest,
   page: VisibleProjects,
-  openedAt: number,
   subscription: Subscription,
   signal: AbortSignal,
   withoutEchoes?: ReturnType<typeof openWithoutEchoes>,
 ): Chunks {
   yield streamStart()
   let sentAt = performance.now()
-  let change = 0
+  let sent: VisibleProjects['versions'] | undefined
+  let isFull = false
   while (!signal.aborted) {
     if (subscriptions.hasEnded()) throw unavailable('The server is shutting down; connect again')
     if (page.isOverfull) throw unavailable('The stream has too many projects; connect again')
     const leftMs = sentAt + heartbeatMs - performance.now()
-    if (leftMs > 0) await subscription.waitForNewer(change, leftMs)
+    if (leftMs > 0 && sent === page.versions) await subscription.waitForNewer(0, leftMs)
     await authenticate.caller(request)
-    const { versions, more } = page.changesAfter(change, openedAt)
-    change = page.changes
+    const versions = page.changesSince(sent)
+    sent = page.versions
     const shown = withoutEchoes ? await withoutEchoes(versions) : versions
+    const more: VisibleProjects['more'] = isFull ? undefined : page.more
+    isFull ||= more !== undefined
     const text = shown.map(messageOf).join('') + (more ? moreMessage(more) : '')
     if (!text && performance.now() < sentAt + heartbeatMs) continue
     yield text ? encode(text) : heartbeat()
@@ -122,7 +120,8 @@ async function* streamProjects(
  * stream cannot be resumed.
  */
 const messageOf = (state: ListedVersion): string => `data: ${JSON.stringify(state)}\n\n`
-const moreMessage = (more: MoreProjects): string => `event: more\ndata: ${JSON.stringify(more)}\n\n`
+const moreMessage = (more: VisibleProjects['more']): string =>
+  `event: more\ndata: ${JSON.stringify(more)}\n\n`
 
 /**
  * Returns a function that leaves out projects whose new versions are all by the actor. The first versions are the states

@@ -1,5 +1,4 @@
 import type { Sql, SqlPart } from '../postgres/database.ts'
-import { readRows } from '../postgres/row-order.ts'
 import { unprepared } from '../postgres/timeouts.ts'
 import type { Caller } from '../identity/rights.ts'
 
@@ -34,12 +33,3 @@ export async function visibleProjectIds(sql: Sql, { userId, token }: Caller): Pr
 export const pairsOf = (sql: Sql, pairs: Pair[]) => sql`
   unnest(${pairs.map(({ id }) => id)}::uuid[], ${pairs.map(({ userId }) => userId)}::uuid[])
     with ordinality q(id, user_id, n)`
-
-/** Returns each project's version, or undefined if the user may not see it. One statement reads version and role. */
-export async function visibleVersions(sql: Sql, pairs: Pair[]): Promise<(number | undefined)[]> {
-  const [row] = await sql<{ seen: string | null }[]>`
-    select string_agg(concat_ws(' ', q.n, s.version), ',') as seen from ${pairsOf(sql, pairs)}
-    cross join lateral ${visibleProject(sql, sql`q.id`, sql`q.user_id`)} p
-    join streams s on s.project_id = p.id`
-  return readRows(pairs.length, row?.seen ?? null, ([version]) => Number(version))
-}

@@ -78,10 +78,8 @@ export class Placement {
     const args = [own, this.shards, stableMs, balanceEveryMs]
     const reply = await this.redis.eval(heartbeatScript, this.keys.length, ...this.keys, ...args)
     const [members, homes] = reply as [string[], string[]]
-    // This process may have left since the script ran. Its entry then expires.
-    const peers = members.sort().map((member) => JSON.parse(member) as Peer)
-    this.peers = peers.filter(({ id }) => !this.hasLeft || !this.isSelf(id))
-    this.homes = homes.map((home) => this.homeAt(peers[members.indexOf(home)]))
+    this.peers = members.sort().map((member) => JSON.parse(member) as Peer)
+    this.homes = homes.map((home) => this.homeAt(this.peers[members.indexOf(home)]))
     const problem = this.problem()
     if (problem && problem !== this.lastProblem) this.log.warn(problem)
     this.lastProblem = problem
@@ -92,8 +90,7 @@ export class Placement {
   }
 
   private homeAt(peer: Peer | undefined): Home | undefined {
-    if (!peer || !this.isSelf(peer.id)) return peer
-    return this.hasLeft ? undefined : 'here'
+    return peer && this.isSelf(peer.id) ? 'here' : peer
   }
 }
 

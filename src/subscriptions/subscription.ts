@@ -1,25 +1,5 @@
 import type { ProjectVersion } from './notifications.ts'
 
-export class MultiMap<T> {
-  protected readonly sets = new Map<string, Set<T>>()
-
-  keys = (): string[] => [...this.sets.keys()]
-  of = (key: string): Iterable<T> => this.sets.get(key) ?? []
-  countOf = (key: string): number => this.sets.get(key)?.size ?? 0
-
-  add(key: string, value: T): () => void {
-    const set = this.sets.get(key)
-    if (set) set.add(value)
-    else this.sets.set(key, new Set([value]))
-    return () => this.delete(key, value)
-  }
-
-  delete(key: string, value: T): void {
-    const set = this.sets.get(key)
-    if (set?.delete(value) && set.size === 0) this.sets.delete(key)
-  }
-}
-
 export function endAtAbort({ end }: Subscription, signal: AbortSignal): void {
   if (signal.aborted) end()
   else signal.addEventListener('abort', end, { once: true })
@@ -30,7 +10,21 @@ interface Subscriber {
   wake: (version?: number) => void
 }
 
-export class Subscribers extends MultiMap<Subscriber> {
+/** The subscribers by project. */
+export class Subscribers {
+  private readonly sets = new Map<string, Set<Subscriber>>()
+
+  keys = (): string[] => [...this.sets.keys()]
+  countOf = (projectId: string): number => this.sets.get(projectId)?.size ?? 0
+
+  add(projectId: string, subscriber: Subscriber): () => void {
+    const set = this.sets.get(projectId) ?? new Set()
+    this.sets.set(projectId, set.add(subscriber))
+    return () => {
+      if (set.delete(subscriber) && set.size === 0) this.sets.delete(projectId)
+    }
+  }
+
   subscribe(projects: ProjectVersion[]): Subscription {
     const end = () => unsubscribe.forEach((end) => end())
     const subscription = new Subscription(projects[0]?.version ?? 0, end)
@@ -43,12 +37,12 @@ export class Subscribers extends MultiMap<Subscriber> {
 
   /** For a version from a notification. An older version, from a late notification, is ignored. */
   notifyNewer({ projectId, version }: ProjectVersion): void {
-    for (const { notified, wake } of this.of(projectId)) if (version > notified) wake(version)
+    for (const { notified, wake } of this.sets.get(projectId) ?? []) if (version > notified) wake(version)
   }
 
   /** For a version from the database. After a failover to a standby that was behind, it can be lower than before. */
   notifyChanged({ projectId, version }: ProjectVersion): void {
-    for (const { notified, wake } of this.of(projectId)) if (version !== notified) wake(version)
+    for (const { notified, wake } of this.sets.get(projectId) ?? []) if (version !== notified) wake(version)
   }
 
   wakeAll(): void {

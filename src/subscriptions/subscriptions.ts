@@ -6,7 +6,7 @@ import type { Sql } from '../postgres/database.ts'
 import { repeatedly } from '../waits.ts'
 import type { Notifications, ProjectVersion } from './notifications.ts'
 import { endAtAbort, Subscribers, type Subscription } from './subscription.ts'
-import { type ProjectScope, VisibleProjectsByUser } from './visible-projects.ts'
+import { openVisibleProjects } from './visible-projects.ts'
 
 const maxProjects = 1_000
 /** Without Redis, versions are polled this often. With Redis, a quarter as often, because notifications rarely fail. */
@@ -20,7 +20,7 @@ export function openSubscriptions(
   log: Log,
 ) {
   const subscribers = new Subscribers()
-  const visibleProjects = new VisibleProjectsByUser(sql)
+  const visibleProjects = openVisibleProjects(sql)
   const onNotification = (changed: ProjectVersion) => {
     subscribers.notifyNewer(changed)
     visibleProjects.onNotification(changed)
@@ -58,9 +58,9 @@ export function openSubscriptions(
       return subscription
     },
     countOf: subscribers.countOf,
-    subscribeToAll(scope: ProjectScope, signal: AbortSignal) {
+    subscribeToAll(...given: Parameters<typeof visibleProjects.subscribe>) {
       listen()
-      return visibleProjects.subscribe(scope, signal)
+      return visibleProjects.subscribe(...given)
     },
     ...openConcurrencyLimit({ what: 'requests that wait for events', ofAll, ofAccount }),
     lags: new Lags(),

@@ -2,10 +2,9 @@ import { setImmediate } from 'node:timers/promises'
 import { EventEmitter } from 'node:events'
 import type { Redis } from 'ioredis'
 import { openSubscriptions } from '../../src/subscriptions/subscriptions.ts'
-import { MultiMap, Subscribers, Subscription } from '../../src/subscriptions/subscription.ts'
-import { newId, nilId, openLog, readYaml, upTo, words } from '../kit.ts'
+import { Subscribers, Subscription } from '../../src/subscriptions/subscription.ts'
+import { newId, openLog, readYaml, upTo, words } from '../kit.ts'
 import { Notifications, type ProjectVersion } from '../../src/subscriptions/notifications.ts'
-import { VisibleProjects } from '../../src/subscriptions/visible-projects.ts'
 import { openLongPoll } from '../../modules/events/long-poll.ts'
 
 const longMs = 60_000
@@ -129,13 +128,4 @@ test('a long poll checks again after a notification during its check, and after 
     losing.notify(2)
   }
   expect(await Promise.race([losing.answer, Bun.sleep(20_000)])).toBe(2)
-})
-
-test('a list of visible projects that has ended is not registered again by a read that was in progress', () => {
-  const byProject = new MultiMap<VisibleProjects>()
-  const visible = new VisibleProjects({ userId, afterProject: nilId, projects: null }, byProject)
-  visible.subscribe(() => visible.close()).end()
-  visible.replaceAll([[projectId, 1]], false)
-  visible.update(elsewhere, 2)
-  for (const id of [projectId, elsewhere]) expect([...byProject.of(id)]).toEqual([])
 })
