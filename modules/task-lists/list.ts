@@ -20,14 +20,11 @@ import {
   keyIn,
 } from './sorts.ts'
 
-/** The maximum number of tasks of a project that one page scans if no index covers both the order and the filter of the list. */
+/**
+ * The maximum number of tasks that one page scans if no index covers both the order and the filter of the list, but at
+ * least one task of each project.
+ */
 export const maxScannedTasks = 2_000
-/** The maximum number of tasks that one page of the tasks of many projects scans. */
-export const maxScannedTasksOfAll = 20_000
-/** A page of many projects costs one read if a scan of this many tasks fills the page. */
-export const firstScannedTasksOfAll = maxScannedTasks
-/** A longer scan costs one more read for this many tasks. */
-const tasksPerRead = 500
 
 /**
  * Reads one branch for each project, status and priority: at most one page, from an index in the order of the list.
@@ -37,11 +34,9 @@ export async function listTasks(
   sql: Sql,
   filter: TaskFilter,
   snapshot?: Snapshot,
-  maxOfAll = maxScannedTasksOfAll,
-): Promise<ScannedPage | undefined> {
-  if (isNever(filter)) return { rows: [] }
+): Promise<PageRows<TaskRow> | undefined> {
   const { projectId, caller, limit } = filter
-  const { select, isScan } = await openSelect(sql, filter, snapshot, maxOfAll)
+  const { select, isScan } = await openSelect(sql, filter, snapshot)
   const read = reader(sql, filter, snapshot)
   const readShown = (columns: SqlPart) =>
     read(select(sql`${columns} ${isScan ? sql`, t.ends, t.fits` : sql``}`))
@@ -76,36 +71,7 @@ async function readVisible(
   return read(visibleColumns(sql, 'task', 't'))
 }
 
-/** `isCut`: the scan ended before the page was full. */
-type ScannedPage = PageRows<TaskRow> & { isCut?: boolean }
-
-/** Like `listTasks`. If a short scan of the tasks of many projects does not fill the page, `charge` begins a long one. */
-export async function listCharged(
-  sql: Sql,
-  filter: TaskFilter,
-  charge: (
-    cost: number,
-    work: (sql: Sql) => Promise<ScannedPage | undefined>,
-  ) => Promise<ScannedPage | undefined>,
-): Promise<PageRows<TaskRow> | undefined> {
-  if (filter.projectId) return listTasks(sql, filter)
-  const first = await listTasks(sql, filter, undefined, firstScannedTasksOfAll)
-  if (!first?.isCut) return first
-  const [row] = await unprepared(sql<{ tasks: number }[]>`
-    select coalesce(sum(least(s.last_number, s.version, ${maxScannedTasks}::int)), 0)::float8 as tasks
-    from ${visible(sql, filter)} join streams s on s.project_id = v.id`)
-  const tasks = Math.min(row!.tasks, maxScannedTasksOfAll)
-  return charge(1 + tasks / tasksPerRead, (sql) => listTasks(sql, filter))
-}
-
-const isNever = ({ ready, is }: TaskFilter) => ready && is.status === 'DONE'
-
-async function openSelect(
-  sql: Sql,
-  filter: TaskFilter,
-  snapshot?: Snapshot,
-  maxOfAll = maxScannedTasksOfAll,
-) {
+async function openSelect(sql: Sql, filter: TaskFilter, snapshot?: Snapshot) {
   // The outer query sorts by a column, not by an expression, so that Postgres can merge the sorted branches.
   const { by } = orderOf(sql, filter, sql`t.sort_key`)
   const { rows, isNarrow, isScan } = await openRows(sql, filter, by, snapshot)
@@ -118,7 +84,7 @@ async function openSelect(
     if (isNarrow) return sql`with ${mine} select ${shown} from (${rows(max)}) t ${first}`
     if (isScan)
       return sql`with ${mine}, share as materialized (
-          select greatest(1, least(${maxScannedTasks}::int, ${maxOfAll}::int / greatest(1, count(*)))) as cap from mine)
+          select greatest(1, ${maxScannedTasks}::int / greatest(1, count(*))) as cap from mine)
         select ${shown} from mine v cross join lateral (${rows(max, sql`(select cap from share)`)}) t ${first}`
     // If a caller has more projects than a page has rows, the query first sorts the projects by their first task. Only
     // the first projects in this order can have a task on the page, as many projects as the page has rows.
@@ -148,11 +114,11 @@ const longTexts = (sql: Sql) =>
 /** `ends`: the scan ended at this row. `fits`: the row matches the filter. */
 type Row = TaskRow & { ends?: boolean; fits?: boolean }
 
-function cutAtEnd(rows: Row[], limit: number): ScannedPage {
+function cutAtEnd(rows: Row[], limit: number): PageRows<TaskRow> {
   const end = rows.findIndex(({ ends }) => ends)
   if (end < 0) return cutToLimit(rows, limit)
   const fitting = rows.slice(0, end + 1).filter(({ fits }) => fits)
-  return { last: rows[end], isCut: fitting.length < limit, ...cutToLimit(fitting, limit) }
+  return { last: rows[end], ...cutToLimit(fitting, limit) }
 }
 
 const visible = (sql: Sql, filter: TaskFilter) => {

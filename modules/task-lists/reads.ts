@@ -14,7 +14,7 @@ import type { Services } from '../../src/services.ts'
 import { taskView, userFields, taskFields } from '../tasks/schema.ts'
 import { type HolderOf, showClaims } from '../tasks/shown-claims.ts'
 import { asOfNeedsProject, readTaskFilter, badListQuery, ListTasksQuery } from './list-query.ts'
-import { listCharged, listTasks } from './list.ts'
+import { listTasks } from './list.ts'
 import { type TaskFilter, byPosition, columnOf, conditionsWithoutIndex } from './sorts.ts'
 import { requireVisible, type VisibleProject } from '../../src/reads/lookups.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
@@ -40,14 +40,13 @@ export const openReadTasks = (services: Services) => openFindTasks(services, ope
 const openList = (services: Services) => (reading: Reading, found: Found) => {
   const { filter, project } = found
   if (reading.query.asOf !== undefined) return listAsOf(services, reading, filter, project!)
-  const { charge, database, findPerson } = services
-  const { request, caller } = reading
+  const { database, findPerson } = services
+  const { request } = reading
   const { others, sort } = filter
   const sql = others.some(({ name }) => name === 'foundIds') ? database.searches : database.reads
   const { cursorOf } = sort
   return respondNow(services, reading, found, async (etag = '') => {
-    const own = placeFor(services, sql, found)
-    const page = await listCharged(own, filter, (cost, work) => charge(caller, cost, work))
+    const page = await listTasks(placeFor(services, sql, found), filter)
     if (!page) throw notFound('Project')
     const holderOf = await showClaims(findPerson, page.rows)
     // Without an event, the page changes when a claim ends, and when an account is renamed.
