@@ -3,7 +3,7 @@ import { IANAZone } from 'luxon'
 import { checked } from '../../src/schema/input.ts'
 import { Email, Nullable } from '../../src/schema/text.ts'
 import { Status } from '../tasks/schema.ts'
-import { dateFormatOf } from './readers/csv/dates.ts'
+import { orderOf } from './readers/csv/dates.ts'
 
 /** A file has at most 2,000 columns. The proposed mapping has at most 1,000 other names of each kind. */
 const maxEntries = 2_000
@@ -45,8 +45,8 @@ export const Mapping = Type.Partial(
         'Ada L.': 'ada@example.com',
       }),
       dateFormat: text(
-        (format) => dateFormatOf(format) !== undefined,
-        'The format of dates in a CSV file, with day, month and year, and each letter in one place, such as `DD/MM/YYYY HH:mm`',
+        (format) => orderOf(format) !== undefined,
+        'The order of day, month and year in the dates of a CSV file: DD/MM/YYYY, MM/DD/YYYY, YYYY/MM/DD or YYYY/DD/MM, with any separators, and perhaps a time',
         'DD/MM/YYYY',
       ),
       timeZone: text(

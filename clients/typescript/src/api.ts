@@ -1016,7 +1016,7 @@ export interface components {
       people?: {
         [key: string]: string
       }
-      /** @description The format of dates in a CSV file, with day, month and year, and each letter in one place, such as `DD/MM/YYYY HH:mm` */
+      /** @description The order of day, month and year in the dates of a CSV file: DD/MM/YYYY, MM/DD/YYYY, YYYY/MM/DD or YYYY/DD/MM, with any separators, and perhaps a time */
       dateFormat?: string
       /** @description The IANA time zone of dates without an offset, or an offset such as +02:00: UTC if it is absent */
       timeZone?: string

@@ -86,7 +86,7 @@ export const readCsv = csvReader(({ dates }, headers) => {
   if (known.has('bucket name')) return { columns: known.has('progress') ? { progress: 'status' } : {} }
   if (!known.has('task id') || !known.has('task name')) return {}
   // Comments have dates such as 3/14/2024.
-  dates.first ??= 'month'
+  dates.order ??= 'mdy'
   return clickUp
 })
 

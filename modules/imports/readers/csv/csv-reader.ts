@@ -15,7 +15,7 @@ const maxTitlesWithIds = 100_000
  */
 export const csvReader = (formatOf: (file: CsvFile, headers: string[]) => CsvFormat): Reader =>
   async function* ({ open, mapping, propose, report }) {
-    const dates = new Dates(mapping, report)
+    const dates = new Dates(mapping)
     const file: CsvFile = { format: {}, mapping, dates, report }
     const known = formatOf(file, [])
     const row = await findHeader(open, (names) => targetsOf(names, mapping, known).includes('title'))
