@@ -10,7 +10,7 @@ import { openUndoImport } from './imports/undo-import.ts'
 import { openSendMail } from './mail/send-mail.ts'
 import type { JobName } from './reactions.ts'
 import { type ChangedProjects, startReadyEvents, startSearchIndexing } from './followers.ts'
-import { openRecurring, type StepData, recurringQueue, runStep, openSweep } from './run-jobs.ts'
+import { openRecurring, recurringQueue, runStep, openSweep } from './run-jobs.ts'
 import { openWorkers, runJob, type JobHandlers } from './run-jobs.ts'
 import { beginSlice } from './throttle.ts'
 import { startTimedEvents } from './timed-events.ts'
@@ -34,7 +34,8 @@ export function startWorkers(services: Services, changed: ChangedProjects = new 
   for (const name of [queueName, mailQueueName])
     workers.open(name, processJob, { ...options, concurrency: config.jobConcurrency })
   workers.open(importQueueName, processJob, { ...options, concurrency: importConcurrency })
-  workers.open<StepData>(recurringQueue, (job, token) => runStep(steps, begin, log, job, token), {
+  const pages = { batchRows: config.jobBatchRows, pauseMs: config.jobPauseMs, isOver: () => isStopping }
+  workers.open(recurringQueue, (job, token) => runStep(steps, pages, log, job, token), {
     ...options,
     concurrency: Object.keys(steps).length,
   })

@@ -83,16 +83,13 @@ export async function recordFailure(
 }
 
 export const recurringQueue = 'recurring'
-const everyMs = 60_000
+const everyMs = 300_000
 
-export type StepData = { after?: string }
-
-/** A step gets the position that its last run returned, and returns its next position. */
-export type Steps = Record<string, (throttle: Throttle, after?: string) => Promise<string | undefined | void>>
+export type Steps = Record<string, (throttle: Throttle) => Promise<void>>
 
 /** A recurring step is a job that schedules its next run after each run. `restore` adds jobs that Redis has lost. */
 export function openRecurring(jobs: Jobs, steps: Steps) {
-  const queue = jobs.open<StepData>(recurringQueue)
+  const queue = jobs.open<object>(recurringQueue)
   return {
     async restore() {
       const missing = await jobs.findMissing(queue, Object.keys(steps))
@@ -103,25 +100,15 @@ export function openRecurring(jobs: Jobs, steps: Steps) {
   }
 }
 
-/** The next run is in a minute, or immediately if the step did not finish within `jobSliceMs`. */
-export async function runStep(
-  steps: Steps,
-  beginSlice: () => Throttle,
-  log: Log,
-  job: Job<StepData>,
-  token?: string,
-) {
+/** A run goes through all rows. When a worker stops, the next run begins again. */
+export async function runStep(steps: Steps, throttle: Throttle, log: Log, job: Job, token?: string) {
   const step = steps[job.name]
   if (!step) return
-  let delayMs = everyMs
-  try {
-    const after = await step(beginSlice(), job.data.after)
-    await job.updateData({ after: after ?? undefined })
-  } catch (error) {
-    if (error instanceof SliceEnded) delayMs = 0
-    else log.error({ step: job.name, reason: reasonOf(error) }, 'recurring step failed')
-  }
-  await job.moveToDelayed(Date.now() + delayMs, token)
+  await step(throttle).catch((error: unknown) => {
+    if (!(error instanceof SliceEnded))
+      log.error({ step: job.name, reason: reasonOf(error) }, 'recurring step failed')
+  })
+  await job.moveToDelayed(Date.now() + everyMs, token)
   throw new DelayedError()
 }
 

@@ -1,7 +1,7 @@
 import { openMailScene } from '../mail/scene.ts'
 import { claimsOf, closeAccount, eventually, expectError, expectResponse, expireKeys } from '../kit.ts'
 import { expireRows, faultsOf, forFile, freshRedis, holdTransaction, invite, make } from '../kit.ts'
-import { makeToken, nilId, openScene, openTestService } from '../kit.ts'
+import { makeToken, openScene, openTestService } from '../kit.ts'
 import { orphanSearches, queueOrphanJobs, register, signToken, statuses, testSecret } from '../kit.ts'
 import { untilBlocked, untilRedisReady, upTo } from '../kit.ts'
 import type { Client, Sql } from '../kit.ts'
@@ -111,9 +111,11 @@ service.startWorkers()
 const deleted = { message: 'Account deleted successfully' }
 const batchOptions = { batchRows: 10, pauseMs: 0 }
 
+/** Returns the number of jobs that the searches have added. */
 async function closeOrphanedAccounts(sql: Sql): Promise<number> {
-  const owners = await queueOrphanJobs(sql, orphanSearches.projects, nilId, 1_000)
-  return owners.queued + (await queueOrphanJobs(sql, orphanSearches.members, nilId, 1_000)).queued
+  for (const search of [orphanSearches.projects, orphanSearches.members])
+    await queueOrphanJobs(sql, search, batchOptions)
+  return (await sql`select from outbox where name = 'close-account'`).length
 }
 
 /** Creates a project of Ada, and a project of Grace in which Ada is a member with a task and a comment. */

@@ -1,12 +1,12 @@
 import { DelayedError, type Job, Worker } from 'bullmq'
-import { disconnect, eventually, forFile, holdTransaction, make, newId, nilId, openForEach } from '../kit.ts'
+import { disconnect, eventually, forFile, holdTransaction, make, newId, openForEach } from '../kit.ts'
 import { openLog, openRedis, openScene, openTestService, orphanSearches } from '../kit.ts'
 import { queueOrphanJobs, readConfig, register, sharedRedisPrefix } from '../kit.ts'
 import { type Person, rowsOf, SliceEnded, type Sql, type TestService, upTo } from '../kit.ts'
 import { notFound } from '../../src/responses/errors.ts'
 import { reasonOf, type Throttle } from '../../workers/throttle.ts'
 import { openRecurring, openWorkers, recurringQueue, runJob, runStep } from '../../workers/run-jobs.ts'
-import type { StepData, Steps } from '../../workers/run-jobs.ts'
+import type { Steps } from '../../workers/run-jobs.ts'
 import { createFullProject, outboxSize, rowsWith } from '../workers/remains.ts'
 import { queuePrefix } from '../../src/jobs/queue.ts'
 import { openBlocking, type RedisClient } from '../../src/redis/connections.ts'
@@ -38,18 +38,6 @@ test('a job may pause more often than it may fail', async () => {
   expect([slices, await outboxSize(slowSql())]).toEqual([5, 0])
   // The reason of the latest pause.
   expect(errors).toEqual([null, null, 'Postgres is slow', null, null])
-})
-
-test('an unfinished step runs again immediately, a finished step after a minute', async () => {
-  const restOf = async (step: () => Promise<void>) => {
-    let at = 0
-    const moveToDelayed = async (time: number) => void (at = time - Date.now())
-    const job = { name: 'step', data: {}, updateData: async () => {}, moveToDelayed } as never
-    expect(await runStep({ step }, beginSlice, log, job).catch((error) => error)).toBeInstanceOf(DelayedError)
-    return at
-  }
-  expect(await restOf(() => Promise.reject(new SliceEnded()))).toBeLessThanOrEqual(0)
-  expect(await restOf(async () => {})).toBeGreaterThan(30_000)
 })
 
 test('a small purge does not wait for large purges', async () => {
@@ -143,34 +131,32 @@ test('a step that fails, or that waits for a lock, delays no other step', async 
   expect(await isEmpty('idempotency_keys')).toBe(false)
 })
 
-test('the search for orphans goes through the table by key, and queues one job for each orphan', async () => {
+const pages: Throttle = { batchRows: 10, pauseMs: 0 }
+
+test('the search for orphans queues one job for each orphan', async () => {
   await open()
   const { id: existing } = await make(ada, '/projects', { name: 'Kept' })
   for (const _ of upTo(4)) await leaveStream()
   const keys = (await sql()`select project_id as id from streams order by 1`).map(({ id }) => id as string)
-  const look = (after: string) => queueOrphanJobs(sql(), orphanSearches.streams, after, 2)
-  const pages = [await look(nilId), await look(keys[1]!), await look(keys[3]!)]
-  expect(pages.map(({ last }) => last)).toEqual([keys[1], keys[3], undefined])
-  expect(pages.reduce((sum, { queued }) => sum + queued, 0)).toBe(4)
-  expect((await look(nilId)).queued).toBe(0)
+  for (const _ of upTo(2)) await queueOrphanJobs(sql(), orphanSearches.streams, pages)
   const jobs = await sql()`select name, project_id, data from outbox order by project_id`
   const orphans = keys.filter((id) => id !== existing)
   const jobOf = (projectId: string) => ({ name: 'purge-project', projectId, data: { projectId } })
   expect([...jobs]).toMatchObject(orphans.map(jobOf))
 })
 
-test('a step continues at its stored position, or from the beginning if Redis has lost the position', async () => {
+test('a step runs again some minutes after its end, also if Redis has lost the step', async () => {
   await open()
   const { jobs, config } = service.services
-  const positions: (string | undefined)[] = []
-  const steps: Steps = { look: async (_, after) => `after ${positions.push(after)}` }
+  let runs = 0
+  const steps: Steps = { look: async () => void runs++ }
   const recurring = openRecurring(jobs, steps)
   const queue = jobs.open(recurringQueue)
   const options = { connection: openBlocking(config.redisUrl, log), prefix: queuePrefix(config) }
-  const run = (job: Job<StepData>, token?: string) => runStep(steps, beginSlice, log, job, token)
-  const worker = new Worker<StepData>(recurringQueue, run, options)
+  const run = (job: Job, token?: string) => runStep(steps, pages, log, job, token)
+  const worker = new Worker(recurringQueue, run, options)
   const rests = (times: number) =>
-    eventually('a delay', async () => positions.length === times && (await queue.getDelayedCount()) === 1)
+    eventually('a delay', async () => runs === times && (await queue.getDelayedCount()) === 1)
   // The first attempts may fail, before the connection of jobs is ready.
   await eventually('the first restore', () =>
     recurring.restore().then(
@@ -180,14 +166,13 @@ test('a step continues at its stored position, or from the beginning if Redis ha
   )
   await rests(1)
   await recurring.restore()
-  for (const times of [2, 3]) {
-    await (await queue.getJob('look'))!.promote()
-    await rests(times)
-  }
+  const job = (await queue.getJob('look'))!
+  expect(job.delay).toBeGreaterThan(60_000)
+  await job.promote()
+  await rests(2)
   await queue.obliterate({ force: true })
   await recurring.restore()
-  await rests(4)
-  expect(positions).toEqual([undefined, 'after 1', 'after 2', undefined])
+  await rests(3)
   await Promise.all([worker.close(), recurring.close(), queue.close()])
   options.connection.disconnect()
 })
@@ -207,9 +192,9 @@ test('the search for orphans reads large tables by index only', async () => {
   await background`analyze users, projects, streams, search_cursors, members`
   for (const search of Object.values(orphanSearches))
     await background.begin(async (tx) => {
-      const { last } = await queueOrphanJobs(tx as unknown as Sql, search, nilId, 2_000)
+      await queueOrphanJobs(tx as unknown as Sql, search, pages)
       const [scanned] = await tx`select sum(seq_tup_read)::int4 as rows from pg_stat_xact_user_tables`
-      expect([typeof last, scanned]).toEqual(['string', { rows: 0 }])
+      expect(scanned).toEqual({ rows: 0 })
     })
 })
 
