@@ -9,7 +9,6 @@ import {
   tooManyUndone,
   undoTooLarge,
   type LoggedEvent,
-  type UndoContext,
   UndoConflict,
 } from '../../src/log/undo-input.ts'
 import { type EventDraft, created, updated, isEqual, deleted } from '../../src/model/events.ts'
@@ -179,10 +178,10 @@ const memberReplaced = () =>
   )
 
 /** Decides the inverse events, for the latest event first, and applies each before it decides the next. */
-function decideUndo(state: ProjectState, context: RuleContext, undo: UndoContext): EventDraft[] {
+function decideUndo(state: ProjectState, context: RuleContext, undo: UndoInput): EventDraft[] {
   const { events } = undo
   const fork = state.fork()
-  const run: UndoState = { state: fork, context, undo, restored: new Map() }
+  const run: UndoState = { state: fork, context, undo, restored: [] }
   const { caller } = context
   const types = authorizeUndo({ caller, role: state.roleOf(caller.userId) }, events)
   const changes: EventDraft[] = []
@@ -227,7 +226,7 @@ export function* restore(by: EventType, event: LoggedEvent, run: UndoState): Gen
   const { entity, entityId, taskId, seq } = event
   const task = taskId === null ? undefined : state.row('task', taskId)
   const isInProject = task?.projectId === state.projectId
-  if (isDeletedAgain(event, run)) throw undoConflict(event, [], run)
+  if (undo.deletedAgain.has(seq)) throw undoConflict(event, [], run)
   if (entity === 'member') requireCanReturn(event, run)
   else if (entity === 'task') {
     if (isInProject) throw undoConflict(event, [], run)
@@ -238,15 +237,10 @@ export function* restore(by: EventType, event: LoggedEvent, run: UndoState): Gen
   const position = entity === 'task' && restoredPosition(row as TaskRow, seq, run)
   const placed = position ? { ...row, position } : row
   yield [seq, create(by, definitionOf(entity).restored?.(placed as never, undefined) ?? placed)]
-  const children = undo.children.get(seq)
-  for (const [child, row] of children ? childEntries(children) : [])
+  for (const [child, row] of childrenOf(seq, undo))
     yield [seq, create(`${child}.created`, withDefaults(child, row))]
   if (entity === 'member') yield* reassignTasks(event, run)
 }
-
-const isDeletedAgain = ({ seq, entity, entityId }: LoggedEvent, { undo }: UndoState): boolean =>
-  undo.deletedAgain.has(seq) ||
-  undo.pendingEvents.some((one) => one.entity === entity && one.entityId === entityId && !one.after)
 
 function requireCanReturn(event: LoggedEvent, run: UndoState): void {
   const { state, context, undo } = run
@@ -265,13 +259,7 @@ function* reassignTasks(
   { state, context, undo }: UndoState,
 ): Generator<[number, EventDraft]> {
   const { userId } = before as MemberRow
-  const { users = [] } = definitionOf('task')
-  const pending = undo.pendingEvents.flatMap(({ type, seq, entityId, before }) =>
-    type === 'task.unassigned'
-      ? users.flatMap((name) => ((before as TaskRow)[name] === userId ? { seq, entityId, name } : []))
-      : [],
-  )
-  const all = Map.groupBy([...pending, ...(undo.unassignments.get(seq) ?? [])], (one) => one.seq)
+  const all = Map.groupBy(undo.unassignments.get(seq) ?? [], (one) => one.seq)
   for (const [of, cleared] of all) {
     const task = state.row('task', cleared[0]!.entityId)
     if (task?.projectId !== state.projectId) continue
@@ -340,12 +328,17 @@ function invert(by: EventType, event: LoggedEvent, run: UndoState): EventDraft {
   const rowOf = (logged: object) => withDefaults<Row>(event.entity, logged as Row)
   const [before, after] = [event.before && rowOf(rowBefore(event)!), rowOf(rowAfter(event)!)]
   const isPlaced = event.entity === 'task' && before !== null && !isEqual(after.position, before.position)
-  const expected = isPlaced ? { ...after, position: positionSince(after, event, run) } : after
   const now = row as Row | null
   const fields = before
     ? Object.keys(after).filter((name) => isInverted(name) && !isEqual(after[name], before[name]))
     : Object.keys({ ...after, ...now }).filter((name) => isInverted(name) && !ignoredInNewRow.includes(name))
-  const changedLater = fields.filter((name) => !isEqual(now?.[name], expected[name]))
+  const isUnmoved =
+    isPlaced &&
+    row !== null &&
+    keyOf(row as TaskRow) === keySince(after as unknown as TaskRow, event.seq, run)
+  const changedLater = fields.filter((name) =>
+    name === 'position' && isPlaced ? !isUnmoved : !isEqual(now?.[name], after[name]),
+  )
   if (!row || changedLater.length > 0) throw undoConflict(event, row ? changedLater : [], run)
   if (before) {
     const at = 'updatedAt' in row ? { updatedAt: context.now } : {}
@@ -354,15 +347,9 @@ function invert(by: EventType, event: LoggedEvent, run: UndoState): EventDraft {
     const set = definitionOf(event.entity).restored?.(logged as never, row as never) ?? logged
     return updated(state, context, by, row as never, { ...set, ...at } as never)
   }
-  if (event.entity === 'task' && hasLaterChildren(event.entityId, run)) throw undoConflict(event, [], run)
+  if (event.entity === 'task' && hasChildren(event.entityId, run)) throw undoConflict(event, [], run)
   if (undo.people.get((row as { userId?: string }).userId ?? '')?.serves) throw invitationNotUndoable()
   return deleted(state, context, by, row as never)
-}
-
-function positionSince(after: Row, { seq }: LoggedEvent, run: UndoState): string | null {
-  const task = after as unknown as TaskRow
-  const key = keySince(task, seq, run)
-  return key === keyOf(task) ? (task.position ?? null) : key
 }
 
 /** Returns the current row; null if it was deleted, or if its task was moved to another project. */
@@ -374,16 +361,20 @@ function currentRow(state: State, { entity, entityId, taskId }: LoggedEvent): ob
   return entity === 'task' || taskOf(row) === taskId ? row : null
 }
 
-/** Returns true if a task has children, in the database or in this commit, besides children that this undo restored. */
-function hasLaterChildren(taskId: string, { state, undo }: UndoState): boolean {
-  const added = undo.pendingEvents.filter(
-    ({ entity, after }) => entity !== 'task' && taskOf(after) === taskId,
-  )
-  const read = undo.remainingChildren.filter((one) => one.taskId === taskId)
-  const all = [...read, ...added.map(({ entity, entityId }) => ({ entity, id: entityId }))]
-  return all.some(({ entity, id }) => {
-    return !state.isLoaded(entity, id) || state.row(entity, id) !== undefined
-  })
+/** Returns true if a task has children that this undo does not delete. */
+function hasChildren(taskId: string, { state, undo }: UndoState): boolean {
+  const ofTask = undo.events.filter((event) => event.taskId === taskId)
+  const all = [
+    ...undo.currentChildren.filter((one) => one.taskId === taskId),
+    ...ofTask.flatMap(({ entity, entityId }) => (entity === 'task' ? [] : { entity, id: entityId })),
+    ...ofTask.flatMap(({ seq }) => childrenOf(seq, undo).map(([entity, { id }]) => ({ entity, id }))),
+  ]
+  return all.some(({ entity, id }) => !state.isLoaded(entity, id) || state.row(entity, id) !== undefined)
+}
+
+const childrenOf = (seq: number, { children }: UndoInput) => {
+  const deleted = children.get(seq)
+  return deleted ? childEntries(deleted) : []
 }
 
 const taskOf = (row: object | null): string | undefined => (row as { taskId?: string } | null)?.taskId

@@ -153,9 +153,6 @@ interface Exclusive {
 
 type Queue = (QueuedCommand | Exclusive)[]
 
-/** The maximum number of commands in a group that read the log: each may load thousands of rows. */
-const maxLogReaders = 4
-
 export const mailboxFull = () => unavailable('Too many writes wait for this project')
 
 /** The actor of one project: runs its commands in order, one group at a time. */
@@ -221,14 +218,14 @@ class ProjectActor implements StatefulActor {
   }
 }
 
+/** An undo has a group of its own, because it compares the project's log with the state. */
 export function takeGroup(queue: Queue, maxWrites: number): QueuedCommand[] | Exclusive {
   if (queue[0] && 'run' in queue[0]) return queue.shift() as Exclusive
-  let [count, weight, logReaders] = [0, 0, 0]
+  let [count, weight] = [0, 0]
   for (const item of queue) {
     if ('run' in item) break
-    weight += item.weight ?? 1
-    if (item.preload?.undo) logReaders++
-    if (count > 0 && (weight > maxWrites || logReaders > maxLogReaders)) break
+    weight += item.preload?.undo ? maxWrites : (item.weight ?? 1)
+    if (count > 0 && weight > maxWrites) break
     count++
   }
   return queue.splice(0, count) as QueuedCommand[]

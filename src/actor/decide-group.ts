@@ -15,7 +15,7 @@ import { outcomeUnknown, HttpError, writeTimedOut } from '../responses/errors.ts
 import { hasLoaded, type Preload } from './load.ts'
 import type { State, ProjectState } from './state.ts'
 import type { Caller } from '../identity/rights.ts'
-import type { UndoContext } from '../log/undo-input.ts'
+import type { UndoInput } from '../log/undo-input.ts'
 
 /** Declares methods, not function fields, so that a `QueuedCommand<Reply>` is also a `QueuedCommand<unknown>`. */
 export abstract class QueuedCommand<T = unknown> {
@@ -36,7 +36,7 @@ export abstract class QueuedCommand<T = unknown> {
   /** True if another process may have committed the command. Can become true while the command is in progress. */
   abstract readonly again?: boolean
   // The actor sets this field and the fields up to `isRejected` for each attempt.
-  undo?: UndoContext
+  undo?: UndoInput
   /** The `clientIds` that an earlier commit has claimed. */
   claimedIds?: string[]
   rejection?: HttpError
@@ -143,9 +143,8 @@ function decideOne(decision: GroupDecision, command: QueuedCommand): void {
 
 function decideNew(decision: GroupDecision, command: QueuedCommand): unknown {
   const { states, clock, unit } = decision
-  const { rejection, guard, clientIds, undo: past } = command
+  const { rejection, guard, clientIds } = command
   if (rejection) throw rejection
-  if (past) past.pendingEvents = unit.events
   if (clientIds) command.claimedIds = clientIds.filter((id) => decision.records?.has(recordName(idClaim(id))))
   const source = stateOf(states, command.projectId)
   const target = firstEventState(states, command)

@@ -171,9 +171,8 @@ async function loadUndoInput(
   const state = stateOf(states, projectId)
   const at = { projectId, version: state.version, caller, role: state.roleOf(caller.userId) }
   try {
-    const input = await beforeDeadline(deadline, readUndoInput(at, preload.undo))
-    await loader.rows(state, [preloadOfUndo(input)])
-    command.undo = { ...input, pendingEvents: [] }
+    command.undo = await beforeDeadline(deadline, readUndoInput(at, preload.undo))
+    await loader.rows(state, [preloadOfUndo(command.undo)])
   } catch (error) {
     storeRejection(command, error)
   }

@@ -1,7 +1,7 @@
 import type { Static, TObject } from '@sinclair/typebox'
 import type { IdempotencyKey, IdempotencyRecord } from '../commit/idempotency.ts'
 import type { Decision } from '../model/events.ts'
-import type { UndoContext } from '../log/undo-input.ts'
+import type { UndoInput } from '../log/undo-input.ts'
 import type { Preload } from '../actor/load.ts'
 import type { ProjectState } from '../actor/state.ts'
 import { type ProjectCaller, type Caller, type Role, type Scope, scopeOfWrite } from '../identity/rights.ts'
@@ -87,7 +87,7 @@ export interface RuleContext extends Condition {
   ifClaim?: IfClaim
   /** True for an import, which changes texts of tasks without `ifMatch`. */
   overwritesTexts?: boolean
-  undo?: UndoContext
+  undo?: UndoInput
   claimedIds?: string[]
   person?: Person
   lookupResults?: LookupResults

@@ -1,8 +1,8 @@
 import { isRespacingSql, isOfLaterEntity } from '../../drizzle/schema/log.ts'
-import type { Entity, ChildOfTask, Rows } from '../model/entities.ts'
+import type { Entity } from '../model/entities.ts'
 import { isRespacing, observedType } from '../model/events.ts'
 import { personIdOf, definitionOf, model } from '../model/model.ts'
-import type { Sql } from '../postgres/database.ts'
+import type { Sql, SqlPart } from '../postgres/database.ts'
 import { eventFields } from '../postgres/columns.ts'
 import { type OldestSeq } from '../reads/retention.ts'
 import type { FindPerson } from '../reads/people.ts'
@@ -38,21 +38,21 @@ export function openReadUndoInput(sql: Sql, oldestSeq: OldestSeq, findPerson: Fi
     selection.authorize(at, events)
     const of = (type: string) => events.filter((event) => event.type === type)
     const deletions = events.filter(({ after }) => !after)
-    const [respacings, children, deletedAgain, unassignments] = await Promise.all([
+    const [respacings, children, deletedAgain, unassignments, currentChildren] = await Promise.all([
       readRespacings(sql, events),
       readDeletedChildren(sql, of('task.deleted')),
       readDeletedAgain(sql, deletions, events),
       readUnassignments(sql, of('member.removed')),
+      readCurrentChildren(sql, of('task.created')),
     ])
     if (children === 'expired') {
       const oldest = (await oldestSeq(at.projectId)) ?? events[0]!.seq
       throw oldest > 1 ? eventsExpired(oldest) : undoTooLarge()
     }
-    const remainingChildren = await readRemainingChildren(sql, of('task.created'), { events, children })
     const ids = accountsIn(events, children)
     const people = await Promise.all(ids.map((key) => findPerson({ by: 'id', key })))
     const byId = new Map(people.flatMap((person) => (person ? [[person.id, person]] : [])))
-    return { events, children, deletedAgain, remainingChildren, unassignments, respacings, people: byId }
+    return { events, children, deletedAgain, currentChildren, unassignments, respacings, people: byId }
   }
 }
 
@@ -63,7 +63,6 @@ async function readSelectedEvents(
   { projectId, version }: UndoCaller,
   { seqs = [], batch }: UndoSelection,
 ): Promise<LoggedEvent[]> {
-  const maxEvents = maxUndoneEvents + maxUndoneRows
   const which =
     batch === undefined
       ? sql`e.seq = any(${seqs}::bigint[])`
@@ -72,10 +71,10 @@ async function readSelectedEvents(
   const found = sql`
     select r.*, ${characters(sql, 'before')} + ${characters(sql, 'after')} as characters from (
       select ${eventFields(sql)}, e.before, case when e.type <> 'task.moved_in' then e.after end as after from events e
-      where e.project_id = ${projectId} and e.seq <= ${version} and ${which} order by e.seq limit ${maxEvents + 1}) r`
-  const { rows, isTooMuch } = await readBounded<LoggedEvent>(sql, found, maxEvents)
-  const events = withoutRestoredChildren(rows).filter((event) => !isRespacing(event))
-  if (events.length > maxUndoneEvents) throw tooManyUndone()
+      where e.project_id = ${projectId} and e.seq <= ${version} and ${which} order by e.seq limit ${maxUndoneEvents + 1}) r`
+  const { rows, isTooMuch } = await readBounded<LoggedEvent>(sql, found, maxUndoneEvents)
+  const events = rows.filter((event) => !isRespacing(event))
+  if (rows.length > maxUndoneEvents) throw tooManyUndone()
   if (isTooMuch) throw undoTooLarge()
   const foundSeqs = new Set(rows.map(({ seq }) => seq))
   const missing = (batch === undefined ? seqs : [batch]).find((seq) => !foundSeqs.has(seq))
@@ -94,25 +93,6 @@ export const isOfBatch = (sql: Sql, projectId: string, batch: number) => sql`
 const characters = (sql: Sql, row: 'before' | 'after') =>
   sql`greatest(coalesce(char_length(${sql(row)}::text), 0) - ${uncountedCharacters}, 0)`
 
-/**
- * Removes the events that restored children together with their task: undoing the task's event deletes the children.
- * Keeps these events if the undo also reverses another deletion of the task, which restores other children.
- */
-function withoutRestoredChildren(events: LoggedEvent[]): LoggedEvent[] {
-  const keyOf = ({ taskId, undoes }: LoggedEvent) => `${taskId} ${undoes}`
-  const isRestored = (event: LoggedEvent) => event.undoes != null && !event.before
-  const tasks = events.filter((event) => event.entity === 'task' && isRestored(event))
-  if (tasks.length === 0) return events
-  const restoredTasks = new Set(tasks.filter((task) => !isRestoredByOtherUndo(task, events)).map(keyOf))
-  const byEntity = Map.groupBy(events, (event) => event.entityId)
-  const isChildOfRestored = (event: LoggedEvent) =>
-    event.entity !== 'task' &&
-    isRestored(event) &&
-    restoredTasks.has(keyOf(event)) &&
-    byEntity.get(event.entityId)!.length === 1
-  return events.filter((event) => !isChildOfRestored(event))
-}
-
 function accountsIn(events: LoggedEvent[], children: UndoInput['children']): string[] {
   const rows = events.flatMap(({ entity, before, after }) =>
     [before, after].map((row): [Entity, object | null] => [entity, row]),
@@ -122,65 +102,29 @@ function accountsIn(events: LoggedEvent[], children: UndoInput['children']): str
   return [...new Set(ids)]
 }
 
-/** Reads a deleted task's children from the log, because a worker may have removed their rows. @throws HttpError 409 */
-export async function readRemainingChildren(
+/** Reads the children of created tasks, without those that the creation restored together with the task. @throws HttpError 409 */
+async function readCurrentChildren(
   sql: Sql,
-  tasks: LoggedEvent[],
-  { events, children }: Pick<UndoInput, 'events' | 'children'>,
-): Promise<UndoInput['remainingChildren']> {
-  if (tasks.length === 0) return []
-  const currentRows = model().ofTask.map(
-    ({ name, table }) =>
-      `select '${name}' as entity, id, event_id from ${getTableName(table)} where task_id = t.id union all`,
+  creations: LoggedEvent[],
+): Promise<UndoInput['currentChildren']> {
+  if (creations.length === 0) return []
+  const ids = creations.map(({ entityId }) => entityId)
+  const undone = creations.flatMap(({ undoes }) => undoes ?? [])
+  const rows = model().ofTask.map(
+    ({ name, table }): SqlPart => sql`
+      select task_id, ${name} as entity, id, event_id from ${sql(getTableName(table))} where task_id = any(${ids}::uuid[])`,
   )
-  const restored = tasks.flatMap((task) => childrenRestoredTo(task, events, children))
-  const remaining = await sql<UndoInput['remainingChildren'][number][]>`
-    with restored as (select * from unnest(${restored.map(({ seq }) => seq)}::bigint[], ${restored.map(({ entity }) => entity)}::text[],
-      ${restored.map(({ id }) => id)}::uuid[], ${restored.map(({ eventId }) => eventId)}::uuid[]) b(seq, entity, id, event_id))
-    select q.task_id, c.entity, c.id
-    from unnest(${tasks.map(({ entityId }) => entityId)}::uuid[], ${tasks.map(({ seq }) => seq)}::bigint[],
-      ${tasks.map((task) => (isRestoredByOtherUndo(task, events) ? 0 : (task.undoes ?? 0)))}::bigint[]) q(task_id, seq, undoes)
-    left join tasks t on t.id = q.task_id
-    cross join lateral (
-      ${sql.unsafe(currentRows.join(' '))} select entity, id, event_id from restored where restored.seq = q.seq) c
+  const children = await sql<UndoInput['currentChildren'][number][]>`
+    select task_id, entity, id from (${rows.reduce((all, one) => sql`${all} union all ${one}`)}) c
     where not exists (
-      select from events e where e.task_id = q.task_id and e.id = c.event_id and e.undoes = q.undoes)
+      select from events e where e.task_id = c.task_id and e.id = c.event_id and e.undoes = any(${undone}::bigint[]))
     limit ${maxUndoneRows + 1}`
-  if (remaining.length > maxUndoneRows) throw undoTooLarge()
-  return remaining
-}
-
-/** True if `events` contains earlier deletions of the task, and this event does not undo the latest of them. */
-export function isRestoredByOtherUndo(
-  { entityId, seq, undoes }: LoggedEvent,
-  events: LoggedEvent[],
-): boolean {
-  const isEarlier = (one: LoggedEvent) =>
-    one.type === 'task.deleted' && one.entityId === entityId && one.seq < seq
-  const deletions = events.filter(isEarlier).map((one) => one.seq)
-  return deletions.length > 0 && Math.max(...deletions) !== undoes
-}
-
-/** An undo starts with the latest event. Returns the children that it restores before it reaches a task's creation. */
-function childrenRestoredTo(
-  { entityId, seq }: LoggedEvent,
-  events: LoggedEvent[],
-  children: UndoInput['children'],
-) {
-  const rows = new Map<string, { seq: number; entity: Entity; id: string; eventId: string }>()
-  const put = (entity: Entity, { id, eventId }: { id: string; eventId: string }) =>
-    rows.set(entity + id, { seq, entity, id, eventId })
-  for (const event of events) {
-    if (event.after || event.taskId !== entityId || event.seq < seq) continue
-    if (event.entity !== 'task') put(event.entity, event.before as Rows[ChildOfTask])
-    const taskChildren = children.get(event.seq)
-    for (const [child, row] of taskChildren ? childEntries(taskChildren) : []) put(child, row)
-  }
-  return [...rows.values()]
+  if (children.length > maxUndoneRows) throw undoTooLarge()
+  return children
 }
 
 /** Returns the seqs of the deletions whose rows were deleted again later, or moved to another project. */
-export async function readDeletedAgain(
+async function readDeletedAgain(
   sql: Sql,
   deletions: LoggedEvent[],
   undone: LoggedEvent[],
@@ -200,10 +144,7 @@ export async function readDeletedAgain(
 }
 
 /** @throws HttpError 409 if there are too many unassigned tasks for one undo */
-export async function readUnassignments(
-  sql: Sql,
-  removals: LoggedEvent[],
-): Promise<UndoInput['unassignments']> {
+async function readUnassignments(sql: Sql, removals: LoggedEvent[]): Promise<UndoInput['unassignments']> {
   if (removals.length === 0) return new Map()
   const { users = [] } = definitionOf('task')
   // The text of this expression equals the text of the index on the assignee.
@@ -222,11 +163,11 @@ export async function readUnassignments(
   return Map.groupBy(rows, ({ removal }) => removal)
 }
 
-/** The maximum number of new sort keys that an undo follows: those of about 400 commits. */
-const maxRespacings = 50_000
+/** The maximum number of new sort keys that an undo follows: those of about 80 commits. */
+const maxRespacings = 10_000
 
 /** Reads the events that gave tasks new sort keys since the first of the events that moved or deleted a task. */
-export async function readRespacings(sql: Sql, events: LoggedEvent[]): Promise<Respacing[]> {
+async function readRespacings(sql: Sql, events: LoggedEvent[]): Promise<Respacing[]> {
   const placed = events.filter(
     ({ entity, before, after }) => entity === 'task' && before && (!after || 'position' in before),
   )

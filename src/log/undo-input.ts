@@ -36,8 +36,8 @@ export interface UndoInput {
   /** The latest first. Leaves out events with new sort keys, because these do not change the order of the tasks. */
   events: LoggedEvent[]
   children: ReadonlyMap<number, Children>
-  /** Children that prevent the undo of a task's creation, unless an earlier step of the undo deletes them. */
-  remainingChildren: { taskId: string; entity: ChildOfTask; id: string }[]
+  /** The children of tasks whose creation is undone: the task can be deleted only if this undo deletes them too. */
+  currentChildren: { taskId: string; entity: ChildOfTask; id: string }[]
   /** The seqs of deletions whose rows were deleted again later, or moved to another project. */
   deletedAgain: ReadonlySet<number>
   /** The events that cleared fields with removed members, the latest first, by the seq of the removal. */
@@ -53,9 +53,6 @@ export interface UndoCaller extends ProjectCaller {
 }
 
 export type ReadUndoInput = (at: UndoCaller, selection: UndoSelection) => Promise<UndoInput>
-
-/** `pendingEvents` were decided in the same group of commands, and are not yet committed. */
-export type UndoContext = UndoInput & { pendingEvents: readonly StoredEvent[] }
 
 /** An undo is rejected because later events changed the same fields or row. The message names their seqs. */
 export class UndoConflict extends HttpError {
