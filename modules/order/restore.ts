@@ -83,12 +83,10 @@ function freeKey(state: State, { key, isBefore }: Spot): string {
   if (!state.facts.has(orderFact as never)) throw new FactNeeded(factQuery(orderFact, { key }))
   const order = state.fact(orderFact)
   if (order.gapAround(key)) return key
-  const gaps = [order.gapAfter(key), order.gapBefore(key)]
-  if (isBefore) gaps.reverse()
-  if (!gaps[0]) throw new FactNeeded(factQuery(orderFact, { key }))
-  const keys = gaps.flatMap((gap) => (gap ? keyIn(gap, state.lastNumber) : []))
-  const free = keys.find(({ length }) => length <= maxLength)
-  if (free === undefined) throw noRoom()
+  const gap = isBefore ? order.gapBefore(key) : order.gapAfter(key)
+  if (!gap) throw new FactNeeded(factQuery(orderFact, { key }))
+  const free = keyIn(gap, state.lastNumber)
+  if (free.length > maxLength) throw noRoom()
   return free
 }
 

@@ -12,7 +12,6 @@ import {
   maxUndoneRows,
   maxUndoneEvents,
   readBounded,
-  tooManyUndone,
   undoTooLarge,
   type UndoSelection,
   type LoggedEvent,
@@ -74,7 +73,6 @@ async function readSelectedEvents(
       where e.project_id = ${projectId} and e.seq <= ${version} and ${which} order by e.seq limit ${maxUndoneEvents + 1}) r`
   const { rows, isTooMuch } = await readBounded<LoggedEvent>(sql, found, maxUndoneEvents)
   const events = rows.filter((event) => !isRespacing(event))
-  if (rows.length > maxUndoneEvents) throw tooManyUndone()
   if (isTooMuch) throw undoTooLarge()
   const foundSeqs = new Set(rows.map(({ seq }) => seq))
   const missing = (batch === undefined ? seqs : [batch]).find((seq) => !foundSeqs.has(seq))

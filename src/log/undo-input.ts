@@ -84,8 +84,7 @@ export async function readBounded<R extends object>(sql: Sql, rows: SqlPart, lim
   return { rows: read as R[], isTooMuch: read.length > limit || sum > maxMoved.characters }
 }
 
-export const tooManyUndone = () => conflict(`An undo can take back at most ${maxUndoneEvents} events`)
 export const undoTooLarge = () =>
   conflict(
-    `The undo is too large: it would restore or delete more than ${maxUndoneRows} rows, or ${maxMoved.characters} characters`,
+    `The undo is too large: one undo takes back at most ${maxUndoneEvents} events, ${maxUndoneRows} rows and ${maxMoved.characters} characters`,
   )

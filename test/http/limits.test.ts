@@ -110,7 +110,7 @@ test('a task with more than 5,000 direct and indirect blockers gets 409', async 
 })
 
 const tooLarge =
-  /^The undo is too large: it would restore or delete more than 5000 rows, or 4000000 characters/
+  /^The undo is too large: one undo takes back at most 500 events, 5000 rows and 4000000 characters/
 
 test('rejects an undo of events with more than 4,000,000 characters in their texts, and accepts fewer', async () => {
   const update = (n: number) => ({ op: 'task.update', id: scene.task.id, description: long('ab'[n % 2]!) })

@@ -39,10 +39,10 @@ export async function openOrder(user: Person, titles: string) {
       by.post(`/projects/${projectId}/undo${query}`, selection),
     /** The order of the tasks that `respace` did not create. */
     letters: async (query = '') => (await order(query, 200)).replaceAll('-', ''),
-    /** Places tasks directly after a task until other tasks get new keys. */
-    async respace(id: string): Promise<void> {
+    /** Places tasks directly after or before a task until other tasks get new keys. */
+    async respace(id: string, side: 'after' | 'before' = 'after'): Promise<void> {
       const from = await version()
-      const operation = { op: 'task.create', title: '-', after: id }
+      const operation = { op: 'task.create', title: '-', [side]: id }
       const answer = await batch(Array.from({ length: fillers }, () => operation))
       expect(batchResult(answer).version).toBeGreaterThan(from + fillers)
     },

@@ -12,7 +12,7 @@ async function open(titles = all) {
   const undone = async (selection: object) => expectUndone(await undo(selection))
   const move = async (title: string, place: Place) => expect((await put(title, place)).status).toBe(200)
   const remove = async (title: string) => expect((await ada.delete(`/tasks/${at(title)}`)).status).toBe(200)
-  const respace = (title: string) => scene.respace(at(title))
+  const respace = (title: string, side?: 'before') => scene.respace(at(title), side)
   /** Creates a task between all neighbours: new tasks get the keys of deleted tasks. */
   async function fill(): Promise<void> {
     await batch([...(await letters())].map((title) => ({ op: 'task.create', title: '-', after: at(title) })))
@@ -23,7 +23,7 @@ async function open(titles = all) {
   async function run(command: string): Promise<unknown> {
     const [verb, ...words] = command.split(' ')
     if (verb === 'fill') return fill()
-    if (verb === 'respace') return respace(words[0]!)
+    if (verb === 'respace') return respace(words.at(-1)!, words.length > 1 ? 'before' : undefined)
     if (verb === 'delete') return remove(words[0]!)
     if (verb === 'undo') return undone({ seqs: words.map((name) => seqs[name]) })
     const [, moved = '', near, place] = /^move ([a-h ]+?) (?:((?:before|after) \w)|(first|last))$/.exec(
