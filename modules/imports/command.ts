@@ -14,7 +14,7 @@ import { HttpError, idTaken } from '../../src/responses/errors.ts'
 import { IdOf, Input } from '../../src/schema/input.ts'
 import { caseless } from '../../src/schema/text.ts'
 import { validationError } from '../../src/schema/validation.ts'
-import { fitsField, optionNamed } from '../fields/values.ts'
+import { optionNamed } from '../fields/values.ts'
 import { modules } from '../modules.ts'
 import { externalIds } from '../tasks/blockers.ts'
 
@@ -167,8 +167,7 @@ class Rules {
       return this.create(row, number > state.lastNumber ? { number } : {})
     }
     const changed = isOwn && externalId === `docket:${id}` ? null : externalId
-    const fields = values.fields ? this.withoutHidden(id, values.fields as Values) : undefined
-    return this.update('task', { ...values, ...(fields && { fields }), externalId: changed, id })
+    return this.update('task', { ...values, externalId: changed, id })
   }
 
   references({ op: _, ...values }: ImportOperation): Decided {
@@ -216,16 +215,6 @@ class Rules {
     one.check ??= TypeCompiler.Compile(one.input)
     if (!one.check.Check(input)) throw validationError(one.check.Errors(input))
     return decide(one, this.state, this.context, input as never).changes
-  }
-
-  /** Responses and exports hide values that do not fit their field, so an import does not clear these values. */
-  private withoutHidden(taskId: string, given: Values): Values {
-    const stored = this.state.requireRow('task', taskId).fields ?? {}
-    const isShown = (key: string) => {
-      const field = this.state.all('field').find((one) => one.key === key)
-      return field !== undefined && fitsField(field, stored[key])
-    }
-    return Object.fromEntries(Object.entries(given).filter(([key, value]) => value !== null || isShown(key)))
   }
 }
 

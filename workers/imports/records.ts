@@ -149,7 +149,7 @@ function prepareTask(
   const values = new Conversion(context, notes).task(item)
   for (const one of subItems) notes.addReported(lineOfSubItem(one, item, context))
   addParent(staged, notes)
-  const description = notes.describe(item.description) ?? (item.isExported ? null : undefined)
+  const description = notes.describe(item.description)
   const operation: ImportOperation = {
     ...{ op: 'task', id, externalId, ...values },
     ...(description !== undefined && { description }),

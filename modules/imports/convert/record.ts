@@ -2,7 +2,7 @@ import { type TSchema, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { definitionOf } from '../../../src/model/model.ts'
 import { caseless, isNameSchema, nameFrom, parseInstant, withoutNull } from '../../../src/schema/text.ts'
-import { csvColumns, nameInFile } from '../../exports/cells.ts'
+import { nameInFile } from '../../exports/cells.ts'
 import { type AnyField, boolean } from '../../tasks/kinds.ts'
 import { CreateTask, headerOf, maxDescription, maxIds, taskFields } from '../../tasks/schema.ts'
 import type { ImportOperation } from '../command.ts'
@@ -152,14 +152,8 @@ export class Conversion {
       const header = headerOf(name, field)
       if (name === 'description' || name === 'externalId' || name === 'blockedByIds') continue
       values[name] = given[header] == null ? undefined : this.value(header, field, given[header])
-      if (item.isExported) values[name] ??= emptyValue(field, header, item)
     }
     values.fields = item.fields && valuesOf(item.fields, context.fields, notes)
-    if (item.isExported) {
-      values.fields = { ...emptyFields(context), ...(values.fields as object | undefined) }
-      // The step `links` sets the blockers, unless there are none.
-      if (!item.blockedBy?.length) values.blockedByIds = []
-    }
     for (const note of item.notes ?? []) if (!isBlank(note)) notes.addToFoot(note.trim())
     return withoutAbsent({ ...values, ...this.origin(item, true) })
   }
@@ -266,20 +260,6 @@ export class Conversion {
     }
     return ids.size > 0 ? [...ids] : undefined
   }
-}
-
-/** The value of an empty field in an export of Docket. A file of an earlier release does not have all fields. */
-function emptyValue({ defaultValue = null, reference }: AnyField, header: string, item: TaskItem): unknown {
-  if (reference) return []
-  const isInFile = csvColumns.includes(header) || (item as unknown as Values)[header] === null
-  return defaultValue === null && isInFile ? null : undefined
-}
-
-/** A CSV file may lack the column of a field. */
-function emptyFields({ source, mapping, fields }: ConvertContext): Values {
-  const columns = source === 'csv' ? Object.values(mapping.columns ?? {}) : undefined
-  const inFile = [...fields.keys()].filter((key) => !columns || columns.includes(`field.${key}`))
-  return Object.fromEntries(inFile.map((key) => [key, null]))
 }
 
 const withoutAbsent = <T extends object>(fields: T): T =>

@@ -1,11 +1,10 @@
 import { type TSchema, Type } from '@sinclair/typebox'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
-import { Value } from '@sinclair/typebox/value'
 import type { EntityDefinition } from '../../../src/model/definition.ts'
 import type { ChildOfTask } from '../../../src/model/entities.ts'
 import { model } from '../../../src/model/model.ts'
 import { withoutNull } from '../../../src/schema/text.ts'
-import { csvColumns, nameInFile } from '../../exports/cells.ts'
+import { nameInFile } from '../../exports/cells.ts'
 import { docketFormat } from '../../exports/formats.ts'
 import { fieldTypes } from '../../fields/schema.ts'
 import { headerOf, namedFields, taskFields } from '../../tasks/schema.ts'
@@ -125,19 +124,16 @@ function collectAddress(byId: Map<unknown, string>, line: Entry): void {
 const Text = Type.String()
 const Person = Type.Object({ name: Text, email: Type.Optional(Text) })
 
-/**
- * @param inItem the name in the item
- * @param isNullable true if null is an empty value. Otherwise null means that the file has no value
- */
-const lineField = (name: string, schema: TSchema, inItem: string, isNullable = false) => ({
-  ...{ name, inItem, isNullable, check: TypeCompiler.Compile(schema) },
+/** @param inItem the name in the item */
+const lineField = (name: string, schema: TSchema, inItem: string) => ({
+  ...{ name, inItem, check: TypeCompiler.Compile(schema) },
 })
 type LineField = ReturnType<typeof lineField>
 
 const required = (name: string, inItem = name, schema: TSchema = Text): LineField =>
   lineField(name, schema, inItem)
-const optional = (name: string, schema: TSchema, inItem = name, isNullable = false): LineField =>
-  lineField(name, Type.Union([schema, Type.Null(), Type.Undefined()]), inItem, isNullable)
+const optional = (name: string, schema: TSchema, inItem = name): LineField =>
+  lineField(name, Type.Union([schema, Type.Null(), Type.Undefined()]), inItem)
 const origin = [optional('createdAt', Text), optional('author', Person), optional('importedAuthor', Text)]
 
 /**
@@ -150,9 +146,7 @@ function taskLine(): LineField[] {
     const isText = kind && ['text', 'name', 'instant'].includes(kind.is)
     const schema = kind?.is === 'user' ? Person : reference ? Type.Array(Text) : isText ? Text : output
     const isRenamed = (name as string) === 'kind' || namedFields.some(([one]) => one === name)
-    // Files of earlier releases do not have later fields.
-    const isNullable = !csvColumns.includes(inItem)
-    return optional(isRenamed ? inItem : name, schema, inItem, isNullable)
+    return optional(isRenamed ? inItem : name, schema, inItem)
   })
   const values = Type.Record(Text, Type.Union([Text, Type.Number(), Type.Boolean()]))
   return [required('id', 'key'), required('title'), ...declared, optional('fields', values), ...origin]
@@ -163,8 +157,7 @@ function childLine({ asChild, references = {} }: EntityDefinition<ChildOfTask>):
   const values = Object.entries<TSchema>(input.properties).flatMap(([name, schema]) => {
     if (name === 'id' || name === text || name in references) return []
     const [inItem, isText] = [nameInFile(name), withoutNull(schema).type === 'string']
-    const isNullable = Value.Check(schema, null)
-    return optional(name === 'kind' ? inItem : name, isText ? Text : schema, inItem, isNullable)
+    return optional(name === 'kind' ? inItem : name, isText ? Text : schema, inItem)
   })
   return [required('id', 'key'), required('taskId', 'task'), required(text), ...values, ...origin]
 }
@@ -194,10 +187,10 @@ function itemOf(
   const fields = lineKinds().get(kind)
   if (!fields) return undefined
   const item: Record<string, unknown> = { kind, row }
-  for (const { name, inItem, isNullable, check } of fields) {
+  for (const { name, inItem, check } of fields) {
     const value = line[name]
     if (!check.Check(value)) throw errorAt(row, `The field ${name} of the ${String(kind)} is not valid`)
-    if (value != null || (value === null && isNullable)) item[inItem] = value
+    if (value != null) item[inItem] = value
   }
   const author = item.author as { id?: string } | undefined
   const email = addresses.get(author?.id)

@@ -9,7 +9,7 @@ import words from '../../words.json' with { type: 'json' }
 import colors from '../boards/colors.json' with { type: 'json' }
 import { readAsanaJson } from '../boards/products.ts'
 import { addNote, type Comment, type CsvFormat } from '../csv/cells.ts'
-import { childPrefix, declared, plain } from '../csv/columns.ts'
+import { childPrefix, plain } from '../csv/columns.ts'
 import { csvReader } from '../csv/csv-reader.ts'
 import { type Open, readText } from '../csv/text.ts'
 import { KeyMap, maxLinks } from '../key-map.ts'
@@ -19,12 +19,9 @@ import type { Reader } from '../reader.ts'
  * The format of CSV exports of Docket. The task number is not imported. `importedAuthor`, the first author, replaces
  * `author`.
  */
-function docket(headers: ReadonlySet<string>): CsvFormat {
+function docket(): CsvFormat {
   const others = model().ofTask.filter(({ plural }) => !csvColumns.includes(plural))
   const children = others.map(({ name, plural }) => [plain(plural), childPrefix + name])
-  // A file of an earlier release does not have all columns.
-  const later = [...declared.keys()].filter((name) => !csvColumns.includes(name) && headers.has(plain(name)))
-  const empty = Object.fromEntries(later.map((name) => [name, null]))
   return {
     columns: { ...words.columns.docket, ...Object.fromEntries(children) },
     isOwn: true,
@@ -32,8 +29,7 @@ function docket(headers: ReadonlySet<string>): CsvFormat {
       const name = row.text('imported author')
       if (name !== '') task.author = { name }
       // A row with an id changes the task with this id.
-      if (isId(task.key))
-        Object.assign(task, { ...empty, externalId: `docket:${task.key}`, ...task, isExported: true })
+      if (isId(task.key)) Object.assign(task, { externalId: `docket:${task.key}`, ...task, isExported: true })
     },
   }
 }
@@ -79,7 +75,7 @@ function azureDevOps(headers: string[]): CsvFormat {
 /** Reads any CSV file. Files with the columns of our own export need no mapping. */
 export const readCsv = csvReader(({ dates }, headers) => {
   const known = new Set(headers)
-  if (csvColumns.every((name) => known.has(plain(name)))) return docket(known)
+  if (csvColumns.every((name) => known.has(plain(name)))) return docket()
   if (known.has('card id') && known.has('list name')) return trello
   if (known.has('work item type')) return azureDevOps(headers)
   // Microsoft Planner writes the columns Task ID and Task Name too, and words such as `In progress` in `Progress`.
