@@ -1,7 +1,6 @@
-import { grouped } from '../postgres/grouped.ts'
+import { grouped, byOrdinal } from '../postgres/grouped.ts'
 import type { Sql } from '../postgres/database.ts'
 import { HttpError } from '../responses/errors.ts'
-import { byOrdinal } from '../postgres/row-order.ts'
 import type { Reply, StoredReply } from '../responses/reply.ts'
 import { idempotencyKeys } from '../../drizzle/schema/idempotency.ts'
 import { columnList } from '../postgres/columns.ts'

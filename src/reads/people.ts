@@ -1,7 +1,6 @@
-import { grouped } from '../postgres/grouped.ts'
+import { grouped, inOrder } from '../postgres/grouped.ts'
 import type { Sql, SqlPart } from '../postgres/database.ts'
 import { isId } from '../id-format.ts'
-import { inOrder } from '../postgres/row-order.ts'
 import { nameTag } from './versions.ts'
 
 /** Finds an account by its id or email, or by the id of a member or of a project that the account owns. */

@@ -1,6 +1,5 @@
-import { grouped } from '../postgres/grouped.ts'
+import { grouped, readRows } from '../postgres/grouped.ts'
 import type { Sql } from '../postgres/database.ts'
-import { readRows } from '../postgres/row-order.ts'
 import { eventsExpired } from '../responses/errors.ts'
 import type { Versioned } from './versions.ts'
 
