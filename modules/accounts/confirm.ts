@@ -1,6 +1,6 @@
 import type { Claims } from '../../src/identity/tokens.ts'
 import { databaseTime } from '../../src/postgres/clock.ts'
-import { Secret } from '../../src/schema/text.ts'
+import { Secret } from '../../src/schema/input.ts'
 import type { Services } from '../../src/services.ts'
 import { invalidToken, forbidden, type HttpError } from '../../src/responses/errors.ts'
 import { type Account, accountById } from './queries.ts'

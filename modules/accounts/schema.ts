@@ -1,9 +1,8 @@
 import { Type } from '@sinclair/typebox'
-import { Body, Input } from '../../src/schema/input.ts'
+import { Body, Input, Name, Secret } from '../../src/schema/input.ts'
 import { view } from '../../src/model/view.ts'
 import type { Claims } from '../../src/identity/tokens.ts'
 import { named } from '../../src/schema/response.ts'
-import { Name, Secret } from '../../src/schema/text.ts'
 import { ConfirmingPassword } from './confirm.ts'
 import { accountView, type OwnUser, Password } from './user.ts'
 

@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { Id } from '../../src/schema/response.ts'
 import { view } from '../../src/model/view.ts'
-import { Secret } from '../../src/schema/text.ts'
+import { Secret } from '../../src/schema/input.ts'
 
 const userSchema = Type.Object({
   id: Id('The user'),

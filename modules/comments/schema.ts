@@ -1,9 +1,8 @@
 import { Type } from '@sinclair/typebox'
 import type { CommentRow } from '../../drizzle/rows.ts'
 import { ifSet, view } from '../../src/model/view.ts'
-import { IdOf, Input, OwnId } from '../../src/schema/input.ts'
+import { IdOf, Input, OwnId, Text } from '../../src/schema/input.ts'
 import { Id, OrNull, Timestamp, named } from '../../src/schema/response.ts'
-import { Text } from '../../src/schema/text.ts'
 import { userView } from '../accounts/user.ts'
 
 const CommentText = Text(1, 20_000, 'The wheels need oil')

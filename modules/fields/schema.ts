@@ -1,9 +1,8 @@
 import { type Static, Type } from '@sinclair/typebox'
 import type { FieldRow } from '../../drizzle/rows.ts'
 import { view } from '../../src/model/view.ts'
-import { checked, IdOf, Input, OwnId } from '../../src/schema/input.ts'
+import { checked, IdOf, Input, OwnId, isNameText, Name, Nullable, OneOf } from '../../src/schema/input.ts'
 import { Id, OrNull, Timestamp } from '../../src/schema/response.ts'
-import { isNameText, Name, Nullable, OneOf } from '../../src/schema/text.ts'
 
 export const fieldTypes = ['text', 'number', 'boolean', 'date', 'choice'] as const
 export const maxOptions = 100

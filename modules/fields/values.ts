@@ -1,7 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import type { FieldRow, TaskRow } from '../../drizzle/rows.ts'
-import { checked } from '../../src/schema/input.ts'
-import { isText, parseInstant, unstorableIn } from '../../src/schema/text.ts'
+import { checked, isText, parseInstant, unstorableIn } from '../../src/schema/input.ts'
 import { invalid } from '../../src/responses/errors.ts'
 
 export type FieldValue = string | number | boolean

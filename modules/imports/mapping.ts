@@ -1,7 +1,6 @@
 import { type Static, type TSchema, type TUnsafe, Type } from '@sinclair/typebox'
 import { IANAZone } from 'luxon'
-import { checked } from '../../src/schema/input.ts'
-import { Email, Nullable } from '../../src/schema/text.ts'
+import { checked, Email, Nullable } from '../../src/schema/input.ts'
 import { Status } from '../tasks/schema.ts'
 import { orderOf } from './readers/csv/dates.ts'
 

@@ -2,7 +2,7 @@ import type { LabelRow } from '../../drizzle/rows.ts'
 import { labels } from '../../drizzle/schema/projects.ts'
 import { entity, standardEvents } from '../../src/model/definition.ts'
 import { conflict } from '../../src/responses/errors.ts'
-import { caseless } from '../../src/schema/text.ts'
+import { caseless } from '../../src/schema/input.ts'
 import { labelView } from './schema.ts'
 
 declare module '../../src/model/entities.ts' {

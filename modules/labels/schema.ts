@@ -1,9 +1,8 @@
 import { Type } from '@sinclair/typebox'
 import type { LabelRow } from '../../drizzle/rows.ts'
 import { view } from '../../src/model/view.ts'
-import { IdOf, Input, OwnId } from '../../src/schema/input.ts'
+import { IdOf, Input, OwnId, Name, Nullable } from '../../src/schema/input.ts'
 import { Id, OrNull, Timestamp } from '../../src/schema/response.ts'
-import { Name, Nullable } from '../../src/schema/text.ts'
 
 const LabelName = (example: string) => Name(50, example)
 const Color = Nullable(

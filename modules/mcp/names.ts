@@ -1,6 +1,6 @@
 import { canonicalId, isIdInAnyCase } from '../../src/id-format.ts'
 import { nearest } from '../../src/schema/validation.ts'
-import { caseless, visualForm } from '../../src/schema/text.ts'
+import { caseless, visualForm } from '../../src/schema/input.ts'
 import { userFields } from '../tasks/schema.ts'
 import { type Call, ToolError } from './tool.ts'
 

@@ -1,10 +1,9 @@
 import { Type } from '@sinclair/typebox'
 import type { MemberRow } from '../../drizzle/rows.ts'
-import { IdOf, Input } from '../../src/schema/input.ts'
+import { IdOf, Input, Email, OneOf } from '../../src/schema/input.ts'
 import { view } from '../../src/model/view.ts'
 import { roles } from '../../src/identity/rights.ts'
 import { Id, Timestamp } from '../../src/schema/response.ts'
-import { Email, OneOf } from '../../src/schema/text.ts'
 import { PersonView, personView } from '../accounts/user.ts'
 import { Revoke } from './integrations.ts'
 

@@ -1,6 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { IdOf } from '../../src/schema/input.ts'
-import { OneOf } from '../../src/schema/text.ts'
+import { IdOf, OneOf } from '../../src/schema/input.ts'
 
 const neighbour = (side: string) =>
   Type.Optional(

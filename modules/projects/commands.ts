@@ -1,6 +1,6 @@
 import { inNewProject } from '../../src/commands/command.ts'
 import { creation, deletion, update } from '../../src/commands/row-commands.ts'
-import { optionalText } from '../../src/schema/text.ts'
+import { optionalText } from '../../src/schema/input.ts'
 import { project } from './entity.ts'
 import { CreateProject, UpdateProject } from './schema.ts'
 

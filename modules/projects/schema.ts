@@ -1,9 +1,8 @@
 import { Type } from '@sinclair/typebox'
 import type { ProjectRow } from '../../drizzle/rows.ts'
-import { IdOf, Input, OwnId } from '../../src/schema/input.ts'
+import { IdOf, Input, OwnId, Name, Nullable, OneOf, Text } from '../../src/schema/input.ts'
 import { ifSet, view } from '../../src/model/view.ts'
 import { Id, OrNull, Timestamp } from '../../src/schema/response.ts'
-import { Name, Nullable, OneOf, Text } from '../../src/schema/text.ts'
 import { PersonView, personView } from '../accounts/user.ts'
 
 const ProjectName = Name(200, 'Analytical Engine')

@@ -2,9 +2,8 @@ import { Type, type Static } from '@sinclair/typebox'
 import { canonicalId } from '../../src/id-format.ts'
 import { view } from '../../src/model/view.ts'
 import { Cursor, isIdPart, Limit, readCursor, readLimit } from '../../src/reads/pages.ts'
-import { checked, IdOf, Input } from '../../src/schema/input.ts'
+import { checked, IdOf, Input, OneOf, parseInstant } from '../../src/schema/input.ts'
 import { named, Id, OrNull, sampleId } from '../../src/schema/response.ts'
-import { OneOf, parseInstant } from '../../src/schema/text.ts'
 import { readSearchText, type Snippet } from './text.ts'
 
 export const types = ['task', 'comment', 'project'] as const

@@ -1,5 +1,5 @@
 import { badRequest } from '../../src/responses/errors.ts'
-import { hasLength, unstorableIn } from '../../src/schema/text.ts'
+import { hasLength, unstorableIn } from '../../src/schema/input.ts'
 
 /** Words that follow each other directly. In a prefix, the last word may be incomplete. */
 export interface Term {

@@ -1,9 +1,8 @@
 import { Type } from '@sinclair/typebox'
 import type { SubtaskRow } from '../../drizzle/rows.ts'
 import { Id, Timestamp } from '../../src/schema/response.ts'
-import { IdOf, Input, OwnId } from '../../src/schema/input.ts'
+import { IdOf, Input, OwnId, Name } from '../../src/schema/input.ts'
 import { view } from '../../src/model/view.ts'
-import { Name } from '../../src/schema/text.ts'
 
 const Title = Name(500, 'Sharpen the pencil')
 const Completed = Type.Boolean({ description: 'True or false', examples: [true] })

@@ -46,7 +46,7 @@ import {
   maxDescription,
   type TaskChange,
 } from './schema.ts'
-import { hasLength } from '../../src/schema/text.ts'
+import { hasLength } from '../../src/schema/input.ts'
 
 export const createTask = command('task.create', {
   about:

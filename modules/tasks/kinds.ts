@@ -2,15 +2,15 @@ import { type TSchema, Type } from '@sinclair/typebox'
 import { accountIdOf, isId } from '../../src/id-format.ts'
 import type { Field } from '../../src/model/fields.ts'
 import { badRequest } from '../../src/responses/errors.ts'
-import { checked } from '../../src/schema/input.ts'
 import {
+  checked,
   caseless,
   Instant,
   nameFrom,
   optionalText,
   parseInstant,
   withoutNull,
-} from '../../src/schema/text.ts'
+} from '../../src/schema/input.ts'
 
 /** How values of a field are sorted and compared. Tasks without a value are last. */
 export interface SortKey {

@@ -2,9 +2,8 @@ import { type Static, Type } from '@sinclair/typebox'
 import type { TaskRow } from '../../drizzle/rows.ts'
 import { editsOf, field, inputsOf, outputsOf, referencesIn } from '../../src/model/fields.ts'
 import { ifSet, view } from '../../src/model/view.ts'
-import { IdOf, Input, OwnId } from '../../src/schema/input.ts'
+import { IdOf, Input, OwnId, Instant, Name, Nullable, OneOf, Text } from '../../src/schema/input.ts'
 import { capital, unique, Id, OrNull, sampleId, Timestamp } from '../../src/schema/response.ts'
-import { Instant, Name, Nullable, OneOf, Text } from '../../src/schema/text.ts'
 import {
   FieldValuesInput,
   FieldValuesOutput,

@@ -1,9 +1,8 @@
 import { type TSchema, Type } from '@sinclair/typebox'
 import type { ViewRow } from '../../drizzle/rows.ts'
 import { view } from '../../src/model/view.ts'
-import { IdOf, Input, OwnId } from '../../src/schema/input.ts'
+import { IdOf, Input, OwnId, Name } from '../../src/schema/input.ts'
 import { Id, Timestamp } from '../../src/schema/response.ts'
-import { Name } from '../../src/schema/text.ts'
 import { ListTasksQuery } from '../task-lists/list-query.ts'
 
 /** The maximum number of parameters of a view, and the maximum number of characters of their names and values together. */

@@ -1,9 +1,8 @@
 import { Type } from '@sinclair/typebox'
 import type { EventType, StoredRows } from '../../src/model/entities.ts'
 import { view } from '../../src/model/view.ts'
-import { Body, checked, ExceptActor, IdOf, Input, ListOf } from '../../src/schema/input.ts'
+import { Body, checked, ExceptActor, IdOf, Input, ListOf, Nullable, OneOf } from '../../src/schema/input.ts'
 import { Count, Id, OrNull, sampleId, Timestamp, named } from '../../src/schema/response.ts'
-import { Nullable, OneOf } from '../../src/schema/text.ts'
 import { CreatedBy } from '../members/integrations.ts'
 import { model } from '../modules.ts'
 

@@ -1,7 +1,6 @@
 import { Type } from '@sinclair/typebox'
-import { Body, IdOf, IdsOf, Input } from '../../src/schema/input.ts'
+import { Body, IdOf, IdsOf, Input, Text } from '../../src/schema/input.ts'
 import { named } from '../../src/schema/response.ts'
-import { Text } from '../../src/schema/text.ts'
 import { maxAttempts, maxIds, Priority, taskView } from '../tasks/schema.ts'
 
 const LeaseSeconds = Type.Integer({

@@ -20,8 +20,7 @@ import { definitionOf } from '../model/model.ts'
 import type { Person } from '../reads/people.ts'
 import { HttpError, conflict, badRequest, invalid } from '../responses/errors.ts'
 import { type EtagRow, preconditionFailed, requireMatch, textUnmatched } from '../responses/if-match.ts'
-import { IdOf, Input, mapIds } from '../schema/input.ts'
-import { OneOf, parseInstant } from '../schema/text.ts'
+import { IdOf, Input, mapIds, OneOf, parseInstant } from '../schema/input.ts'
 import { mapInOrder, operationError, rejectReinvited } from './map-in-order.ts'
 import {
   DryRun,

@@ -4,9 +4,8 @@ import type { Command } from '../commands/command.ts'
 import type { Entity } from '../model/entities.ts'
 import { model } from '../model/model.ts'
 import type { View } from '../model/view.ts'
-import { Body, checked, Input, isIdSchema, isOwnIdSchema } from '../schema/input.ts'
+import { Body, checked, Input, isIdSchema, isOwnIdSchema, OneOf, Name, orElse } from '../schema/input.ts'
 import { named } from '../schema/response.ts'
-import { OneOf, Name, orElse } from '../schema/text.ts'
 
 export const Flag = (name: string, about: string) => Type.Optional(OneOf(name, ['true', 'false'], about))
 

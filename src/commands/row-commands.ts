@@ -9,8 +9,7 @@ import { isIdInAnyCase } from '../id-format.ts'
 import { invalid, idTaken, type HttpError } from '../responses/errors.ts'
 import { type Target, atRow, command, type Command, type RuleContext } from './command.ts'
 import { newRowId, tooManyRows } from './decide.ts'
-import { IdOf, Input } from '../schema/input.ts'
-import { withoutNull } from '../schema/text.ts'
+import { IdOf, Input, withoutNull } from '../schema/input.ts'
 
 interface RowCommand<Given> {
   about?: string

@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os'
 import * as argon2 from '@node-rs/argon2'
 import { FairQueue } from '../admission/fair-queue.ts'
 import type { Config } from '../config.ts'
-import { hasLength } from '../schema/text.ts'
+import { hasLength } from '../schema/input.ts'
 import { badRequest } from '../responses/errors.ts'
 
 /** OWASP's recommendation for argon2id: 19 MiB, 2 iterations, 1 degree of parallelism. */

@@ -7,8 +7,7 @@ import type { Place } from '../reads/standbys.ts'
 import type { Versioned } from '../reads/versions.ts'
 import { eventsExpired, badRequest } from '../responses/errors.ts'
 import { parsedUrl } from '../responses/reply.ts'
-import { checked } from '../schema/input.ts'
-import { isCount, parseInstant } from '../schema/text.ts'
+import { checked, isCount, parseInstant } from '../schema/input.ts'
 
 export interface Snapshot {
   projectId: string

@@ -1,7 +1,6 @@
 import { type TOptional, type TSchema, Type } from '@sinclair/typebox'
-import { IdOf, IdsOf } from '../schema/input.ts'
+import { IdOf, IdsOf, Nullable } from '../schema/input.ts'
 import { Id, capital } from '../schema/response.ts'
-import { Nullable } from '../schema/text.ts'
 import type { KeyedValues, Reference } from './definition.ts'
 import type { Entity } from './entities.ts'
 

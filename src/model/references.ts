@@ -1,5 +1,5 @@
 import { badRequest, invalid, conflict } from '../responses/errors.ts'
-import { caseless } from '../schema/text.ts'
+import { caseless } from '../schema/input.ts'
 import type { Entity } from './entities.ts'
 import { isEqual } from './events.ts'
 import { type ReferenceField, definitionOf, model } from './model.ts'

@@ -3,7 +3,7 @@ import type { TSchema } from '@sinclair/typebox'
 import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
 import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors'
 import { badRequest, unknownName, type HttpError } from '../responses/errors.ts'
-import { unstorableIn } from './text.ts'
+import { unstorableIn } from './input.ts'
 
 const maxMessages = 5
 

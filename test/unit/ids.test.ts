@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { cases, newId, nilId, readYaml, upTo } from '../kit.ts'
 import { Clock, isAhead, isCreatedAfter, nowMs, setClock, tailOf } from '../../src/ids.ts'
 import { isId } from '../../src/id-format.ts'
-import { parseInstant } from '../../src/schema/text.ts'
+import { parseInstant } from '../../src/schema/input.ts'
 
 const many = 20_000
 const hour = 3_600_000

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { isId } from '../../../src/id-format.ts'
 import { newId } from '../../../src/ids.ts'
-import { isNameText, parseInstant } from '../../../src/schema/text.ts'
+import { isNameText, parseInstant } from '../../../src/schema/input.ts'
 import { definitionOf } from '../../../src/model/model.ts'
 import type { ChildItem, TaskItem } from '../items.ts'
 import { cut } from './texts.ts'

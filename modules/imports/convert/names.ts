@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { Value } from '@sinclair/typebox/value'
-import { caseless, normalEmail, parseInstant, visualForm } from '../../../src/schema/text.ts'
+import { caseless, normalEmail, parseInstant, visualForm } from '../../../src/schema/input.ts'
 import { CreateField, isKey } from '../../fields/schema.ts'
 import { CreateLabel } from '../../labels/schema.ts'
 import { maxDescription } from '../../tasks/schema.ts'

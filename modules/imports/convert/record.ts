@@ -1,7 +1,7 @@
 import { type TSchema, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { definitionOf } from '../../../src/model/model.ts'
-import { caseless, isNameSchema, nameFrom, parseInstant, withoutNull } from '../../../src/schema/text.ts'
+import { caseless, isNameSchema, nameFrom, parseInstant, withoutNull } from '../../../src/schema/input.ts'
 import { nameInFile } from '../../exports/cells.ts'
 import { type AnyField, boolean } from '../../tasks/kinds.ts'
 import { CreateTask, headerOf, maxDescription, maxIds, taskFields } from '../../tasks/schema.ts'

@@ -1,4 +1,4 @@
-import { isText, nameFrom } from '../../../src/schema/text.ts'
+import { isText, nameFrom } from '../../../src/schema/input.ts'
 import type { ImportedItem } from '../items.ts'
 
 const replacement = '\ufffd'

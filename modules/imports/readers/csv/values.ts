@@ -1,4 +1,4 @@
-import { caseless } from '../../../../src/schema/text.ts'
+import { caseless } from '../../../../src/schema/input.ts'
 import { readPerson } from '../../../exports/cells.ts'
 import { DigestKeys, shortKey } from '../../convert/keys.ts'
 import { byWord } from '../../convert/texts.ts'
