@@ -187,8 +187,11 @@ const maxFoundTasks = 2_000
 /** The maximum number of terms that are looked up to find a term that few tasks contain. */
 const maxLookedUp = 4
 
-/** Either the ids of all tasks that match, or, for many tasks, the condition that a list checks for each task. */
-type MatchingTasks = { foundIds: string[] } | { matching: Matching }
+/** A condition that a list checks for each task and, unless many tasks may match, the ids of these tasks. */
+interface MatchingTasks {
+  foundIds?: string[]
+  matching?: Matching
+}
 
 export interface Matching {
   query: SearchQuery
@@ -208,7 +211,7 @@ export function openTaskSearch(services: Services) {
     })
 }
 
-/** Finds the tasks whose texts contain every term and no excluded term. A term in few documents selects tasks first. */
+/** A term in few documents selects the tasks that may contain every term and no excluded term. */
 async function findMatchingTasks(sql: Sql, query: SearchQuery, scope: Scope): Promise<MatchingTasks> {
   const { projectIds } = scope
   const knownIds = (await findNamed(sql, projectIds, query.text, ['task'])).map(({ id }) => id)
@@ -221,21 +224,19 @@ async function findMatchingTasks(sql: Sql, query: SearchQuery, scope: Scope): Pr
     const rows = await unprepared(sql<{ taskId: string }[]>`
       select task_id from search_documents where ${mayMatch(sql, scope, [term])} limit ${maxFoundTasks + 1}`)
     if (rows.length > maxFoundTasks) continue
-    const ids = [...new Set(rows.flatMap(({ taskId }) => taskId ?? []))]
-    const few = await unprepared(sql<{ id: string }[]>`
-      select id from unnest(${ids}::uuid[]) t(id) where ${matchesTask(sql, sql`t.id`, matching)}`)
-    return { foundIds: [...new Set([...knownIds, ...few.map(({ id }) => id)])] }
+    return { foundIds: [...new Set([...knownIds, ...rows.flatMap(({ taskId }) => taskId ?? [])])], matching }
   }
   return { matching }
 }
 
-/** SQL that is true if the documents of a task together contain every term, and none contains an excluded term. */
-export function matchesTask(sql: Sql, id: SqlPart, { query, projectIds }: Matching): SqlPart {
+/** SQL that is true if the documents of a task `t` together contain every term, and none contains an excluded term. */
+export function matchesTask(sql: Sql, { query, projectIds, knownIds }: Matching): SqlPart {
   // `offset 0` makes Postgres read the documents of the task, not once all documents with the term. The function
   // `ts_match_vq` is `@@`, but never a look-up in the index of words.
-  const exists = (text: string) => sql`exists (select from search_documents s where s.task_id = ${id}
+  const exists = (text: string) => sql`exists (select from search_documents s where s.task_id = t.id
     and s.project_id = any(${projectIds}::uuid[]) and ts_match_vq(s.doc, ${text}::tsquery) offset 0)`
   const all = query.terms.map((term) => exists(termQuery(term)))
   const excluded = query.excluded.map((term) => sql`not ${exists(termQuery(term))}`)
-  return [...all, ...excluded].reduce((some, one) => sql`${some} and ${one}`)
+  const conditions = [...all, ...excluded].reduce((some, one) => sql`${some} and ${one}`)
+  return sql`(t.id = any(${knownIds}::uuid[]) or ${conditions})`
 }

@@ -105,41 +105,33 @@ export interface Snippet {
   matches: [start: number, end: number][]
 }
 
-/** An occurrence of a term. `term` is the place of the term in the search. */
-interface Match {
-  start: number
-  end: number
-  term: number
-}
-
 const maxUnits = 200
 const unitsBefore = 50
 const ellipsis = '…'
 
 /** The rest of a text is read only if these units contain no term. */
 const unitsRead = 2_000
-/** Comparing this number of matches takes 1 ms. */
-const maxMatches = 200
 
-/** Returns the part of a text that contains the most terms of a search: at most 200 UTF-16 code units. */
+/** Returns the part of a text around the first match: at most 200 UTF-16 code units. */
 export function snippetOf(text: string, terms: Term[]): Snippet {
-  const near = matchesIn(text.slice(0, unitsRead + maxUnits), terms).filter(({ end }) => end <= unitsRead)
+  const near = matchesIn(text.slice(0, unitsRead + maxUnits), terms).filter(([, end]) => end <= unitsRead)
   const matches = near.length > 0 || text.length <= unitsRead ? near : matchesIn(text, terms)
-  matches.sort((a, b) => a.start - b.start || a.end - b.end)
-  const { from, to } = windowOf(text, bestOf(matches.slice(0, maxMatches)))
+  matches.sort((a, b) => a[0] - b[0] || a[1] - b[1])
+  const { from, to } = windowOf(text, matches[0]?.[0] ?? 0)
   const before = from > 0 ? ellipsis : ''
   const shown: Snippet['matches'] = []
-  for (const one of matches) {
-    if (one.start < from || one.start >= to) continue
+  for (const [start, end] of matches) {
+    if (start >= to) break
     const moved = before.length - from
-    const [start, end, last] = [one.start + moved, Math.min(one.end, to) + moved, shown.at(-1)]
-    if (last && start < last[1]) last[1] = Math.max(last[1], end)
-    else shown.push([start, end])
+    const [first, last, previous] = [start + moved, Math.min(end, to) + moved, shown.at(-1)]
+    if (previous && first < previous[1]) previous[1] = Math.max(previous[1], last)
+    else shown.push([first, last])
   }
   return { text: before + text.slice(from, to) + (to < text.length ? ellipsis : ''), matches: shown }
 }
 
-function matchesIn(text: string, terms: Term[]): Match[] {
+/** Returns the start and the end of each occurrence of a term. */
+function matchesIn(text: string, terms: Term[]): Snippet['matches'] {
   const offsetsOf = offsetsIn(text)
   let spaced = ' '
   /** The places of the characters of `spaced` in the folded text. */
@@ -149,40 +141,27 @@ function matchesIn(text: string, terms: Term[]): Match[] {
     spaced += `${run} `
     for (let n = 0; n <= run.length; n++) places.push(index + n)
   }
-  return terms.flatMap(({ words, isPrefix, spaced: searched }, term) => {
-    const matches: Match[] = []
+  return terms.flatMap(({ words, isPrefix, spaced: searched }) => {
+    const matches: Snippet['matches'] = []
     const isWordOpen = isPrefix && !isDense(words.at(-1)!)
     for (let at = spaced.indexOf(searched); at >= 0; at = spaced.indexOf(searched, at + 1)) {
       const first = spaced[at] === ' ' ? at + 1 : at
       const length = searched.trimEnd().length
       const end = isWordOpen ? spaced.indexOf(' ', at + length) : at + length
-      matches.push({ start: offsetsOf(places[first]!).start, end: offsetsOf(places[end - 1]!).end, term })
+      matches.push([offsetsOf(places[first]!).start, offsetsOf(places[end - 1]!).end])
     }
     return matches
   })
 }
 
-/** Returns the match that begins the part with the most different terms; the earliest of several such matches. */
-function bestOf(matches: Match[]): Match | undefined {
-  let [best, count] = [matches[0], 0]
-  for (const match of matches) {
-    const end = match.start + maxUnits - unitsBefore - 2 * ellipsis.length
-    const near = matches.filter((one) => one.start >= match.start && one.end <= end)
-    const terms = new Set(near.map(({ term }) => term)).size
-    if (terms > count) [best, count] = [match, terms]
-  }
-  return best
-}
-
-/** The window begins and ends between words, unless the text has long words. */
-function windowOf(text: string, { start, end } = { start: 0, end: 0 }) {
+/** The window begins between words, shortly before `start`, unless the text has long words. */
+function windowOf(text: string, start: number) {
   if (text.length <= maxUnits) return { from: 0, to: text.length }
   const before = /[\s\p{P}](.*)$/su.exec(text.slice(Math.max(0, start - unitsBefore), start))?.[1] ?? ''
   const from = start <= unitsBefore ? 0 : start - before.length
   const part = text.slice(from, from + maxUnits - 2 * ellipsis.length)
-  const cut = part.search(/[\s\p{P}][^\s\p{P}]{0,50}$/u)
-  const length = cut >= end - from ? cut : part.replace(/[\ud800-\udbff]$/, '').length
-  return { from, to: from + part.length === text.length ? text.length : from + length }
+  const isEnd = from + part.length === text.length
+  return { from, to: from + (isEnd ? part : part.replace(/[\ud800-\udbff]$/, '')).length }
 }
 
 /** Scripts that put no spaces between words, or add endings to words as Korean does. */

@@ -169,10 +169,7 @@ export const filters: Record<string, Filter<never>> = {
     scanned: (sql, _, { caller, snapshot }) => isReady(sql, 't', { holder: caller, snapshot }),
     dependsOnTime: true,
   }),
-  matching: filter<Matching>({
-    scanned: (sql, matching) => sql`(t.id = any(${matching.knownIds}::uuid[])
-      or ${matchesTask(sql, sql`t.id`, matching)})`,
-  }),
+  matching: filter<Matching>({ scanned: matchesTask }),
 }
 
 /** Returns conditions in two groups: `indexed` find few tasks by an index, `scanned` check each task. */
