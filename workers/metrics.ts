@@ -1,23 +1,16 @@
 import { importJobNames } from '../src/jobs/queue.ts'
-import { type Counts, counter, gauge, labelledBy, lagFamilies } from '../src/metrics/counts.ts'
+import { gauge, lagFamilies } from '../src/metrics/counts.ts'
 import type { Sql } from '../src/postgres/database.ts'
 import type { CollectFamilies } from '../src/process/metrics-server.ts'
 import type { Services } from '../src/services.ts'
 import type { ChangedProjects } from './followers.ts'
-import { oldestAge } from './timed-events.ts'
 
 const maxCounted = 10_000
 
 /** The failure of a query leaves out only the metrics of its part. */
-export function workerFamilies({ database, counts }: Services, changed: ChangedProjects): CollectFamilies[] {
+export function workerFamilies({ database }: Services, changed: ChangedProjects): CollectFamilies[] {
   const { background: sql } = database
-  return [
-    () => jobFamilies(sql),
-    () => webhookFamilies(sql),
-    () => timeFamilies(sql),
-    () => searchFamilies(sql, changed),
-    () => importFamilies(sql, counts.imports),
-  ]
+  return [() => jobFamilies(sql), () => webhookFamilies(sql), () => searchFamilies(sql, changed)]
 }
 
 async function jobFamilies(sql: Sql) {
@@ -36,24 +29,16 @@ async function jobFamilies(sql: Sql) {
 }
 
 async function webhookFamilies(sql: Sql) {
-  const [row] = await sql<Record<'enabled' | 'failing' | 'disabled' | 'events' | 'seconds', number>[]>`
-    with counted as materialized (select project_id, cursor, failures, disabled_at from webhooks limit ${maxCounted}),
+  const [row] = await sql<{ events: number; seconds: number }[]>`
+    with counted as materialized (select project_id, cursor from webhooks
+      where disabled_at is null and failures = 0 limit ${maxCounted}),
     behind as (select w.project_id, w.cursor, s.version - w.cursor as events from counted w
-      join streams s on s.project_id = w.project_id
-      where w.disabled_at is null and w.failures = 0 and s.version > w.cursor)
-    select count(*) filter (where disabled_at is null and failures = 0)::int4 as enabled,
-      count(*) filter (where disabled_at is null and failures > 0)::int4 as failing,
-      count(disabled_at)::int4 as disabled,
-      (select coalesce(max(events), 0)::float8 from behind) as events,
+      join streams s on s.project_id = w.project_id where s.version > w.cursor)
+    select (select coalesce(max(events), 0)::float8 from behind) as events,
       (select coalesce(max(extract(epoch from now() - e.at)), 0)::float8 from behind b cross join lateral
-        (select at from events where project_id = b.project_id and seq > b.cursor order by seq limit 1) e) as seconds
-    from counted`
-  const { events, seconds, ...states } = row!
-  const help = `Webhooks by state, counted up to ${maxCounted}. A failing webhook is retried.`
-  return [
-    gauge('webhooks', help, labelledBy('state', states)),
-    ...lagFamilies('webhook', events, Math.max(0, seconds)),
-  ]
+        (select at from events where project_id = b.project_id and seq > b.cursor order by seq limit 1) e) as seconds`
+  const { events, seconds } = row!
+  return lagFamilies('webhook', events, Math.max(0, seconds))
 }
 
 async function searchFamilies(sql: Sql, changed: ChangedProjects) {
@@ -64,30 +49,14 @@ async function searchFamilies(sql: Sql, changed: ChangedProjects) {
     join streams s on s.project_id = c.project_id`
   const now = performance.now()
   const lag = (now - (changed.values().next().value ?? now)) / 1_000
-  const ofWorker = 'that this worker has not indexed for the search yet.'
   const filling = `Projects whose first fill of the search index is not complete, counted up to ${maxCounted}.`
   return [
-    gauge('search_projects_behind', `Projects with changes ${ofWorker}`, changed.size),
-    gauge('search_lag_seconds', `Time since the oldest change ${ofWorker}`, lag),
+    gauge(
+      'search_lag_seconds',
+      'Time since the oldest change that this worker has not indexed for the search yet.',
+      lag,
+    ),
     gauge('search_filling_projects', filling, row!.projects),
     gauge('search_unfilled_tasks', 'Tasks that these projects have still to fill.', row!.tasks),
   ]
-}
-
-async function importFamilies(sql: Sql, { rows, failed }: Counts['imports']) {
-  const [row] = await sql<{ active: number; wait: number }[]>`
-    select count(*)::int4 as active,
-      coalesce(extract(epoch from now() - min(created_at) filter (where state = 'queued'))::float8, 0) as wait
-    from imports where state in ('queued', 'running') or undo_state in ('queued', 'running')`
-  return [
-    gauge('imports_active', 'Imports that wait or run, and undos of imports.', row!.active),
-    gauge('import_wait_seconds', 'Age of the oldest import that waits for a worker.', row!.wait),
-    counter('import_rows_total', 'Rows of files that this worker has imported or rejected.', rows),
-    counter('imports_failed_total', 'Imports that this worker ended as failed.', failed),
-  ]
-}
-
-async function timeFamilies(sql: Sql) {
-  const help = 'Time since the oldest reminder, due date or end of a claim that no event has recorded.'
-  return [gauge('unrecorded_time_seconds', help, await oldestAge(sql))]
 }

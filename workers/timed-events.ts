@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { recordTimes } from '../modules/tasks/commands.ts'
 import { nilId } from '../src/id-format.ts'
-import type { Sql, SqlPart } from '../src/postgres/database.ts'
+import type { Sql } from '../src/postgres/database.ts'
 import type { Services } from '../src/services.ts'
 import { repeatedly } from '../src/waits.ts'
 import { serviceActor } from '../src/model/events.ts'
@@ -9,9 +9,6 @@ import { openProjectRuns, openTurn, openWarn } from './followers.ts'
 import { forEachPage, type Throttle } from './throttle.ts'
 
 const searchEveryMs = 1_000
-/** The maximum number of tasks of one project that wait for a command. A later round finds further tasks again. */
-const maxWaiting = 5_000
-
 /** Each kind of time has rounds and commands of its own, so that many due dates delay no end of a claim. */
 export function startTimedEvents(services: Services): () => Promise<void> {
   const { jobBatchRows: batchRows, jobPauseMs: pauseMs } = services.config
@@ -36,31 +33,24 @@ function openRound(
   pages: Throttle,
 ) {
   const hasTurn = openTurn(services, kind.column)
-  const waiting = new Map<string, Set<string>>()
-  const record = async (projectId: string, ids: Set<string>) => {
-    while (ids.size > 0 && !pages.isOver?.()) {
-      const startedAt = performance.now()
-      const some = [...ids.values().take(pages.batchRows)]
-      const input = { projectId, ids: some }
-      await services.run({ name: recordTimes.name, input, caller: { userId: serviceActor } })
-      // A round may have found the tasks again while the command ran.
-      for (const id of some) ids.delete(id)
-      // Leaves the project time for other commands.
-      await sleep(Math.max(pages.pauseMs, performance.now() - startedAt))
-    }
+  const record = async (projectId: string, ids: string[]) => {
+    const startedAt = performance.now()
+    const input = { projectId, ids }
+    await services.run({ name: recordTimes.name, input, caller: { userId: serviceActor } })
+    // Leaves the project time for other commands.
+    await sleep(Math.max(pages.pauseMs, performance.now() - startedAt))
   }
   return () =>
     forEachPage(pages, firstTask, async (after) => {
       if (!(await hasTurn())) return
       const tasks = await findTasks(services.database.background, kind, after, pages.batchRows)
       const present = tasks.filter(({ isInProject }) => isInProject)
-      for (const [projectId, found] of Map.groupBy(present, (task) => task.projectId)) {
-        const ids = waiting.get(projectId) ?? new Set()
-        for (const { id } of found) if (ids.size < maxWaiting) ids.add(id)
-        if (waiting.has(projectId)) continue
-        waiting.set(projectId, ids)
-        await runs.start(projectId, () => record(projectId, ids).finally(() => waiting.delete(projectId)))
-      }
+      // A later round finds the tasks of a busy project again.
+      for (const [projectId, found] of Map.groupBy(present, (task) => task.projectId))
+        if (!runs.has(projectId)) {
+          const ids = found.map(({ id }) => id)
+          await runs.start(projectId, () => record(projectId, ids))
+        }
       return tasks.length < pages.batchRows ? undefined : tasks.at(-1)
     })
 }
@@ -91,24 +81,8 @@ export const firstTask: Omit<TimedTask, 'isInProject'> = { at: '-infinity', proj
 export function findTasks(sql: Sql, { column, condition }: TimeKind, after: typeof firstTask, rows: number) {
   const key = sql`${sql(column)}, project_id, id`
   return sql<TimedTask[]>`
-    select ${sql(column)} as at, project_id, id, ${isInProject(sql)} as is_in_project from tasks t
+    select ${sql(column)} as at, project_id, id, exists (select from projects p where p.id = t.project_id) as is_in_project from tasks t
     where ${sql.unsafe(condition)} and ${sql(column)} <= now()
       and (${key}) > (${after.at}::text::timestamptz, ${after.projectId}::uuid, ${after.id}::uuid)
     order by ${key} limit ${rows}`
 }
-
-/** Returns how long ago the oldest time was that no event has recorded, in seconds. */
-export async function oldestAge(sql: Sql): Promise<number> {
-  const oldest = kinds
-    .map(
-      ({ column, condition }): SqlPart => sql`
-        (select ${sql(column)} from tasks t where ${sql.unsafe(condition)} and ${isInProject(sql)}
-          order by ${sql(column)}, project_id, id limit 1)`,
-    )
-    .reduce((all, one): SqlPart => sql`${all}, ${one}`)
-  const [row] = await sql<{ age: number }[]>`
-    select greatest(extract(epoch from now() - least(${oldest})), 0)::float8 as age`
-  return row!.age
-}
-
-const isInProject = (sql: Sql) => sql`exists (select from projects p where p.id = t.project_id)`

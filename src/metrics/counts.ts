@@ -48,8 +48,6 @@ export const openCounts = () => ({
   commits: newCommitCounts(),
   leases: newLeaseCounts(),
   forwards: newForwardCounts(),
-  /** Of the imports that run in this process: rows of files, and failed imports. */
-  imports: { rows: 0, failed: 0 },
   queries: {
     reads: new Distribution(),
     searches: new Distribution(),

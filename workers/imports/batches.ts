@@ -77,7 +77,6 @@ export async function runBatches<Row extends { n: number }>(run: Run, spec: Batc
       ...{ unchanged: countOf('unchanged'), rejected: countOf('rejected') },
     }
     await moveCursor(run, { step, n }, n / last, (tx) => storeFinished(tx, run.id, finished), counts)
-    run.services.counts.imports.rows += prepared.length
   })
   await endStep(run, step)
 }

@@ -52,7 +52,6 @@ export function openRunImport(services: Services, { readers = allReaders, batchR
       await sql`
         update imports set state = ${error === null ? 'done' : 'failed'}, error = ${error}, finished_at = now()
         where id = ${id} and state in ('queued', 'running')`
-      if (error !== null) services.counts.imports.failed++
     }
     await recordCommitted(sql, id)
     await deleteUpload(sql, id, throttle)
