@@ -17,8 +17,8 @@ import { instant } from '../columns.ts'
 
 const bytea = customType<{ data: Uint8Array }>({ dataType: () => 'bytea' })
 
-/** `removing` while a worker deletes the rows, and in the previous release `receiving` while the file arrives. No response has these states. */
-export type ImportState = 'receiving' | 'queued' | 'running' | 'done' | 'failed' | 'cancelled' | 'removing'
+/** `removing` while a worker deletes the rows. No response has this state. */
+export type ImportState = 'queued' | 'running' | 'done' | 'failed' | 'cancelled' | 'removing'
 export type UndoState = 'queued' | 'running' | 'done' | 'failed'
 
 /**

@@ -23,8 +23,17 @@ import { respondByDigest } from '../../src/responses/reply.ts'
 import { Input, isCount } from '../../src/schema/input.ts'
 import { named, Message, sampleId } from '../../src/schema/response.ts'
 import type { Services } from '../../src/services.ts'
-import { cancelled, importActive, importEnded, openChanges, tooManyImports, undoErrors } from './changes.ts'
-import { type Imports, noImport, openImports } from './rows.ts'
+import {
+  cancelled,
+  importActive,
+  importEnded,
+  type Imports,
+  noImport,
+  openChanges,
+  openImports,
+  tooManyImports,
+  undoErrors,
+} from './changes.ts'
 import { formParameters, ImportParameters, importView, type ReportLine, reportLineView } from './schema.ts'
 import { openStartImport, uploadErrors, uploadLimit } from './upload.ts'
 

@@ -1,12 +1,11 @@
 import { Type } from '@sinclair/typebox'
-import type { importLines } from '../../drizzle/schema/imports.ts'
+import type { importLines, imports } from '../../drizzle/schema/imports.ts'
 import { DryRun } from '../../src/batch/operation-schema.ts'
 import { view } from '../../src/model/view.ts'
 import { maxUrlCharacters } from '../../src/responses/errors.ts'
 import { Input, AnyText, OneOf } from '../../src/schema/input.ts'
 import { named, Count, Id, OrNull, Timestamp } from '../../src/schema/response.ts'
 import { Mapping } from './mapping.ts'
-import type { ImportRow } from './rows.ts'
 import { sources } from './sources.ts'
 
 const Source = OneOf('ImportSource', sources, 'the system that wrote the file')
@@ -47,6 +46,8 @@ const Undo = Type.Object({
   undone: Count(0, 'Tasks undone', 98),
   kept: Count(0, 'Tasks kept because somebody has changed them since', 2),
 })
+
+export type ImportRow = typeof imports.$inferSelect
 
 export const importView = view<ImportRow>({
   name: 'Import',

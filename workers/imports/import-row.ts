@@ -32,16 +32,11 @@ export interface Run extends RunningImport {
 /** The import was cancelled, or another worker has continued it. */
 export class ImportTaken extends Error {}
 
-/** The steps in their order, with the progress of the import when they begin. */
-const startOf: Record<ImportStep, number> = {
-  ...{ read: 0, names: 0.25, tasks: 0.26, leaves: 0.65, children: 0.7, links: 0.95, end: 1 },
-}
-const steps = Object.keys(startOf) as ImportStep[]
-const stepAfter = (step: ImportStep): ImportStep => steps[steps.indexOf(step) + 1]!
+const steps: ImportStep[] = ['read', 'names', 'tasks', 'leaves', 'children', 'links', 'end']
 
 /** @param part the part of the step that is done, from 0 to 1 */
 export const progressAt = (step: ImportStep, part: number): number =>
-  startOf[step] + ((startOf[stepAfter(step)] ?? 1) - startOf[step]) * Math.min(part, 1)
+  Math.min(1, (steps.indexOf(step) + Math.min(part, 1)) / (steps.length - 1))
 
 /** The time after which an import that waits for another one is started again. */
 const waitMs = 1_000
@@ -115,7 +110,7 @@ export async function moveCursor(
 }
 
 export const endStep = (run: Run, step: ImportStep, work?: (tx: Sql) => Promise<unknown>): Promise<void> =>
-  moveCursor(run, { step: stepAfter(step), n: 0 }, 0, work)
+  moveCursor(run, { step: steps[steps.indexOf(step) + 1]!, n: 0 }, 0, work)
 
 /** Returns why an import or its undo has failed. @throws every other error, so that the job is retried */
 export function failureOf(error: unknown): string {

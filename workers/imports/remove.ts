@@ -19,14 +19,9 @@ const maxUploadMs = 3_600_000
  * them, and files without an import, whose upload was interrupted.
  */
 export async function expireImports(sql: Sql, throttle: Throttle): Promise<void> {
-  // The previous release inserts an import before its file arrives.
-  await removeImports(
-    sql,
-    sql`(state = 'receiving' and created_at < now() - interval '10 minutes')
-      or (finished_at < now() - ${keptDays}::int4 * interval '1 day' and coalesce(undo_state, 'done') in ('done', 'failed'))
-      or state = 'removing'`,
-    throttle,
-  )
+  const isOld = sql`finished_at < now() - ${keptDays}::int4 * interval '1 day'`
+  const isEnded = sql`coalesce(undo_state, 'done') in ('done', 'failed')`
+  await removeImports(sql, sql`${isOld} and ${isEnded} or state = 'removing'`, throttle)
   // With `exists`, Postgres would read the whole tables for each import while most of their rows are of one import.
   const left = await sql<{ id: string }[]>`
     (select id from imports i where state in ('done', 'failed', 'cancelled') and coalesce(

@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis'
-import type { ImportRow } from '../../../modules/imports/rows.ts'
+import type { ImportRow } from '../../../modules/imports/schema.ts'
 import { eventually, forFile, freshRedis, holdTransaction, make, openScene, readConfig } from '../../kit.ts'
 import { register, spawnService, upTo } from '../../kit.ts'
 import type { ServiceProcess } from '../../kit.ts'
