@@ -167,10 +167,7 @@ export function openRouter(dependencies: RouterDependencies) {
     isHome: (): boolean => joined?.placement.isHome() ?? false,
     /** Returns what the operator must do if other processes are alive but cannot reach this process. */
     problem: () => joined?.placement.problem(),
-    async leave(timeoutMs: number) {
-      await joined?.placement.leave()
-      await joined?.server?.leave(timeoutMs)
-    },
+    leave: (timeoutMs: number) => joined?.placement.leave(timeoutMs),
     async close() {
       joined?.placement.close()
       joined?.client.close()

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../config.ts'
 import type { Log } from '../logger.ts'
 import type { RedisClient } from '../redis/connections.ts'
@@ -59,13 +60,15 @@ export class Placement {
     return this.self && unreachableHost(this.self, this.peers)
   }
 
-  async leave(): Promise<void> {
+  /** Then waits until the other processes have read the list, because they send commands to this process until then. */
+  async leave(timeoutMs: number): Promise<void> {
     if (!this.self || this.hasLeft) return
     this.hasLeft = true
     this.peers = this.peers.filter(({ id }) => !this.isSelf(id))
     this.homes = this.homes.map((home) => (home === 'here' ? undefined : home))
-    // Without Redis, other processes notice when their connections close.
+    // Without Redis, the other processes notice when their connections close.
     await this.redis.zrem(this.keys[0]!, JSON.stringify(this.self)).catch(() => {})
+    if (this.peers.length > 0) await sleep(Math.min(2 * this.timing.heartbeatMs, timeoutMs))
   }
 
   close(): void {

@@ -13,18 +13,15 @@ import {
   type RpcResponse,
   tickMs,
   overheadBytes,
-  goodbye,
 } from './rpc.ts'
 
-const minDelayMs = 1_000
-const maxDelayMs = 8_000
+const reconnectMs = 1_000
 
 interface ServerState {
   peer: Peer
-  connection?: RpcClientConnection
-  failures: number
-  retryAt: number
-  hasLeft: boolean
+  connection?: RpcClientConnection | undefined
+  /** The end of the pause after a failed connection. */
+  retryAt?: number
 }
 
 export class RpcClient {
@@ -47,21 +44,18 @@ export class RpcClient {
   /** @throws HttpError 503 when too many requests are pending; ConnectionLost when no response can arrive */
   call(peer: Peer, payload: unknown, deadline: number): Promise<RpcResponse> {
     let server = this.servers.get(peer.id)
-    server ??= { peer, failures: 0, retryAt: 0, hasLeft: false }
-    this.servers.set(peer.id, server)
-    const connection = server.connection ?? this.connect(server)
-    if (connection) return connection.call(payload, deadline)
+    if (!server) this.servers.set(peer.id, (server = { peer }))
+    this.connect(server)
+    if (server.connection) return server.connection.call(payload, deadline)
     return Promise.reject(new ConnectionLost(false, 'the process cannot be reached'))
   }
 
-  /** Returns false after a goodbye or a failed connection. After a failure, this call may reconnect. */
+  /** Returns false after a failed connection, until this call has reconnected. */
   isUsable(id: string): boolean {
     const server = this.servers.get(id)
-    if (this.isClosed || server?.hasLeft) return false
-    const state = server?.connection?.state
-    if (!server || state === 'open') return true
-    if (state === undefined && server.failures > 0) this.connect(server)
-    return state !== 'leaving' && server.failures === 0
+    if (!server || server.connection?.state === 'open') return !this.isClosed
+    this.connect(server)
+    return !this.isClosed && server.retryAt === undefined
   }
 
   close(): void {
@@ -70,26 +64,19 @@ export class RpcClient {
     for (const { connection } of this.servers.values()) connection?.close('this process is shutting down')
   }
 
-  private connect(server: ServerState): RpcClientConnection | undefined {
-    if (this.isClosed || server.hasLeft || performance.now() < server.retryAt) return undefined
-    const onClose = (reason: string) => this.onClose(server, reason)
+  private connect(server: ServerState): void {
+    if (server.connection || this.isClosed || performance.now() < (server.retryAt ?? 0)) return
+    const onClose = (reason: string) => {
+      server.connection = undefined
+      server.retryAt = performance.now() + reconnectMs
+      if (!this.isClosed)
+        this.log.warn({ process: server.peer.id, reason }, 'lost the connection to another process')
+    }
     try {
-      return (server.connection = new RpcClientConnection(server.peer, this.keys, this.options, onClose))
+      server.connection = new RpcClientConnection(server.peer, this.keys, this.options, onClose)
     } catch (error) {
       onClose(String(error))
-      return undefined
     }
-  }
-
-  private onClose(server: ServerState, reason: string): void {
-    const state = server.connection?.state
-    server.connection = undefined
-    server.hasLeft = state === 'leaving'
-    if (server.hasLeft || this.isClosed) return
-    server.failures = state === 'open' ? 1 : server.failures + 1
-    const retryMs = Math.min(minDelayMs * 2 ** (server.failures - 1), maxDelayMs)
-    server.retryAt = performance.now() + retryMs
-    this.log.warn({ process: server.peer.id, reason, retryMs }, 'lost the connection to another process')
   }
 }
 
@@ -117,7 +104,7 @@ export class ConnectionLost extends Error {
 }
 
 class RpcClientConnection {
-  state: 'connecting' | 'open' | 'leaving' | 'closed' = 'connecting'
+  state: 'connecting' | 'open' | 'closed' = 'connecting'
   private readonly socket: WebSocket
   private readonly clock = new ClockOffset()
   private readonly unsent: MessageBuffer<PendingCall> = new MessageBuffer(
@@ -148,7 +135,6 @@ class RpcClientConnection {
 
   call(payload: unknown, deadline: number): Promise<RpcResponse> {
     return new Promise((resolve, reject) => {
-      if (this.state === 'leaving') throw new ConnectionLost(false, 'the process is shutting down')
       const text = JSON.stringify(payload)
       const bytes = Buffer.byteLength(text) + overheadBytes
       if (bytes > this.options.maxBytes) return resolve({ kind: 'unknown' })
@@ -169,7 +155,6 @@ class RpcClientConnection {
       this.pending.delete(id)
       reject(new ConnectionLost(true, 'no answer in time'))
     }
-    this.closeWhenDone()
   }
 
   close(reason: string): void {
@@ -177,7 +162,7 @@ class RpcClientConnection {
     this.onClose(reason)
     this.state = 'closed'
     this.socket.terminate()
-    this.rejectUnsent(reason)
+    for (const { reject } of this.unsent.drain()) reject(new ConnectionLost(false, reason))
     for (const { reject } of this.pending.values()) reject(new ConnectionLost(true, reason))
     this.pending.clear()
   }
@@ -204,7 +189,6 @@ class RpcClientConnection {
     this.silentMs = 0
     try {
       if (this.state === 'connecting') this.receiveWelcome(text)
-      else if (text === goodbye) this.receiveGoodbye()
       else this.receiveResponses(text)
     } catch (error) {
       this.close(String(error instanceof Error ? error.message : error))
@@ -230,21 +214,6 @@ class RpcClientConnection {
       this.pending.delete(id)
       call?.resolve(response)
     }
-    this.closeWhenDone()
-  }
-
-  private receiveGoodbye(): void {
-    this.state = 'leaving'
-    this.rejectUnsent('the process is shutting down')
-    this.closeWhenDone()
-  }
-
-  private rejectUnsent(reason: string): void {
-    for (const { reject } of this.unsent.drain()) reject(new ConnectionLost(false, reason))
-  }
-
-  private closeWhenDone(): void {
-    if (this.state === 'leaving' && this.pending.size === 0) this.socket.close()
   }
 }
 

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
 import { WebSocketServer, type WebSocket } from 'ws'
 import type { Log } from '../logger.ts'
 import { type HttpError, unavailable, writeTimedOut } from '../responses/errors.ts'
@@ -14,7 +15,6 @@ import {
   authenticate,
   channelKeys,
   createWelcome,
-  goodbye,
   type Peer,
   type RpcOptions,
   type RequestHandler,
@@ -25,6 +25,7 @@ import {
 } from './rpc.ts'
 
 const rememberedNonces = 100_000
+const closeTimeoutMs = 500
 const timeouts = { headersTimeout: 2_000, requestTimeout: 2_000, connectionsCheckingInterval: 500 }
 
 export class RpcServer {
@@ -35,7 +36,6 @@ export class RpcServer {
   private readonly keys: Buffer[]
   private readonly logRejected: (reason: string) => void
   private readonly timer = setInterval(() => this.clients.forEach((client) => client.tick()), tickMs)
-  private isLeaving = false
 
   constructor(
     private readonly id: string,
@@ -66,17 +66,13 @@ export class RpcServer {
     return { id: this.id, host: ownAddress(host), port: ownPort, machine: ownMachine() }
   }
 
-  /** Sends a goodbye, and serves pending requests until all clients have disconnected. */
-  async leave(timeoutMs: number): Promise<void> {
-    this.isLeaving = true
-    const sockets = [...this.clients.keys()]
-    for (const socket of sockets) socket.send(goodbye)
-    await within(timeoutMs, Promise.all(sockets.map((socket) => once(socket, 'close'))))
-  }
-
+  /** The caller must have ended all requests. Their responses are sent first. */
   async close(): Promise<void> {
     clearInterval(this.timer)
+    await setImmediate()
     const closed = new Promise<void>((resolve) => this.http.close(() => resolve()))
+    for (const socket of this.clients.keys()) socket.close()
+    await within(closeTimeoutMs, closed)
     for (const socket of this.clients.keys()) socket.terminate()
     this.http.closeAllConnections()
     await closed
@@ -87,11 +83,10 @@ export class RpcServer {
       const [nonce, key] = authenticate(this.keys, this.id, request.headers.authorization)
       if (this.nonces.has(nonce)) throw new Error('the nonce was used before')
       this.nonces.set(nonce, true)
-      if (this.isLeaving) return reject(socket, '503 Service Unavailable')
       this.sockets.handleUpgrade(request, socket, head, (client) => this.accept(client, nonce, key))
     } catch (error) {
       this.logRejected(String(error instanceof Error ? error.message : error))
-      reject(socket, '401 Unauthorized')
+      socket.end('HTTP/1.1 401 Unauthorized\r\nConnection: close\r\n\r\n')
     }
   }
 
@@ -101,9 +96,6 @@ export class RpcServer {
     socket.send(JSON.stringify(createWelcome(key, this.id, nonce, performance.now())))
   }
 }
-
-const reject = (socket: Duplex, status: string) =>
-  void socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`)
 
 /** Clients send heartbeats far more often, so a silent client is lost. */
 const silenceTimeoutMs = 30_000

@@ -12,12 +12,10 @@ import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os'
  *   client   [first id, deadline, payload, deadline, payload, …]: requests with consecutive ids
  *   server   [clock, id, length, response, …], a line feed, and the bodies of the responses: each has `length` UTF-16 units
  *   client   [0]: a heartbeat; the server replies with [clock]
- *   server   goodbye: the client sends no more requests, and closes after the last response
  *
  * Clocks and deadlines use the server's performance.now(). The client converts its deadlines, so time in buffers counts.
  * Messages after the handshake are neither signed nor encrypted: the network between processes must be private.
  */
-export const goodbye = 'goodbye'
 
 /** Timeouts count ticks, so that time during which this process was frozen does not count. */
 export const tickMs = 100

@@ -25,7 +25,7 @@ export function openMember(env: Env, id?: string, timing?: Timing) {
         const home = homes.homeOf(project, (one) => !lost.includes(one))
         return home === 'here' ? id : home?.id
       }),
-    leave: () => homes.leave(),
+    leave: () => homes.leave(0),
     /** Ends without leaving, like a crashed process. */
     close: () => {
       homes.close()

@@ -63,32 +63,17 @@ test('rejects a request that arrives after its deadline, and a call without a re
   })
 })
 
-test('a leaving server serves requests in transit, and its clients send no new requests', async () => {
+test('a closing server first sends the responses that it has, and its client then finds no server', async () => {
   const { client, server, received, call } = await open(() => {})
-  const first = [1, 2].map((i) => call(i))
+  const [answered, lost] = [call(1), lossOf(call(2))]
   await until(() => received.length === 2)
-  let hasLeft = false
-  const left = server.leave(600_000).then(() => (hasLeft = true))
-  const crossing = call(3)
-  await until(() => !client.isUsable('home-1'))
-  expect(await lossOf(call(4))).toMatchObject({ sent: false })
-  await until(() => received.length === 3)
   echo(received.slice(0, 1))
-  expect([await first[0], hasLeft]).toEqual([reply('1'), false])
-  echo(received)
-  expect(await Promise.all([first[1], crossing])).toEqual([reply('2'), reply('3')])
-  await left
+  await server.close()
+  expect(await answered).toEqual(reply('1'))
+  expect(await lost).toMatchObject({ sent: true })
   expect(client.isUsable('home-1')).toBe(false)
-})
-
-test('a leaving server waits for its clients until the time-out, and a closed client sends no calls', async () => {
-  const { server, client, received, call } = await open(() => {})
-  const lost = lossOf(call(1))
-  await until(() => received.length === 1)
-  await server.leave(200)
   client.close()
-  expect((await lost).sent).toBe(true)
-  expect(await lossOf(call(1))).toMatchObject({ sent: false })
+  expect(await lossOf(call(3))).toMatchObject({ sent: false })
 })
 
 const maxUnsentBytes = 1_048_576
