@@ -155,53 +155,36 @@ const rows: [pattern: RegExp, advice: string][] = [
 /** Returns how an operator can change the setting, or undefined if waiting may help. */
 export const adviceFor = (reason: string) => rows.find(([pattern]) => pattern.test(reason))?.[1]
 
-const [maxChecks, checkPauseMs] = [10, 1_000]
+/** Right after the start, replies may be late. */
+const checkAfterMs = 1_000
 
-/** At each new connection, logs what the server must allow or change, because commands fail or data is lost without it. */
+/** After each new connection, logs what the server must allow or change: otherwise commands fail, or data is lost. */
 export function warnOfServerSettings(
-  redis: Redis | Cluster,
+  redis: RedisClient,
   redisUrl: string,
   prefixes: string[],
   log: Log,
 ): void {
-  const logged = new Set<string>()
-  const warn = (reason: string, advice: string) => {
-    if (!logged.has(reason)) log.warn({ reason, advice }, 'Redis is not set up for Docket')
-    logged.add(reason)
-  }
   const user = decodeURIComponent(/:\/\/([^:@/]+)[^/]*@/.exec(redisUrl)?.[1] ?? 'default')
-  const probes: [right: string, command: () => Promise<unknown>][] = [
-    [`&${prefixes[0]}*`, () => redis.publish(`${prefixes[0]}:probe`, '')],
-    ...prefixes.map((prefix): [string, () => Promise<unknown>] => [
-      `~${prefix}*`,
-      () => redis.set(`${prefix}:probe`, '', 'PX', 1),
-    ]),
-    ['+@all', () => redis.eval('return 1', 0)],
-  ]
-  const check = async (): Promise<boolean> => {
-    const [policy, ...problems] = await Promise.all([
-      redis.info('memory').then(
-        (info) => /maxmemory_policy:(\S+)/.exec(info)?.[1],
-        () => undefined,
-      ),
-      ...probes.map(([, probe]) => probe().then(() => '', String)),
-    ])
-    if (policy && policy !== 'noeviction')
+  const warn = (reason: string, advice: string) =>
+    log.warn({ reason, advice }, 'Redis is not set up for Docket')
+  redis.on('ready', async () => {
+    await sleep(checkAfterMs, undefined, { ref: false })
+    const info = await redis.info('memory').catch(() => '')
+    const policy = /maxmemory_policy:(\S+)/.exec(info)?.[1] ?? 'noeviction'
+    if (policy !== 'noeviction')
       warn(
         `Redis may evict jobs and leases, because its maxmemory-policy is ${policy}`,
         'Run: CONFIG SET maxmemory-policy noeviction. Also change redis.conf',
       )
-    const isDenied = (problem = '') => problem.includes('NOPERM')
-    const rights = probes.flatMap(([right], n) => (isDenied(problems[n]) ? right : []))
-    if (rights.length > 0)
-      warn(problems.find(isDenied)!, `Run: ACL SETUSER ${user} ${rights.join(' ')}. Also change the ACL file`)
-    return problems.every((problem) => !problem || isDenied(problem))
-  }
-  redis.on('ready', async () => {
-    // Replies may be late while the process starts, so the check is repeated.
-    for (let attempt = 1; attempt <= maxChecks && redis.status === 'ready'; attempt++) {
-      if (await check()) return
-      await sleep(checkPauseMs, undefined, { ref: false })
-    }
+    const probes: [right: string, probe: Promise<unknown>][] = [
+      [`&${prefixes[0]}*`, redis.publish(`${prefixes[0]}:probe`, '')],
+      ['+@all', redis.eval('return 1', 0)],
+    ]
+    for (const prefix of prefixes) probes.push([`~${prefix}*`, redis.set(`${prefix}:probe`, '', 'PX', 1)])
+    const problems = await Promise.all(probes.map(([, probe]) => probe.then(() => '', String)))
+    const rights = probes.flatMap(([right], n) => (problems[n]!.includes('NOPERM') ? right : []))
+    const denied = problems.find((problem) => problem.includes('NOPERM'))
+    if (denied) warn(denied, `Run: ACL SETUSER ${user} ${rights.join(' ')}. Also change the ACL file`)
   })
 }
