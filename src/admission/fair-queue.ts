@@ -30,8 +30,7 @@ interface Entry {
 
 /** The entries of one key. */
 class Line {
-  /** Replaced when the slots of stuck entries are freed, so that the end of these entries frees no other slots. */
-  inProgress = { slots: 0 }
+  slotsInProgress = 0
   readonly waiting: Entry[] = []
   waitingSlots = 0
   /** The last end of an entry (performance.now()), updated only if entries wait or no entry is in progress. */
@@ -42,7 +41,6 @@ class Line {
 
 /** The permission to start, valid until `release`. Large work takes several slots. */
 export class Permit {
-  private readonly counted: Line['inProgress']
   private isReleased = false
 
   constructor(
@@ -50,19 +48,18 @@ export class Permit {
     private readonly line: Line,
     readonly slots: number,
   ) {
-    this.counted = line.inProgress
-    this.counted.slots += slots
+    line.slotsInProgress += slots
     queue.inProgress += slots
   }
 
   /** Frees the slots. During the pause, other keys may use the slots, but this key may not. */
   release(pauseMs = 0): void {
     if (this.isReleased) return
-    const { slots, counted, line, queue } = this
+    const { slots, line, queue } = this
     this.isReleased = true
     queue.inProgress -= slots
-    if (pauseMs === 0) return queue.end(line, counted, slots)
-    setTimeout(() => queue.end(line, counted, slots), pauseMs)
+    if (pauseMs === 0) return queue.end(line, slots)
+    setTimeout(() => queue.end(line, slots), pauseMs)
     queue.admitSoon()
   }
 }
@@ -108,18 +105,17 @@ export class FairQueue {
     setImmediate(this.admitWaiting)
   }
 
-  end(line: Line, counted: Line['inProgress'], slots: number): void {
-    counted.slots -= slots
-    if (counted.slots === 0 || line.waiting.length > 0) line.endedAt = performance.now()
+  end(line: Line, slots: number): void {
+    // After stuck entries, their end may free slots of later entries.
+    line.slotsInProgress = Math.max(0, line.slotsInProgress - slots)
+    if (line.slotsInProgress === 0 || line.waiting.length > 0) line.endedAt = performance.now()
     this.dropIdle(line)
     this.admitSoon()
   }
 
   private dropIdle(line: Line): void {
-    const isIdle = line.inProgress.slots === 0 && line.waiting.length === 0
-    // After stuck entries, the key may have another line.
-    if (isIdle && this.lines.size > maxIdleLines && this.lines.get(line.key) === line)
-      this.lines.delete(line.key)
+    const isIdle = line.slotsInProgress === 0 && line.waiting.length === 0
+    if (isIdle && this.lines.size > maxIdleLines) this.lines.delete(line.key)
   }
 
   protected lineOf(key: string): Line {
@@ -134,7 +130,7 @@ export class FairQueue {
   }
 
   /** An entry that needs more slots than the limit runs when no other entry of its key is in progress. */
-  private hasRoom({ inProgress: { slots: used } }: Line, slots: number): boolean {
+  private hasRoom({ slotsInProgress: used }: Line, slots: number): boolean {
     if (this.inProgress > 0 && this.inProgress + slots > this.bounds.slots) return false
     return used === 0 || used + slots <= this.slotsOfKey(this.waiting.size)
   }
@@ -189,7 +185,7 @@ export class FairQueue {
   private freeStuck(stuckMs: number): void {
     const since = performance.now() - stuckMs
     for (const line of this.waiting)
-      if (line.endedAt <= since && line.waiting[0]!.since <= since) line.inProgress = { slots: 0 }
+      if (line.endedAt <= since && line.waiting[0]!.since <= since) line.slotsInProgress = 0
     if (this.waiting.size > 0) return this.admitSoon()
     clearInterval(this.stuckTimer)
     this.stuckTimer = undefined
@@ -278,7 +274,7 @@ export class Scheduler extends FairQueue {
   /** Marks the process as shared by accounts if the previous account has a request in progress, or had one recently. */
   private changeAccount(): void {
     const now = performance.now()
-    if (this.last && (this.last.inProgress.slots > 0 || now - this.last.endedAt <= sharedMs))
+    if (this.last && (this.last.slotsInProgress > 0 || now - this.last.endedAt <= sharedMs))
       this.sharedUntil = now + sharedMs
   }
 }

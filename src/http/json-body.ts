@@ -145,36 +145,19 @@ function parsed(bytes: Uint8Array, bodyBytes: number): unknown {
   }
 }
 
-/** One timer for all bodies that have not arrived, because a timer for each would cost more than reading the body. */
-const tickMs = 50
-/** The times at which the waits for bodies end, by the functions that end them. */
-const waiting = new Map<() => void, number>()
-let timer: ReturnType<typeof setInterval> | undefined
-
-function stopLate(): void {
-  const now = performance.now()
-  for (const [stop, until] of waiting) if (until <= now) stop()
-  if (waiting.size > 0) return
-  clearInterval(timer)
-  timer = undefined
-}
-
 const endedEarly = () => badRequest('The body ended before its last byte arrived')
 
 const withTimeout = <T>(bytes: Promise<T>, timeoutMs: number): Promise<T> =>
   new Promise((resolve, reject) => {
-    const fail = (error: Error) => {
-      waiting.delete(stop)
-      reject(error)
-    }
-    const stop = () => fail(tooSlow(timeoutMs))
-    waiting.set(stop, performance.now() + timeoutMs)
-    timer ??= setInterval(stopLate, tickMs)
+    const timer = setTimeout(() => reject(tooSlow(timeoutMs)), timeoutMs)
     bytes.then(
       (received) => {
-        waiting.delete(stop)
+        clearTimeout(timer)
         resolve(received)
       },
-      (error) => fail(error instanceof HttpError ? error : endedEarly()),
+      (error) => {
+        clearTimeout(timer)
+        reject(error instanceof HttpError ? error : endedEarly())
+      },
     )
   })

@@ -9,7 +9,7 @@ export interface ProjectVersion {
   version: number
   /** The users who can see the project since these commits. */
   newMembers?: string[]
-  /** The commits as one. Missing if they may have changed any cached result. */
+  /** The commit, if it is the only one. Without it, the commits may have changed any cached result. */
   next?: NextCommit | undefined
 }
 
@@ -87,13 +87,7 @@ const merged = (earlier: ProjectVersion, later: ProjectVersion): ProjectVersion 
   projectId: later.projectId,
   version: Math.max(later.version, earlier.version),
   newMembers: [...(earlier.newMembers ?? []), ...(later.newMembers ?? [])],
-  next: earlier.next && later.next && asOne(earlier.next, later.next),
 })
-
-const asOne = (first: NextCommit, second: NextCommit): NextCommit | undefined =>
-  first.lastEventId === second.after
-    ? { ...second, after: first.after, rows: [...first.rows, ...second.rows] }
-    : undefined
 
 /** Separates `next`. The previous release reads the words after the mark as ids of new members, who have no streams. */
 const nextMark = '>'
