@@ -150,7 +150,6 @@ function openSharedServices(config: Config, log: Log) {
     ...{ notifications, versions, subscriptions, knownCommits },
     clock: openDatabaseClock(database.background, log),
     jobs: openJobs(config, log),
-    webhookNotifications: new Notifications(redis, subscriber, `${config.redisPrefix}:webhooks`),
     scheduler: new Scheduler(),
     recent: new RecentCommits((projectId) => subscriptions.countOf(projectId) > 0),
     findRecord: openFindRecord(database.reads),

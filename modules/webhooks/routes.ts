@@ -21,14 +21,14 @@ export function webhookRoutes(
   { callerGuard, queryRoute, commandRoute, accountRoute }: RouteBuilders,
   services: Services,
 ) {
-  const { creating, updating, rotating, replaying, deleting } = webhookHooks(services)
+  const { creating, updating, rotating, replaying } = webhookHooks(services)
   return new Elysia({ prefix: '/projects' })
     .use(callerGuard)
     .post(...commandRoute(webhooksPath, createWebhook, 'Create a webhook', creating))
     .get(...queryRoute(webhooksPath, listWebhooks(services), 'List the webhooks of a project'))
     .get(...queryRoute(webhookPath, getWebhook(services), 'Get a webhook'))
     .patch(...commandRoute(webhookPath, updateWebhook, 'Change a webhook, disable or enable it', updating))
-    .delete(...commandRoute(webhookPath, deleteWebhook, 'Delete a webhook', deleting))
+    .delete(...commandRoute(webhookPath, deleteWebhook, 'Delete a webhook'))
     .post(...commandRoute(`${webhookPath}/rotate`, rotateWebhook, "Rotate a webhook's secret", rotating))
     .post(...accountRoute(`${webhookPath}/test`, testWebhook(services), 'Send a test to a webhook'))
     .post(
@@ -51,10 +51,8 @@ export function webhookRoutes(
 /** A host name that does not resolve within this time is accepted, and is checked at the first delivery. */
 const resolveMs = 2_000
 
-/** Creates secrets and checks URLs before rules run, because rules do no I/O. Notifies workers of each change. */
-function webhookHooks({ oldestSeq, outbound, encryption, webhookNotifications }: Services) {
-  const after = ({ projectId }: { projectId: string }) =>
-    webhookNotifications.publish([{ projectId, version: 0 }])
+/** Creates secrets and checks URLs before rules run, because rules do no I/O. */
+function webhookHooks({ oldestSeq, outbound, encryption }: Services) {
   const newSealed = () => ({ secret: encryption.encrypt(newSecret()) })
 
   async function checked({ url }: { url?: string }) {
@@ -65,15 +63,15 @@ function webhookHooks({ oldestSeq, outbound, encryption, webhookNotifications }:
     return { url: destination.href }
   }
 
-  const creation = async (input: { url: string }) => ({ ...(await checked(input)), ...newSealed() })
-  const replay = (input: { projectId: string; after: number }) =>
-    requireRetained(oldestSeq, input.projectId, input.after)
-
   return {
-    creating: { prepare: creation, after },
-    updating: { prepare: checked, after },
-    rotating: { prepare: async () => newSealed(), after },
-    replaying: { prepare: replay, after },
-    deleting: { after },
+    creating: {
+      prepare: async (input: { url: string }) => ({ ...(await checked(input)), ...newSealed() }),
+    },
+    updating: { prepare: checked },
+    rotating: { prepare: async () => newSealed() },
+    replaying: {
+      prepare: (input: { projectId: string; after: number }) =>
+        requireRetained(oldestSeq, input.projectId, input.after),
+    },
   }
 }

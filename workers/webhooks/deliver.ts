@@ -21,7 +21,8 @@ interface Claim extends Pick<Stored, Columns> {
   failingMs: number
 }
 
-const leaseMs = 5_000
+/** Longer than a delivery with its time-out, so that no lease must be renewed. */
+const leaseMs = 20_000
 
 /** `upTo` is set after a success, `waitMs` after a failure, and the reason `disabled` after a permanent failure. */
 export interface DeliveryResult {
@@ -41,12 +42,6 @@ export const openClaims = (sql: Sql, workerId: string) => ({
   release: grouped({ keys: 200, slots: 2, lingerMs }, (results: DeliveryResult[]) =>
     releaseClaims(sql, workerId, results),
   ),
-  renew: async (ids: string[]): Promise<string[]> => {
-    const rows = await sql<{ id: string }[]>`
-      update webhooks set lease_until = now() + ${leaseMs}::int4 * interval '1 ms'
-      where id = any(${ids}::uuid[]) and lease_by = ${workerId} returning id`
-    return rows.map(({ id }) => id)
-  },
 })
 
 /** If the command to disable the webhook fails, the next attempt sends the command again after this time. */

@@ -2,80 +2,55 @@ import { LRUCache } from 'lru-cache'
 import { disableWebhook } from '../../modules/webhooks/commands.ts'
 import { nilId } from '../../src/id-format.ts'
 import { newId } from '../../src/ids.ts'
-import type { Sql, SqlPart } from '../../src/postgres/database.ts'
-import { grouped } from '../../src/postgres/grouped.ts'
+import { FairQueue } from '../../src/admission/fair-queue.ts'
+import type { Sql } from '../../src/postgres/database.ts'
 import type { Services } from '../../src/services.ts'
 import { repeatedly, within } from '../../src/waits.ts'
 import { serviceActor } from '../../src/model/events.ts'
+import { forEachPage, type Throttle } from '../throttle.ts'
 import { type DeliveryResult, isDue, openClaims, openDeliver } from './deliver.ts'
 
 const searchEveryMs = 1_000
-const renewEveryMs = 750
+const searchRows = 5_000
 
 export function startWebhookDelivery(services: Services): () => Promise<void> {
-  const { config, database, notifications, log, webhookNotifications } = services
-  const index = new WebhookIndex(database.background)
-  const dispatcher = new Dispatcher(services, index)
-  const refresh = grouped({ keys: 500, slots: 1 }, async (projectIds: string[]) => {
-    dispatcher.wake(await index.refresh(projectIds))
-    return projectIds
-  })
-  const stops = [
-    repeatedly(async () => dispatcher.wake(await index.searchNext()), searchEveryMs, log),
-    repeatedly(() => dispatcher.renew(), renewEveryMs, log),
-    notifications.listen(({ projectId }) => dispatcher.wake(index.of(projectId))),
-    webhookNotifications.listen(({ projectId }) => void refresh(projectId).catch(() => {})),
-  ]
+  const { config, database, notifications, log } = services
+  const dispatcher = new Dispatcher(services)
+  const pages = { batchRows: searchRows, pauseMs: 0, isOver: () => dispatcher.isStopping }
+  let byProject: WebhooksByProject = new Map()
+  const search = async () => {
+    byProject = await findWebhooks(database.background, pages, (due) => dispatcher.wake(due))
+  }
+  const endSearches = repeatedly(search, searchEveryMs, log)
+  const endNotifications = notifications.listen(({ projectId }) =>
+    dispatcher.wake(byProject.get(projectId) ?? []),
+  )
   return async () => {
     dispatcher.isStopping = true
-    await Promise.all(stops.map((stop) => stop()))
+    endNotifications()
+    await endSearches()
     await dispatcher.drain(config.drainTimeoutMs / 2)
   }
 }
 
-const searchRows = 5_000
+type WebhooksByProject = Map<string, string[]>
 
 /**
- * Has the ids of all enabled webhooks in memory, except webhooks that wait after a failure. So a commit in a project
- * without webhooks causes no query.
+ * Returns the ids of all enabled webhooks, except webhooks that wait after a failure. So a commit in a project without
+ * webhooks causes no query.
  */
-export class WebhookIndex {
-  private byProject = new Map<string, Set<string>>()
-  private next = new Map<string, Set<string>>()
-  private last = nilId
-
-  constructor(private readonly sql: Sql) {}
-
-  of(projectId: string): Iterable<string> {
-    return this.byProject.get(projectId) ?? []
-  }
-
-  remove(projectId: string, id: string): void {
-    for (const index of [this.byProject, this.next]) index.get(projectId)?.delete(id)
-  }
-
-  async refresh(projectIds: string[]): Promise<string[]> {
-    return this.add(await this.rowsWhere(this.sql`w.project_id = any(${projectIds}::uuid[])`))
-  }
-
-  async searchNext(): Promise<string[]> {
-    const rows = await this.rowsWhere(this.sql`w.id > ${this.last}`)
-    const due = this.add(rows)
-    if (rows.length === searchRows) this.last = rows.at(-1)!.id
-    else [this.byProject, this.next, this.last] = [this.next, new Map(), nilId]
-    return due
-  }
-
-  private add(rows: { id: string; projectId: string; isDue: boolean }[]): string[] {
-    for (const { id, projectId } of rows)
-      for (const index of [this.byProject, this.next])
-        index.set(projectId, (index.get(projectId) ?? new Set()).add(id))
-    return rows.flatMap((row) => (row.isDue ? row.id : []))
-  }
-
-  private rowsWhere = (where: SqlPart) => this.sql<{ id: string; projectId: string; isDue: boolean }[]>`
-    select w.id, w.project_id, ${isDue(this.sql)} as is_due from webhooks w join streams s on s.project_id = w.project_id
-    where w.disabled_at is null and (w.next_at is null or w.next_at <= now()) and ${where} order by w.id limit ${searchRows}`
+export async function findWebhooks(sql: Sql, pages: Throttle, wake: (due: string[]) => void) {
+  const byProject: WebhooksByProject = new Map()
+  await forEachPage(pages, nilId, async (after) => {
+    const rows = await sql<{ id: string; projectId: string; isDue: boolean }[]>`
+      select w.id, w.project_id, ${isDue(sql)} as is_due from webhooks w join streams s on s.project_id = w.project_id
+      where w.disabled_at is null and (w.next_at is null or w.next_at <= now()) and w.id > ${after}
+      order by w.id limit ${pages.batchRows}`
+    for (const { id, projectId } of rows) byProject.set(projectId, [...(byProject.get(projectId) ?? []), id])
+    wake(rows.flatMap((row) => (row.isDue ? row.id : [])))
+    return rows.length === pages.batchRows ? rows.at(-1)!.id : undefined
+  })
+  return byProject
 }
 
 const slowMs = 1_000
@@ -84,7 +59,6 @@ interface Delivery {
   abort: AbortController
   /** True if the webhook became due during the delivery. */
   isDueAgain: boolean
-  isSlow: boolean
   done?: Promise<void>
 }
 
@@ -96,10 +70,7 @@ class Dispatcher {
   private readonly places
   private readonly deliveries = new Map<string, Delivery>()
 
-  constructor(
-    private readonly services: Services,
-    private readonly index: WebhookIndex,
-  ) {
+  constructor(private readonly services: Services) {
     this.claims = openClaims(services.database.commits, newId())
     this.deliver = openDeliver(services)
     this.places = new DeliveryPlaces(services.config.webhookConcurrency)
@@ -111,13 +82,6 @@ class Dispatcher {
       if (running) running.isDueAgain = true
       else if (!this.isStopping) this.start(id)
     }
-  }
-
-  async renew(): Promise<void> {
-    const slow = [...this.deliveries].flatMap(([id, { isSlow }]) => (isSlow ? id : []))
-    if (slow.length === 0) return
-    const renewed = new Set(await this.claims.renew(slow))
-    for (const id of slow) if (!renewed.has(id)) this.abort(id, 'The lease is lost')
   }
 
   /** After `withinMs`, aborts the remaining deliveries and releases their claims. */
@@ -133,7 +97,7 @@ class Dispatcher {
   }
 
   private start(id: string): void {
-    const delivery: Delivery = { abort: new AbortController(), isDueAgain: false, isSlow: false }
+    const delivery: Delivery = { abort: new AbortController(), isDueAgain: false }
     this.deliveries.set(id, delivery)
     delivery.done = this.deliverNext(id, delivery)
       .catch((error) => {
@@ -147,19 +111,14 @@ class Dispatcher {
 
   private async deliverNext(id: string, delivery: Delivery): Promise<void> {
     const place = await this.places.enter(id)
-    const becomeSlow = () => {
-      delivery.isSlow = true
-      if (!place.becomeSlow()) this.abort(id, 'Too many deliveries are slow')
-    }
+    const becomeSlow = () => place.becomeSlow() || this.abort(id, 'Too many deliveries are slow')
     const timer = setTimeout(becomeSlow, slowMs)
     try {
       const claim = this.isStopping ? undefined : await this.claims.claim(id)
       if (!claim) return
       const result = await this.deliver(claim, delivery.abort.signal)
-      place.recordSpeed(result.upTo !== undefined && !delivery.isSlow)
-      if (result.waitMs !== undefined) this.index.remove(claim.projectId, id)
       // Leaves the place before the result is stored, because that may wait for a lock.
-      place.leave()
+      place.leave(result.upTo !== undefined)
       await this.store(result, delivery)
     } finally {
       clearTimeout(timer)
@@ -179,6 +138,7 @@ class Dispatcher {
 
 /** Slow deliveries cost little, so their limit is this many times the limit of fast deliveries. */
 const slowFactor = 5
+const bounds = { what: 'deliveries', whose: 'of this webhook', slotsOfKey: 1 }
 
 /** Slow or failing webhooks have places of their own, so they never delay other webhooks. */
 export class DeliveryPlaces {
@@ -187,39 +147,38 @@ export class DeliveryPlaces {
   private readonly slow
 
   constructor(limit: number) {
-    this.fast = { free: limit, waiting: new Set<() => void>() }
-    this.slow = { free: limit * slowFactor, waiting: new Set<() => void>() }
+    this.fast = new FairQueue({ ...bounds, slots: limit })
+    this.slow = new FairQueue({ ...bounds, slots: limit * slowFactor })
   }
 
   /** Waits for a place, in the order of the calls. */
   async enter(id: string) {
-    let held = this.slowIds.has(id) ? this.slow : this.fast
-    if (held.free > 0) held.free--
-    else await new Promise<void>((resolve) => held.waiting.add(resolve))
-    let hasPlace = true
-    const free = () => {
-      const [next] = held.waiting
-      if (!next) return void held.free++
-      held.waiting.delete(next)
-      next()
-    }
+    const { fast, slow, slowIds } = this
+    const wasSlow = slowIds.has(id)
+    let [hasPlace, isLong] = [true, false]
+    let place = await (wasSlow ? slow : fast).acquire(id)
     return {
-      recordSpeed: (isFast: boolean) => void (isFast ? this.slowIds.delete(id) : this.slowIds.set(id, true)),
       /** Returns false if too many deliveries are slow: the caller must then abort the delivery. */
-      becomeSlow: (): boolean => {
+      becomeSlow(): boolean {
         // Postgres may store the result slowly although the delivery was fast.
         if (!hasPlace) return true
-        this.slowIds.set(id, true)
-        if (held === this.slow) return true
-        if (this.slow.free === 0) return false
-        free()
-        held = this.slow
-        held.free--
+        isLong = true
+        if (wasSlow) return true
+        const next = slow.acquire(id)
+        if (next instanceof Promise) {
+          void next.then((late) => late.release())
+          return false
+        }
+        place.release()
+        place = next
         return true
       },
-      leave(): void {
-        if (hasPlace) free()
+      /** @param isDelivered undefined without an attempt */
+      leave(isDelivered?: boolean): void {
+        if (isDelivered && !isLong) slowIds.delete(id)
+        else if (isDelivered !== undefined) slowIds.set(id, true)
         hasPlace = false
+        place.release()
       },
     }
   }
