@@ -15,13 +15,9 @@ const identity = { name: 'docket', version: packageJson.version }
 const instructions =
   'Docket tracks projects and tasks. `project` takes an id or a name. If an answer has `next`, repeat the call with it to get the rest. Writes take a `key`: if an answer is lost, send the same call with the same key, and the write is done once.'
 
-/** How long clients may cache the list of tools, which changes only with a release. */
-const listTtlMs = 3_600_000
-
 const options = {
   capabilities: { tools: {} },
   instructions,
-  cacheHints: { 'tools/list': { ttlMs: listTtlMs }, 'server/discover': { ttlMs: listTtlMs } },
   jsonSchemaValidator: {
     getValidator: () => {
       throw new Error('The server sends no requests to clients, so it validates no responses')

@@ -1201,32 +1201,11 @@ export interface components {
     }
     /** @description A request or a notification of JSON-RPC 2.0 */
     McpMessage: {
-      /** @constant */
-      jsonrpc: '2.0'
-      /** @description The response has the same id. A notification has no id, and its response has no body */
-      id?: string | number
-      /** @description The method, for example tools/list or tools/call */
-      method: string
-      /** @description The parameters of the method */
-      params?: {
-        [key: string]: unknown
-      }
+      [key: string]: unknown
     }
+    /** @description A response of JSON-RPC 2.0: `error` in place of `result` means that the message was rejected */
     McpReply: {
-      /** @constant */
-      jsonrpc: '2.0'
-      /** @description The id of the request; null if the body is not a message */
-      id: string | number | null
-      /** @description The result of the method */
-      result?: {
-        [key: string]: unknown
-      }
-      /** @description Present instead of `result` if the message was rejected */
-      error?: {
-        code: number
-        message: string
-        data?: unknown
-      }
+      [key: string]: unknown
     }
     Member: {
       /** @description The membership, used in member paths */
