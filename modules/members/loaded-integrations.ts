@@ -29,7 +29,7 @@ const maxListed = 100
 /** The webhooks, service accounts and tokens that a command needs. */
 export const integrations: FactKind<Integrations, Wanted> = {
   create: (projectId) => ({ projectId, links: [], isTruncated: false }),
-  async load(sql, fact, wanted, _, put) {
+  async load(sql, fact, wanted, put) {
     const { projectId } = fact
     fact.links = await linksOf(sql, projectId, idsOf(wanted, 'creator'))
     const creators = fact.links.map(({ id }) => id)

@@ -14,17 +14,11 @@ export const isReady = (sql: Sql, alias: string, { holder, snapshot }: ReadyOpti
   const isOwn = holder === undefined ? sql`` : sql`or ${column('claimed_by')} = ${holder}`
   const hasEnded = snapshot ? sql`` : sql`or ${column('claimed_until')} <= now()`
   return sql`(${column('status')} <> 'DONE' and (${column('claimed_by')} is null ${hasEnded} ${isOwn})
-    and ${isUnblocked(sql, alias, { snapshot })})`
-}
-
-interface BlockerOptions {
-  snapshot?: At
-  /** Tasks that do not count as blockers. */
-  except?: string[]
+    and ${isUnblocked(sql, alias, snapshot)})`
 }
 
 /** SQL that is true if no blocker is left to do. Blockers that are deleted, or in another project, block nothing. */
-export function isUnblocked(sql: Sql, alias: string, { snapshot, except }: BlockerOptions = {}): SqlPart {
+export function isUnblocked(sql: Sql, alias: string, snapshot?: At): SqlPart {
   // `offset 0` keeps Postgres from reading all tasks of the project.
   const blockerIn = (source: SqlPart) =>
     sql`(select project_id, status from ${source} s where s.id = x.id offset 0)`
@@ -32,6 +26,5 @@ export function isUnblocked(sql: Sql, alias: string, { snapshot, except }: Block
   const ids = sql(`${alias}.blocked_by_ids`)
   return sql`(${ids} is null or not exists (
     select from unnest(${ids}) x(id) cross join lateral (${blocker}) b
-    where b.project_id = ${sql(`${alias}.project_id`)} and b.status <> 'DONE'
-      ${except ? sql`and x.id <> all(${except}::uuid[])` : sql``}))`
+    where b.project_id = ${sql(`${alias}.project_id`)} and b.status <> 'DONE'))`
 }

@@ -6,56 +6,12 @@ import type { AccountKey } from '../../src/reads/people.ts'
 import { factQuery } from '../../src/model/definition.ts'
 import { invalid, conflict } from '../../src/responses/errors.ts'
 import { requireMatch } from '../../src/responses/if-match.ts'
-import { taskView, priorities } from '../tasks/schema.ts'
-import { hasOnlyIds, isFree, readyTasks, type TaskFilter } from './ready-tasks.ts'
+import { taskView } from '../tasks/schema.ts'
+import { findReady, hasOnlyIds, readyTasks } from './ready-tasks.ts'
 import { ClaimNextBody, ClaimNextTask, ClaimTask, ReleaseTask, ReleaseTaskBody } from './schema.ts'
 import type { TaskRow } from '../../drizzle/rows.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
 import type { Outcome } from '../../src/log/rows.ts'
-import { keyOf } from '../order/keys.ts'
-
-/**
- * Returns the first ready task by priority, then position. Sees all changes that the group has decided so far.
- * @throws FactNeeded if too few tasks are loaded
- */
-function firstReady(state: ProjectState, now: string, filter: TaskFilter): TaskRow | undefined {
-  const fact = state.fact(readyTasks)
-  const fitting = (id: string) => {
-    const task = state.row('task', id)
-    return task && isFree(state, task, now) && fits(task, filter) ? task : undefined
-  }
-  const loaded = fact.loadedFor(filter)
-  let first: TaskRow | undefined
-  for (const id of loaded) if (!fact.changed.has(id) && (first = fitting(id))) break
-  // If no loaded task was ready before the group, a task that is not loaded may be the first.
-  const wasReady = (task?: TaskRow) => task && !task.blockedByIds?.some((id) => fact.changed.has(id))
-  if (!loaded.some((id) => !fact.changed.has(id) && wasReady(fitting(id)))) fact.requireAll(filter)
-  // Also considers tasks that the group has made ready, if all their blockers are loaded.
-  for (const id of fact.changed) {
-    const task = fitting(id)
-    if (task && (loaded.includes(id) || knowsBlockers(state, task)) && (!first || isBefore(task, first)))
-      first = task
-  }
-  return first
-}
-
-const knowsBlockers = (state: ProjectState, { blockedByIds }: TaskRow): boolean =>
-  !blockedByIds?.some((id) => !state.isLoaded('task', id))
-
-/** @param task a free task: if it has a claim, the claim has expired */
-function fits(task: TaskRow, filter: TaskFilter): boolean {
-  const { labels, anyLabel, priority, assigneeId, maxAttempts } = filter
-  const { attempts } = task.claimedBy ? failedClaim(task) : task
-  if (maxAttempts && (attempts ?? 0) >= maxAttempts) return false
-  const has = (id: string) => task.labelIds?.includes(id) === true
-  if ((priority && task.priority !== priority) || (assigneeId && task.assigneeId !== assigneeId)) return false
-  return (!labels || labels.every(has)) && (!anyLabel?.length || anyLabel.some(has))
-}
-
-function isBefore(task: TaskRow, other: TaskRow): boolean {
-  const [rank, otherRank] = [priorities.indexOf(task.priority), priorities.indexOf(other.priority)]
-  return rank === otherRank ? keyOf(task) < keyOf(other) : rank > otherRank
-}
 
 const taskIsDone = () => conflict('A task that is DONE cannot be claimed')
 const claimedByOther = (name: string | undefined, until: string) =>
@@ -146,7 +102,7 @@ const invalidLabels = (name: string) => invalid(name, 'must be the ids of labels
 export const claimNextTask = command('task.claim_next', {
   operation: { id: 'claimNextTask', tag: 'Tasks' },
   about:
-    'Claims the first task that is ready: not DONE, not claimed, and without a blocker that is left to do. Tasks of a higher priority come first, then tasks that are first in the order of the project. Each task is claimed once, however many workers ask. Without a ready task the response is 204; with `wait` the request waits until a task is ready. A repeat under an Idempotency-Key gets the same task; a response 204 is not stored.',
+    'Claims the first task that is ready: not DONE, not claimed, and without a blocker that is left to do. Tasks of a higher priority come first, then tasks that are first in the order of the project. Each task is claimed once, however many workers ask. A batch claims tasks that were ready before the batch. Without a ready task the response is 204; with `wait` the request waits until a task is ready. A repeat under an Idempotency-Key gets the same task; a response 204 is not stored.',
   input: ClaimNextTask,
   body: ClaimNextBody,
   target: inProject(),
@@ -159,7 +115,7 @@ export const claimNextTask = command('task.claim_next', {
     for (const name of ['labels', 'anyLabel'] as const)
       if (filter[name]?.some((id) => !state.row('label', id))) throw invalidLabels(name)
     if (!hasOnlyIds(filter)) throw invalidAssignee()
-    const task = firstReady(state, context.now, filter)
+    const task = findReady(state, context.now, filter)
     return task
       ? claim(state, context, task, leaseSeconds)
       : { changes: [], answer: undefined, isProvisional: true }

@@ -1,6 +1,6 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
-import { isLive } from '../../src/model/claims.ts'
+import { failedClaim, isLive } from '../../src/model/claims.ts'
 import { positionKey } from '../../drizzle/schema/tasks.ts'
 import { isId } from '../../src/id-format.ts'
 import { type EventDraft, observed } from '../../src/model/events.ts'
@@ -36,43 +36,16 @@ const filterKey = ({ labels = [], anyLabel = [], priority, assigneeId, maxAttemp
 export const hasOnlyIds = ({ labels = [], anyLabel = [], assigneeId }: TaskFilter): boolean =>
   [...labels, ...anyLabel, assigneeId ?? []].flat().every(isId)
 
-/** The ids of the first ready tasks for each filter of a group, and of the tasks that the group has changed. */
-class ReadyTasks implements Fact {
-  constructor(
-    readonly projectId: string,
-    private readonly ids = new Map<string, { ids: string[]; more?: number }>(),
-    readonly changed = new Set<string>(),
-  ) {}
-
-  loadedFor(filter: TaskFilter): string[] {
-    return this.ids.get(filterKey(filter))?.ids ?? []
-  }
-
-  /** @throws FactNeeded if further tasks may be ready */
-  requireAll(filter: TaskFilter): void {
-    const more = this.ids.get(filterKey(filter))?.more
-    if (more !== undefined && more <= maxMoreTasks)
-      throw new FactNeeded(factQuery(readyTasks, { ...filter, more }))
-  }
-
-  set(filter: TaskFilter, ids: string[], most = Infinity): void {
-    this.ids.set(filterKey(filter), { ids, ...(ids.length >= most && { more: 4 * ids.length }) })
-  }
-
-  fork(): ReadyTasks {
-    return new ReadyTasks(this.projectId, this.ids, new Set(this.changed))
-  }
-
-  apply({ entity, entityId }: EventDraft): void {
-    if (entity === 'task') this.changed.add(entityId)
-  }
+interface ReadyTasks extends Fact {
+  projectId: string
+  /** The ids of the first ready tasks for each filter of a group, and how many more to load if more may be ready. */
+  loaded: Map<string, { ids: string[]; more?: number }>
 }
 
 export const readyTasks: FactKind<ReadyTasks, WantedTasks> = {
-  create: (projectId) => new ReadyTasks(projectId),
-  isLast: true,
+  create: (projectId) => ({ projectId, loaded: new Map() }),
   /** One query for all filters: the commands of a group take different tasks. */
-  async load(sql, fact, wanted, taskIds) {
+  async load(sql, fact, wanted) {
     const groups = [...Map.groupBy(wanted.filter(hasOnlyIds), filterKey).values()]
     if (groups.length === 0) return []
     const filters = groups.map((group) => {
@@ -86,28 +59,48 @@ export const readyTasks: FactKind<ReadyTasks, WantedTasks> = {
       select q.n::int4 as n, t.id from rows from (jsonb_to_recordset(${JSON.stringify(filters)}::text::jsonb)
         as (labels uuid[], any_label uuid[], priority text, assignee_id uuid, max_attempts int4, most int4)) with ordinality
         as q(labels, any_label, priority, assignee_id, max_attempts, most, n)
-      cross join lateral (${firstReady(sql, fact.projectId, taskIds)}) t order by q.n, t.rank, t.key`
+      cross join lateral (${firstReady(sql, fact.projectId)}) t order by q.n, t.rank, t.key`
     const byGroup = Map.groupBy(rows, ({ n }) => n - 1)
-    for (const [n, [filter]] of groups.entries())
-      fact.set(
-        filter!,
-        (byGroup.get(n) ?? []).map(({ id }) => id),
-        filters[n]!.most,
-      )
+    for (const [n, [filter]] of groups.entries()) {
+      const ids = (byGroup.get(n) ?? []).map(({ id }) => id)
+      const isFull = ids.length >= filters[n]!.most
+      fact.loaded.set(filterKey(filter!), { ids, ...(isFull && { more: 4 * ids.length }) })
+    }
     return rows.map(({ id }) => id)
   },
 }
 
 /**
- * SQL for the first ready tasks that fit filter `q`, and the first tasks that the group may make ready. An index has the
- * order of ready tasks within each priority.
+ * Returns the first task by priority, then position, of the tasks that were ready before the group and still are.
+ * @throws FactNeeded if further tasks may be ready
  */
-function firstReady(sql: Sql, projectId: string, taskIds: string[]): SqlPart {
+export function findReady(state: ProjectState, now: string, filter: TaskFilter): TaskRow | undefined {
+  const { ids = [], more = Infinity } = state.fact(readyTasks).loaded.get(filterKey(filter)) ?? {}
+  for (const id of ids) {
+    const task = state.row('task', id)
+    if (task && isFree(state, task, now) && fits(task, filter)) return task
+  }
+  if (more <= maxMoreTasks) throw new FactNeeded(factQuery(readyTasks, { ...filter, more }))
+  return undefined
+}
+
+/** @param task a free task: if it has a claim, the claim has expired */
+function fits(task: TaskRow, filter: TaskFilter): boolean {
+  const { labels, anyLabel, priority, assigneeId, maxAttempts } = filter
+  const { attempts } = task.claimedBy ? failedClaim(task) : task
+  if (maxAttempts && (attempts ?? 0) >= maxAttempts) return false
+  const has = (id: string) => task.labelIds?.includes(id) === true
+  if ((priority && task.priority !== priority) || (assigneeId && task.assigneeId !== assigneeId)) return false
+  return (!labels || labels.every(has)) && (!anyLabel?.length || anyLabel.some(has))
+}
+
+/** SQL for the first ready tasks that fit filter `q`. An index has the order of ready tasks within each priority. */
+function firstReady(sql: Sql, projectId: string): SqlPart {
   const key = sql`${sql.unsafe(positionKey)}`
   const texts = priorities.toReversed().map((priority) => sql`${sql.unsafe(`'${priority}'`)}`)
   const branch = (rank: SqlPart, where: SqlPart, by: SqlPart) => sql`
     (select t.id, ${rank} as rank, ${key} as key from tasks t
-      where t.project_id = ${projectId} and t.status <> 'DONE' and ${where} and ${fits(sql)} order by ${by} limit q.most)`
+      where t.project_id = ${projectId} and t.status <> 'DONE' and ${where} and ${fitsSql(sql)} order by ${by} limit q.most)`
   // The last condition contains no column of the task, so Postgres skips whole branches.
   const open = texts.map((text, rank) =>
     branch(
@@ -117,19 +110,16 @@ function firstReady(sql: Sql, projectId: string, taskIds: string[]): SqlPart {
     ),
   )
   const rank = sql`case t.priority when ${texts[0]!} then 0 when ${texts[1]!} then 1 else 2 end`
-  const hasPriority = sql`coalesce(q.priority, t.priority) = t.priority`
   // The end of these claims is not recorded yet. They are few, in all projects together.
-  const hasEnded = sql`t.claimed_by is not null and t.claimed_until <= now() and ${hasPriority} and ${isUnblocked(sql, 't')}`
+  const hasEnded = sql`t.claimed_by is not null and t.claimed_until <= now() and coalesce(q.priority, t.priority) = t.priority
+    and ${isUnblocked(sql, 't')}`
   const ended = branch(rank, hasEnded, sql`t.claimed_until`)
   const all = [...open, ended].reduce((some, one): SqlPart => sql`${some} union all ${one}`)
-  const ready = sql`(select c.id, c.rank, c.key from (${all}) c order by c.rank, c.key limit q.most)`
-  if (taskIds.length === 0) return ready
-  const mayBeReady = sql`t.blocked_by_ids && ${taskIds}::uuid[] and ${hasPriority} and ${isUnblocked(sql, 't', { except: taskIds })}`
-  return sql`${ready} union all ${branch(rank, mayBeReady, sql`${rank}, ${key}`)}`
+  return sql`(select c.id, c.rank, c.key from (${all}) c order by c.rank, c.key limit q.most)`
 }
 
 /** A claim that has expired counts as an attempt before its end is recorded. */
-const fits = (sql: Sql): SqlPart => sql`
+const fitsSql = (sql: Sql): SqlPart => sql`
   (q.max_attempts is null
     or coalesce(t.attempts, 0) + coalesce((t.claimed_until <= now())::int4, 0) < q.max_attempts) and
   (q.assignee_id is null or t.assignee_id = q.assignee_id) and (q.labels is null or t.label_ids @> q.labels)
@@ -226,7 +216,7 @@ export function findUnblocked(
   const snapshot = { projectId, version: sql`(p.seq - 1)` }
   const wasBlocked = rowSources(sql, 'task', snapshot, sql`p.id`).map(
     (source): SqlPart => sql`exists (select from ${source} t where t.id = p.id and t.project_id = ${projectId}
-      and not ${isUnblocked(sql, 't', { snapshot })})`,
+      and not ${isUnblocked(sql, 't', snapshot)})`,
   )
   return sql<{ id: string; eventId: string | null }[]>`
     with ended as materialized (${endsOfBlockers(sql, range)}),

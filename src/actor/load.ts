@@ -115,19 +115,12 @@ async function loadMissing(find: FindRows, state: State, preloads: Preload[]): P
 
 async function loadFacts(sql: Sql, state: State, preloads: Preload[]): Promise<string[]> {
   const queries = preloads.flatMap(({ facts = [] }) => facts)
-  const load = async (isLast: boolean, taskIds: string[]) => {
-    const some = queries.filter(({ kind }) => (kind.isLast ?? false) === isLast)
-    const kinds = [...Map.groupBy(some, ({ kind }) => kind)].map(([kind, wanted]) => {
-      const fact = state.facts.get(kind) ?? kind.create(state.projectId as never)
-      state.facts.set(kind, fact)
-      const put = state.put.bind(state)
-      return kind.load(sql, fact as never, wanted.map((one) => one.wanted) as never, taskIds, put)
-    })
-    return (await Promise.all(kinds)).flatMap((ids) => ids ?? [])
-  }
-  const taskIds = preloads.flatMap(({ task = [] }) => task)
-  const found = await load(false, taskIds)
-  return [...found, ...(await load(true, [...taskIds, ...found]))]
+  const kinds = [...Map.groupBy(queries, ({ kind }) => kind)].map(([kind, wanted]) => {
+    const fact = state.facts.get(kind) ?? kind.create(state.projectId as never)
+    state.facts.set(kind, fact)
+    return kind.load(sql, fact as never, wanted.map((one) => one.wanted) as never, state.put.bind(state))
+  })
+  return (await Promise.all(kinds)).flatMap((ids) => ids ?? [])
 }
 
 async function loadHolders(findPerson: FindPerson, state: State, preloads: Preload[]): Promise<void> {

@@ -169,14 +169,11 @@ type PutRow = (entity: Entity, id: string, row: { id: string }) => void
 /** Loads one kind of fact. The object itself is the key of the kind. */
 export interface FactKind<F extends Fact = Fact, Wanted = unknown> {
   create(projectId: string): F
-  /** Loaded after the other kinds, so that `taskIds` contains their tasks too. */
-  isLast?: boolean
   /**
    * Adds the data for `wanted`, as of the project's committed version. Returns the ids of tasks to load as rows.
-   * @param taskIds the tasks that the group may change; their rows are loaded
    * @param put adds a row of an entity with `load: 'on demand'`
    */
-  load(sql: Sql, fact: F, wanted: Wanted[], taskIds: string[], put: PutRow): Promise<string[] | void>
+  load(sql: Sql, fact: F, wanted: Wanted[], put: PutRow): Promise<string[] | void>
 }
 
 export interface FactQuery {
