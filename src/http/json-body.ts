@@ -2,7 +2,7 @@ import type { TSchema } from '@sinclair/typebox'
 import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
 import type { Config } from '../config.ts'
 import { badRequest, HttpError } from '../responses/errors.ts'
-import { openCheckFields, validationError } from '../schema/validation.ts'
+import { validationError } from '../schema/validation.ts'
 
 /** The body limit for requests without a token. */
 export const signInBodyBytes = 16_384
@@ -37,12 +37,10 @@ export type ReadBody = (context: { request: Request; bodyBytes?: number }) => Pr
 /** Returns a function that reads a body and checks it against the schema; undefined for a route without a body. */
 export function openReadBody(limits: BodyLimits, schema?: TSchema): ReadBody | undefined {
   if (!schema) return undefined
-  const isValid = openCheckFields(schema)
   let check: TypeCheck<TSchema> | undefined
   return async ({ request, bodyBytes = limits.bodyBytes }) => {
     const isAbsent = schema.default !== undefined && isEmpty(request)
     const body = isAbsent ? {} : parsed(await receive(request, bodyBytes, limits.bodyTimeoutMs), bodyBytes)
-    if (isValid(body)) return body
     check ??= TypeCompiler.Compile(schema)
     if (!check.Check(body)) throw validationError(check.Errors(body))
     return body

@@ -1,6 +1,5 @@
 import { distance } from 'fastest-levenshtein'
 import type { TSchema } from '@sinclair/typebox'
-import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
 import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors'
 import { badRequest, unknownName, type HttpError } from '../responses/errors.ts'
 import { unstorableIn } from './input.ts'
@@ -15,25 +14,6 @@ export function validationError(errors: Iterable<ValueError>): HttpError {
     if (messages.size === maxMessages) break
   }
   return badRequest([...messages.values()].join('; '))
-}
-
-/** Returns a quick check that is true only for valid bodies. It checks the fields that a body has: usually a few of many. */
-export function openCheckFields({ properties = {}, required = [] }: TSchema): (body: unknown) => boolean {
-  const checks = new Map<string, TypeCheck<TSchema>>()
-  const checkOf = (name: string) => {
-    const known = checks.get(name)
-    if (known || !Object.hasOwn(properties, name)) return known
-    const check = TypeCompiler.Compile(properties[name] as TSchema)
-    checks.set(name, check)
-    return check
-  }
-  return (body) => {
-    if (typeof body !== 'object' || body === null || Array.isArray(body)) return false
-    const fields = body as Record<string, unknown>
-    for (const name of required) if (fields[name] === undefined) return false
-    for (const name in fields) if (!checkOf(name)?.Check(fields[name])) return false
-    return true
-  }
 }
 
 function messageOf({ path, type, schema, value }: ValueError): string {
