@@ -5,7 +5,6 @@ import { newRowId, tooManyRows, responseRow } from '../../src/commands/decide.ts
 import { deletion } from '../../src/commands/row-commands.ts'
 import { type Decision, created, type EventDraft, updated, diff } from '../../src/model/events.ts'
 import { failedClaim, isLive, noClaim } from '../../src/model/claims.ts'
-import { isPlainInput } from '../../src/model/model.ts'
 import { editReferences } from '../../src/model/references.ts'
 import { invalid, conflict, idTaken } from '../../src/responses/errors.ts'
 import {
@@ -57,7 +56,7 @@ export const createTask = command('task.create', {
   acceptsClientId: true,
   decide(state, context, input) {
     const id = newRowId(state, context, input.id)
-    const placed = isPlainInput('task', input) ? undefined : place(state, context, input)
+    const placed = place(state, context, input)
     const row = newTask(state, context, id, input)
     const change = created(state, context, 'task.created', placed ? { ...row, ...placed.fields } : row)
     const decision = { changes: [change], answer: change.after }
@@ -87,7 +86,6 @@ export const updateTask = command('task.update', {
       requireNoSpot(input)
       return move(state, target, context, task, input)
     }
-    if (isPlainInput('task', input)) return changeTask(state, context, task, rowFieldsOf(input, state))
     const wanted = rowFieldsOf(editReferences(state, 'task', task, input), state, task.fields)
     const placed = place(state, context, input, task)
     const decision = changeTask(state, context, task, { ...wanted, ...placed?.fields })

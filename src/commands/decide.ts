@@ -10,7 +10,7 @@ import {
 } from '../identity/rights.ts'
 import type { CheckedState, EntityDefinition } from '../model/definition.ts'
 import type { Entity } from '../model/entities.ts'
-import { definitionOf, isPlainInput, isPlainRow } from '../model/model.ts'
+import { definitionOf, isPlainRow } from '../model/model.ts'
 import { withoutEndedClaim, requireClaim } from '../model/claims.ts'
 import { hideDeletedReferences, checkReferences } from '../model/references.ts'
 import { conflict, idTaken, notFound } from '../responses/errors.ts'
@@ -31,9 +31,7 @@ export function decide<Input extends object, Row>(
   authorize(command, state, context.caller, input, destination)
   if (context.ifClaim) requireClaim(context.ifClaim, context.now, state, destination)
   const entity = command.noun as Entity
-  const checked = isPlainInput(entity, input)
-    ? input
-    : checkReferences(destination, entity, input, destination !== state)
+  const checked = checkReferences(destination, entity, input, destination !== state)
   const decision = command.decide(state, context, checked, destination)
   for (const change of decision.changes)
     if (change.entity === entity) checkRow(change.projectId === state.projectId ? state : destination, change)

@@ -9,7 +9,7 @@ import { type Clock, isAhead } from '../ids.ts'
 import type { Decision, StoredEvent } from '../model/events.ts'
 import type { Log } from '../logger.ts'
 import type { Entity } from '../model/entities.ts'
-import { isPlainInput, model } from '../model/model.ts'
+import { model } from '../model/model.ts'
 import { hideDeletedReferences, referencedTasks } from '../model/references.ts'
 import type { FindRole } from '../reads/lookups.ts'
 import type { FindPerson, Person } from '../reads/people.ts'
@@ -235,12 +235,13 @@ export function declaredPreload(
   lookupResults?: LookupResults,
 ): Preload | undefined {
   const [entity, declared] = [noun as Entity, preload?.(input, lookupResults)]
-  if (isPlainInput(entity, input)) return declared
   const facts = model().entities[entity]?.factsFor?.(input) ?? []
+  const tasks = referencedTasks(entity, input)
+  if (facts.length === 0 && tasks.length === 0) return declared
   return {
     ...declared,
     facts: [...(declared?.facts ?? []), ...facts],
-    referencedTasks: [...(declared?.referencedTasks ?? []), ...referencedTasks(entity, input)],
+    referencedTasks: [...(declared?.referencedTasks ?? []), ...tasks],
   }
 }
 

@@ -35,11 +35,6 @@ function describe(all: EntityDefinition[]) {
     references,
     /** Optional columns and references. */
     extras,
-    /** The other columns, without those that have a check. */
-    plainColumns: byName(({ name, table, checks = {} }) => {
-      const isPlain = (key: string) => !extras[name].includes(key) && !(key in checks)
-      return new Set(columnsOf(table).flatMap(({ key }) => (isPlain(key) ? key : [])))
-    }),
     targets: new Set(allReferences.map(({ to }) => to)),
     /** Entities whose rows decide which values of other rows are shown. */
     keyed: new Set(allReferences.flatMap(({ to, values }) => (values ? to : []))),
@@ -88,13 +83,6 @@ export const definitionOf = <E extends Entity>(name: E): EntityDefinition<E> => 
 export function isPlainRow(entity: Entity, row: object): boolean {
   for (const name of model().extras[entity] ?? [])
     if ((row as Record<string, unknown>)[name] != null) return false
-  return true
-}
-
-/** True if the input has only fields of plain columns. Such an input refers to no row and needs no check. */
-export function isPlainInput(entity: Entity, input: object): boolean {
-  const plain = model().plainColumns[entity]
-  for (const name in input) if (!plain?.has(name)) return false
   return true
 }
 
