@@ -17,7 +17,7 @@ const after = ({ ms, count }: Tick): Tick =>
 const isLater = (a: Tick, b: Tick) => a.ms > b.ms || (a.ms === b.ms && a.count > b.count)
 
 /** The largest difference allowed between the clocks of two processes. */
-export const maxAheadMs = 5_000
+const maxAheadMs = 5_000
 /** If the time in an id is further in the future than this, the clock that created the id was wrong. */
 const maxClockErrorMs = 3_600_000
 

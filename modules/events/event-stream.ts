@@ -7,7 +7,6 @@ import { pageBytes } from '../../src/reads/pages.ts'
 import { requireRetained } from '../../src/reads/retention.ts'
 import type { VersionRef } from '../../src/reads/versions.ts'
 import { aheadOfProject, unavailable } from '../../src/responses/errors.ts'
-import { respondToHead } from '../../src/responses/reply.ts'
 import {
   type Chunks,
   streamStart,
@@ -48,7 +47,7 @@ export function openStreamResponse({ subscriptions }: Pick<Services, 'subscripti
       if (!isHead)
         return new Response(streamedBody(request.signal, withErrorMessage(opened.chunks), end), { headers })
       end()
-      return respondToHead(headers)
+      return new Response(null, { headers })
     } catch (error) {
       end()
       throw error

@@ -10,7 +10,7 @@ import type { Sql } from '../../src/postgres/database.ts'
 import { requireVisible } from '../../src/reads/lookups.ts'
 import { ofToken, visibleProjects } from '../../src/reads/visible.ts'
 import { badRequest, invalidToken, notFound } from '../../src/responses/errors.ts'
-import { baseHeaders, respondToHead, versionHeader } from '../../src/responses/reply.ts'
+import { baseHeaders, versionHeader } from '../../src/responses/reply.ts'
 import { Input, OneOf } from '../../src/schema/input.ts'
 import { named, sampleId } from '../../src/schema/response.ts'
 import type { Services } from '../../src/services.ts'
@@ -121,7 +121,8 @@ function exportProject(services: Services, inProgress: ExportsInProgress, histor
       const project = await requireVisible(findRole, caller, id)
       const format = formats[name]
       const { contentType } = format
-      if (request.method === 'HEAD') return respondToHead({ ...baseHeaders, 'content-type': contentType })
+      if (request.method === 'HEAD')
+        return new Response(null, { headers: { ...baseHeaders, 'content-type': contentType } })
       const open = async (sql: Sql) => {
         const exported = await openExportedProject(services, sql, caller.userId, id, asOf)
         const { maxTasks, currentVersion, version } = exported
@@ -167,7 +168,7 @@ function exportAccount(services: Services, inProgress: ExportsInProgress): Query
       const account = await accountById(database.reads, caller.userId)
       if (!account) throw invalidToken()
       if (request.method === 'HEAD')
-        return respondToHead({ ...baseHeaders, 'content-type': archive.contentType })
+        return new Response(null, { headers: { ...baseHeaders, 'content-type': archive.contentType } })
       return respondWithDownload(services, inProgress, reading, async () => {
         // Rejects the request if no temporary file can be created.
         await (await openTemporaryFile()).close()

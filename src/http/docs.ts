@@ -55,7 +55,7 @@ export function docs(config: Config, basePaths: BasePaths) {
     specPath: `${path}/json`,
     excludeStaticFile: false,
     exclude: [/^\/api\/docs/],
-    documentation: description(config) as never,
+    documentation: description() as never,
   })
   const errors = commonErrors(config)
   let document: ReturnType<typeof staticResponse> | undefined

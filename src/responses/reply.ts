@@ -66,15 +66,6 @@ const compress = promisify(gzip)
 export const compressed = (body: string | Uint8Array, level = 3): Promise<Uint8Array<ArrayBuffer>> =>
   compress(body, { level })
 
-/**
- * The response to HEAD for a body that is produced while it is sent. For a response without a body, Bun would send
- * `Content-Length: 0`, which GET does not (RFC 9110, 9.3.2).
- */
-export function respondToHead(headers: Record<string, string>): Response {
-  const body = new ReadableStream({ pull: (controller) => controller.close() }, { highWaterMark: 0 })
-  return new Response(body, { headers })
-}
-
 /** Accepts `gzip` and `x-gzip` with a weight above 0 (RFC 9110, 12.5.3). */
 export function acceptsGzip({ headers }: Request): boolean {
   const codings = headers.get('accept-encoding')

@@ -41,17 +41,11 @@ function requireUniqueParameters({ url }: Request): void {
   const start = url.indexOf('?')
   if (start < 0 || !url.includes('&', start)) return
   const names = new Set<string>()
-  for (const name of parameterNames(url.slice(start + 1))) {
+  for (const name of new URLSearchParams(url.slice(start)).keys()) {
     if (names.has(name)) throw duplicateParameter(name)
     names.add(name)
   }
 }
-
-/** Decodes names only if the query has escapes: most queries have none. */
-const parameterNames = (query: string): Iterable<string> =>
-  /[%+]/.test(query)
-    ? new URLSearchParams(query).keys()
-    : query.split('&').flatMap((part) => (part ? part.split('=', 1) : []))
 
 function requireNoParameters({ url }: Request): void {
   const start = url.indexOf('?')

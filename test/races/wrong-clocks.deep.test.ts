@@ -3,9 +3,9 @@ import { clockShiftedBy, make, openPair, writeCursor } from '../kit.ts'
 
 const hour = 3_600_000
 // The clock of the second process is a year fast.
-const { atA, atB, b, sql } = await openPair({ WRITE_SHARDS: '0' }, clockShiftedBy(365 * 24 * hour))
+const { atA, atB, sql } = await openPair({ WRITE_SHARDS: '0' }, clockShiftedBy(365 * 24 * hour))
 
-test('a process whose clock is a year ahead writes database time and logs a warning', async () => {
+test('a process whose clock is a year ahead writes database time', async () => {
   const { id: projectId } = await make(atA, '/projects', { name: 'Timely' })
   const created: string[] = []
   let from = ''
@@ -21,7 +21,6 @@ test('a process whose clock is a year ahead writes database time and logs a warn
   expect(created).toEqual(created.toSorted())
   const events = await sql<{ id: string }[]>`select id from events where project_id = ${projectId}`
   for (const { id } of events) expect(isAhead(id)).toBe(false)
-  expect(b.output.join()).toContain("this machine's clock")
 
   const key = (name: string) => ({ 'idempotency-key': name })
   expect((await atB.delete(`/tasks/${created[0]}`, key('one'))).status).toBe(200)
