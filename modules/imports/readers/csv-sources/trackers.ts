@@ -6,7 +6,6 @@ import { maxMappedCharacters, statusOf } from '../../convert/names.ts'
 import { ImportError, type TaskItem } from '../../items.ts'
 import { valueFor } from '../../mapping.ts'
 import words from '../../words.json' with { type: 'json' }
-import colors from '../boards/colors.json' with { type: 'json' }
 import { readAsanaJson } from '../boards/products.ts'
 import { addNote, type Comment, type CsvFormat } from '../csv/cells.ts'
 import { childPrefix, plain } from '../csv/columns.ts'
@@ -43,16 +42,6 @@ const clickUp: CsvFormat = {
   },
 }
 
-/** The premium export of Trello writes `Brass (red)`, and ` (red)` for a label without a name. */
-const trello: CsvFormat = {
-  finish({ task }) {
-    task.labels &&= task.labels.map((label) => {
-      const [, name = '', color] = /^(.*)\((\w+)\)$/s.exec(label) ?? []
-      return color && `, ${colors.trello}`.includes(`, ${color} `) ? name.trim() || color : label
-    })
-  },
-}
-
 /** In the results of a query for a tree, the columns `Title 1`, `Title 2` … show the level of a work item. */
 function azureDevOps(headers: string[]): CsvFormat {
   const levels = headers.filter((header) => /^title \d+$/.test(header))
@@ -76,7 +65,6 @@ function azureDevOps(headers: string[]): CsvFormat {
 export const readCsv = csvReader(({ dates }, headers) => {
   const known = new Set(headers)
   if (csvColumns.every((name) => known.has(plain(name)))) return docket()
-  if (known.has('card id') && known.has('list name')) return trello
   if (known.has('work item type')) return azureDevOps(headers)
   // Microsoft Planner writes the columns Task ID and Task Name too, and words such as `In progress` in `Progress`.
   if (known.has('bucket name')) return { columns: known.has('progress') ? { progress: 'status' } : {} }

@@ -5,7 +5,6 @@ import { definitionOf } from '../../../../src/model/model.ts'
 import { fieldPrefix, nameInFile, readChildren, readComments, readPerson } from '../../../exports/cells.ts'
 import type { DigestKeys } from '../../convert/keys.ts'
 import { statusOf } from '../../convert/names.ts'
-import { cut } from '../../convert/texts.ts'
 import type { ChildItem, CommentItem, ImportedItem, SubtaskItem, TaskItem } from '../../items.ts'
 import type { Mapping } from '../../mapping.ts'
 import { parseObject } from '../json-file.ts'
@@ -156,7 +155,7 @@ const cellReaders: Record<string, CellReader> = {
   },
   priority: (draft, text, { header }) => {
     const priority = values.priorityOf(text.trim(), draft.file.format.priorities)
-    if (!priority) addNote(draft, header, text, `The priority "${cut(text, 100)}" is unknown`)
+    if (!priority) addNote(draft, header, text)
     else if (priority !== 'NONE') draft.task.priority = priority
   },
   assignee: (draft, text, column) => {
@@ -174,10 +173,8 @@ const cellReaders: Record<string, CellReader> = {
     const text = cell.trim()
     const answer = answerOf(text, column.header)
     const isTime = answer === 'other' && (isDate(text) || draft.file.dates.read(text) !== undefined)
-    const message = `${cut(text, 100)} is not 100 %, a date, yes or no: the task is not completed`
     if (answer === 'other') field(draft, text, column)
     if (answer === 'yes' || isTime) draft.isCompleted = true
-    else if (answer === 'other') draft.task.messages.push(`${column.header}: ${message}`)
   },
   parent: ({ task, file }, text) => {
     const reference = values.oneLine(text)
@@ -222,7 +219,8 @@ export function draftOf(row: Row, columns: Column[], file: CsvFile): Draft {
     else if (first !== text) addNote(draft, header, text)
     filled.set(target, first ?? text)
   }
-  row.noteUneven(draft.task)
+  for (const text of row.extraTexts) addNote(draft, 'Without a header', text)
+  if (row.hasLongCell) draft.task.messages.push('A cell was cut, because it has too many characters')
   return draft
 }
 
@@ -247,9 +245,6 @@ function finishStatus({ task, section, isCompleted, file: { mapping } }: Draft):
   if (section && !task.list && !task.status) task.list = section
   else if (section) (task.labels ??= []).push(section)
   const { list } = task
-  if (list !== undefined && statusOf(list, mapping) !== statusOf(list, {})) return
-  // In systems that only have open and closed tasks, the list shows the progress.
-  const isOnlyOpen = !task.status && /^open(ed)?$/i.test(list ?? '')
-  if (isOnlyOpen && section && statusOf(section, mapping) === 'IN_PROGRESS') task.status = 'IN_PROGRESS'
-  if (isCompleted) task.status = 'DONE'
+  const hasOwnStatus = list !== undefined && statusOf(list, mapping) !== statusOf(list, {})
+  if (isCompleted && !hasOwnStatus) task.status = 'DONE'
 }

@@ -216,30 +216,19 @@ export function columnsOf(names: string[], mapping: Mapping, format: ColumnForma
   )
 }
 
-/** Returns lines for the report: headers in the mapping that the file lacks, and a header in an unknown language. */
-export function* headerMessages({ columns: given = {} }: Mapping, columns: Column[]): Generator<string> {
-  const headers = new Set(columns.map(({ header }) => header.normalize()))
-  const missing = Object.keys(given).filter((header) => !headers.has(header.normalize()))
-  const shown = missing.slice(0, 10).map((header) => JSON.stringify(header.slice(0, 50)))
-  const rest = missing.length > shown.length ? `, and ${missing.length - shown.length} others` : ''
-  if (missing.length > 0)
-    yield `The file has no column for these names in mapping.columns: ${shown.join(', ')}${rest}`
+/** True if the header seems to be in an unknown language. */
+export function hasUnknownHeader(columns: Column[]): boolean {
   const unknown = columns.filter((column) => column.isUnknown)
   const known = columns.filter(({ isUnknown, target }) => !isUnknown && target !== 'title')
-  if (known.every(({ target }) => target === 'id') && unknown.length >= (known.length > 0 ? 2 : 3))
-    yield `Only the columns of titles and ids were recognized. If others are a status, people or dates, send mapping.columns, such as {${JSON.stringify(unknown[0]!.header.slice(0, 50))}: "status"}`
+  return known.every(({ target }) => target === 'id') && unknown.length >= (known.length > 0 ? 2 : 3)
 }
-
-/** A project has at most this many fields. Further columns go to the foot of the description. */
-const maxFields = 50
 
 /** Sets the targets of the columns after the scan: unknown columns without values are not read. Returns the fields. */
 export function fieldsOf(columns: Column[]): FieldItem[] {
   const fields = new Map<string, FieldItem>()
   for (const column of columns) {
-    const { header, types, isUnknown } = column
-    if (isUnknown && types.size === 0) column.target = ''
-    else if (isUnknown && fields.size >= maxFields && !fields.has(column.key)) column.target = 'notes'
+    const { header, types } = column
+    if (column.isUnknown && types.size === 0) column.target = ''
     const { target } = column
     const isField = target.startsWith(fieldPrefix)
     if (types.size === 0 || !(isField || column.hasOtherAnswers)) continue

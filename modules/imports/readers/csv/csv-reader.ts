@@ -1,7 +1,7 @@
 import { DigestKeys } from '../../convert/keys.ts'
 import type { Reader } from '../reader.ts'
 import { type CsvFile, type CsvFormat, draftOf, itemsOf } from './cells.ts'
-import { columnsOf, fieldsOf, headerMessages, targetsOf, usualIds } from './columns.ts'
+import { columnsOf, fieldsOf, hasUnknownHeader, targetsOf, usualIds } from './columns.ts'
 import { Dates } from './dates.ts'
 import { findHeader } from './rows.ts'
 import { oneLine, References } from './values.ts'
@@ -31,7 +31,6 @@ export const csvReader = (formatOf: (file: CsvFile, headers: string[]) => CsvFor
     const name = columns.find(({ plain }) => isOtherId(plain)) ?? title
     const [scannedKeys, keys] = [new DigestKeys(), new DigestKeys()]
     for await (const _ of row.readAll()) {
-      if (row.repeatsHeader) continue
       for (const column of columns) column.scan(decode(row.at(column.index)).trim(), dates)
       if (file.references && (name !== title || !id || row.number <= maxTitlesWithIds)) {
         const key = keyOf?.(row, oneLine(row.at(title.index)), scannedKeys) ?? (id ? row.at(id.index) : '')
@@ -40,22 +39,22 @@ export const csvReader = (formatOf: (file: CsvFile, headers: string[]) => CsvFor
       format.scan?.(row)
     }
     const dateFormat = dates.decideOrder()
-    for (const message of headerMessages(mapping, columns)) report(message)
+    if (hasUnknownHeader(columns))
+      report(
+        'Only the columns of titles and ids were recognized. If others are a status, people or dates, send mapping.columns',
+      )
     yield* fieldsOf(columns)
     const read = columns.filter(({ target, types }) => target !== '' && types.size > 0)
     for await (const _ of row.readAll()) {
       const draft = draftOf(row, read, file)
-      const items = () => itemsOf(draft, (content) => keyOf?.(row, content, keys) ?? keys.next(content))
-      if (row.repeatsHeader) yield { ...items()[0]!, problem: 'The row repeats the header' }
-      else yield* format.finish?.(draft, row) ?? items()
+      const keyOfTitle = (title: string) => keyOf?.(row, title, keys) ?? keys.next(title)
+      yield* format.finish?.(draft, row) ?? itemsOf(draft, keyOfTitle)
       if (format.meansNearest) file.references?.add(row.text(name.plain), draft.task.key, true)
     }
     const targets = new Map<string, string | null>()
-    for (const { header, plain, target } of columns) {
-      // Leaves out columns without a target that `finish` reads by name.
-      const isShown = target !== '' || !row.used.has(plain)
-      if (isShown) targets.set(header, targets.get(header) ?? (target || null))
-    }
+    // Leaves out columns without a target that `finish` reads by name.
+    for (const { header, plain, target } of columns)
+      if (target !== '' || !row.used.has(plain)) targets.set(header, targets.get(header) ?? (target || null))
     propose({
       columns: Object.fromEntries(targets),
       ...(dateFormat && { dateFormat }),

@@ -142,23 +142,15 @@ export class Row {
     return text.slice(0, maxCellCharacters).replace(/[\ud800-\udbff]$/, '')
   }
 
-  /** True for the header of a second file that was appended. */
-  get repeatsHeader(): boolean {
-    return this.names.length > 1 && this.names.every((name, index) => this.at(index).trim() === name)
+  /** True if a cell is longer than the text of `at`. */
+  get hasLongCell(): boolean {
+    return this.cells.some((cell) => cell.length > maxCellCharacters)
   }
 
-  /** Adds lines to the report and to the foot of the description, if the row does not fit the header. */
-  noteUneven({ messages, notes }: { messages: string[]; notes: string[] }): void {
-    const [count, columns] = [this.cells.length, this.names.length]
-    const extra = this.cells.flatMap((cell, index) => (index >= columns && cell.trim() !== '' ? index : []))
-    const advice = extra.length > 0 ? ': a cell that contains the separator must be quoted' : ''
-    if (count < columns || extra.length > 0)
-      messages.push(
-        `The row has ${count} ${count === 1 ? 'cell' : 'cells'}, and the header ${columns}${advice}`,
-      )
-    if (this.cells.some((cell) => cell.length > maxCellCharacters))
-      messages.push(`A cell was cut at ${maxCellCharacters} characters`)
-    notes.push(...extra.map((index) => `Without a header: ${this.at(index)}`))
+  /** Returns the texts of the cells beyond the header. */
+  get extraTexts(): string[] {
+    const extra = [...this.cells.keys()].slice(this.names.length)
+    return extra.map((index) => this.at(index)).filter((text) => text.trim() !== '')
   }
 
   /** Reads the rows below the header into this row. Rows without text are skipped. */
