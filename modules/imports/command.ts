@@ -13,7 +13,6 @@ import { columnsOf } from '../../src/postgres/columns.ts'
 import { HttpError, idTaken } from '../../src/responses/errors.ts'
 import { IdOf, Input, caseless } from '../../src/schema/input.ts'
 import { validationError } from '../../src/schema/validation.ts'
-import { optionNamed } from '../fields/values.ts'
 import { modules } from '../modules.ts'
 import { externalIds } from '../tasks/blockers.ts'
 
@@ -42,7 +41,7 @@ export interface ImportResult {
   outcome: 'created' | 'updated' | 'unchanged' | 'rejected'
   /** The id that the row has in the project. */
   id: string
-  /** Why the operation was rejected, or changed nothing. */
+  /** Why the operation was rejected. */
   message?: string
 }
 
@@ -119,7 +118,7 @@ interface Decided extends ImportResult {
 type Values = Record<string, unknown>
 type NewRow = Values & { op: string; createdAt?: string; importedAuthor?: string }
 
-const unchanged = (id: string, message?: string): Decided => ({ outcome: 'unchanged', id, message })
+const unchanged = (id: string): Decided => ({ outcome: 'unchanged', id })
 
 /** The rules for the operations. @throws HttpError if an operation is rejected */
 class Rules {
@@ -141,19 +140,10 @@ class Rules {
     return same ? unchanged(same.id) : this.create(operation)
   }
 
-  /** Adds missing options to an existing field of the type choice. Every value can become text. Requires ADMIN. */
+  /** Creates a missing field. Requires ADMIN. */
   field(operation: ImportOperation): Decided {
     const same = this.state.all('field').find(({ key }) => key === operation.key)
-    if (!same) return this.create(operation)
-    const { id, type, options: known } = same
-    if (type !== operation.type && operation.type !== 'text')
-      return unchanged(id, `The field of the project has the type ${type}, and not ${String(operation.type)}`)
-    const given = type === 'choice' ? ((operation.options as string[] | undefined) ?? []) : []
-    const missing = given.filter((one) => optionNamed(known, one) === undefined)
-    return this.update('field', {
-      ...(missing.length > 0 && { options: [...(known ?? []), ...missing] }),
-      id,
-    })
+    return same ? unchanged(same.id) : this.create(operation)
   }
 
   task(operation: ImportOperation): Decided {

@@ -46,10 +46,6 @@ const waitMs = 1_000
  * @throws SliceEnded while an older import of the account runs, so that one account cannot occupy a worker
  */
 export async function beginImport(sql: Sql, id: string): Promise<RunningImport | undefined> {
-  // The previous release has other steps: its imports are read again, and their counts start again.
-  await sql`
-    update imports set cursor = null, created = 0, updated = 0, unchanged = 0, rejected = 0
-    where id = ${id} and state = 'running' and not cursor ->> 'step' = any(${steps}::text[])`
   const [begun] = await sql<RunningImport[]>`
     update imports set state = 'running', started_at = coalesce(started_at, now()),
       cursor = coalesce(cursor, '{"step": "read", "n": 0}')

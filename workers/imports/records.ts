@@ -91,10 +91,7 @@ export async function readContext(run: Run): Promise<ConvertContext> {
     if (kind === 'label') labels.set(key, id)
     if (outcome === 'unchanged') continue
     if (run.dryRun) uncommitted.set(kind === 'label' ? id : key, operationOf(name))
-    if (kind !== 'field') continue
-    // The import adds the options of the file to those of the project.
-    const field = fields.get(key) ?? item
-    fields.set(key, { ...field, options: [...new Set([...(field.options ?? []), ...(item.options ?? [])])] })
+    if (kind === 'field') fields.set(key, item)
   }
   return {
     ...{ source, mapping, labels, fields, uncommitted },

@@ -1,7 +1,7 @@
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { firstIdAt, nowMs } from '../../src/ids.ts'
 import { type Throttle, whilePagesAreFull } from '../throttle.ts'
-import { withUndoError } from './undo-import.ts'
+import { undoError } from './undo-import.ts'
 
 const keptDays = 30
 /** The maximum number of imports of one statement. The next statement continues. */
@@ -72,7 +72,7 @@ export async function deleteUpload(sql: Sql, importId: string, throttle: Throttl
 /** Ends imports whose job became a dead letter or is lost. */
 export async function endLostImports(sql: Sql, throttle: Throttle): Promise<void> {
   await sql`
-    update imports i set undo_state = 'failed', error = ${withUndoError(sql, reason(sql, 'undo-import'))}
+    update imports i set undo_state = 'failed', error = ${undoError(sql, reason(sql, 'undo-import'))}
     where undo_state in ('queued', 'running') and ${hasNoJob(sql, 'undo-import')}`
   const lost = await sql<{ id: string }[]>`
     update imports i set state = 'failed', finished_at = now(), error = ${reason(sql, 'run-import')}

@@ -35,7 +35,7 @@ export function openUndoImport(services: Services) {
       const error = await undoImport(undo, throttle).catch(failureOf)
       if (error === undefined) return
       await sql`
-        update imports set undo_state = ${error === null ? 'done' : 'failed'}, error = ${withUndoError(sql, sql`${error}::text`)}
+        update imports set undo_state = ${error === null ? 'done' : 'failed'}, error = ${undoError(sql, sql`${error}::text`)}
         where id = ${importId} and (undo_state = 'running' or (undo_state = 'queued' and ${error}::text is not null))`
     })
   }
@@ -66,11 +66,9 @@ async function undoImport(undo: Omit<Undo, 'projectId'>, throttle: Throttle): Pr
   return null
 }
 
-const undoFailed = '. The undo failed: '
-
-/** SQL for the error of a row of `imports`: why the import failed, and then why its undo failed. */
-export const withUndoError = (sql: Sql, error: SqlPart): SqlPart => sql`
-  nullif(concat_ws(${undoFailed}, case when state = 'failed' then split_part(error, ${undoFailed}, 1) end, ${error}), '')`
+/** SQL for the error of a row of `imports`: why its undo failed, or else why the import failed. */
+export const undoError = (sql: Sql, error: SqlPart): SqlPart =>
+  sql`coalesce(${error}, case when state = 'failed' then error end)`
 
 /** Undoes the batch before a batch, and returns it. Returns undefined after the first batch. */
 async function undoNext(undo: Undo, before: number): Promise<number | undefined> {

@@ -178,11 +178,6 @@ const disturbances: Record<string, (begun: Begun) => Promise<unknown>> = {
     isOver.resolve()
     expect(await second).toBeGreaterThan(0)
   },
-  async 'has a step of the previous release'({ id }) {
-    const cursor = JSON.stringify({ step: 'subtasks', n: 7 })
-    await sql`update imports set state = 'running', created = 5, cursor = ${cursor}::text::jsonb where id = ${id}`
-    await work(id)
-  },
   async 'gets a temporary error from each of its statements'({ id }) {
     const { services, failed } = failingOnce()
     const slices = await work(id, fast, openRunImport(services, { readers }))
