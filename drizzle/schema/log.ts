@@ -42,9 +42,7 @@ export const events = pgTable(
     at: instant('at').notNull(),
     before: jsonb('before'),
     after: jsonb('after'),
-    /**
-     * Contains `before` and `after` for webhooks, service accounts and tokens. Older releases do not read this column.
-     */
+    /** Contains `before` and `after` of old events of webhooks, service accounts and tokens. */
     told: jsonb('told').$type<{ before: unknown; after: unknown }>(),
     taskId: uuid('task_id'),
     /** The seq of the first event of the same batch. */

@@ -11,7 +11,7 @@ import { type CommitGroup, hasUnlogged, type CommitUnit, type RowWrite, rowWrite
 export interface Shape {
   /** True if a unit changes two projects, or creates a project. */
   locksFirst: boolean
-  /** True if units that would change a locked row write nothing. */
+  /** True if units that would change a locked project write nothing. */
   skipsLocked: boolean
   writes: string[]
   unlogged: boolean
@@ -77,10 +77,14 @@ const columns: Record<keyof CommitGroup, Column[]> = {
     ...{ version: 'bigint', lastNumber: 'int', lastEventId: 'uuid' },
   }),
   events: [...parameters({ write: 'text' }), ...logged],
-  unlogged: parameters({ entityId: 'uuid', fields: 'jsonb' }),
   jobs: [...parameters({}), ...outboxColumns],
   records: parameters({ key: 'text' }),
 }
+
+const unloggedColumn = { key: 'unlogged', name: 'unlogged', type: 'jsonb' }
+
+const columnsIn = ({ unlogged }: Shape, part: keyof CommitGroup): Column[] =>
+  part === 'events' && unlogged ? [...columns.events, unloggedColumn] : columns[part]
 
 const partsOf = (shape: Shape) =>
   (Object.keys(columns) as (keyof CommitGroup)[]).filter(
@@ -91,7 +95,7 @@ export const parametersOf = (shape: Shape, group: CommitGroup): string[] =>
   partsOf(shape).flatMap((part) =>
     part === 'records'
       ? [...listsOf(columns.records, group.records), recordLines(group.records)]
-      : listsOf(columns[part], group[part]),
+      : listsOf(columnsIn(shape, part), group[part]),
   )
 
 // The other columns of a record are one line of text, because an array for each of them would cost twice as much. No value
@@ -148,19 +152,8 @@ const oneOf = (names: string[]) => `entity in (${names.map((name) => `'${name}'`
 const taskOfEvent = () => `case when entity = 'task' then "entityId"
     when ${oneOf(model().ofTask.map(({ name }) => name))} then (coalesce(after, before) ->> 'taskId')::uuid end`
 
-/** Events of entities with unlogged columns store their rows in the column `told`, and not in `before` and `after`. */
-function insertEvents(unlogged: boolean): string {
-  if (!unlogged)
-    return `logged as (insert into events (${namesOf(logged)}, task_id)
+const insertEvents = () => `logged as (insert into events (${namesOf(logged)}, task_id)
      select ${keysOf(logged)}, ${taskOfEvent()} from event)`
-  const isTold = oneOf(model().all.flatMap(({ name, unlogged }) => (unlogged ? [name] : [])))
-  const values = logged.map(({ key }) =>
-    key === 'before' || key === 'after' ? `case when not ${isTold} then ${key} end` : `"${key}"`,
-  )
-  return `logged as (insert into events (${namesOf(logged)}, task_id, told)
-     select ${values}, ${taskOfEvent()},
-       case when ${isTold} then jsonb_build_object('before', before, 'after', after) end from event)`
-}
 
 /**
  * A unit is committed only if all its projects have the expected version; other units write nothing. Projects are
@@ -168,13 +161,12 @@ function insertEvents(unlogged: boolean): string {
  * tables are a projection of the events.
  */
 export function commitStatement(shape: Shape): string {
-  const { locksFirst, skipsLocked, writes, unlogged, jobs, records } = shape
+  const { locksFirst, skipsLocked, writes, jobs, records } = shape
   const parts = [
     ...(records ? repeatedUnits(shape) : []),
     ...(locksFirst || skipsLocked ? lockAndSwap(shape) : [swap(headsOf(shape))]),
     `event as materialized (${rowsOfCommitted(shape, 'events')})`,
-    insertEvents(unlogged),
-    ...(unlogged ? [`unlogged as materialized (${rowsOfCommitted(shape, 'unlogged')})`] : []),
+    insertEvents(),
     ...writes.map(rowWrite),
     ...(jobs ? [insertJobs(shape)] : []),
     ...(records ? [insertRecords] : []),
@@ -188,11 +180,11 @@ const isCommitted = '(unit in (select unit from committed)) is true'
 /** Returns the number of the first SQL parameter of this part. */
 function firstOf(shape: Shape, part: keyof CommitGroup): number {
   const parts = partsOf(shape)
-  return parts.slice(0, parts.indexOf(part)).reduce((sum, other) => sum + columns[other].length, 1)
+  return parts.slice(0, parts.indexOf(part)).reduce((sum, other) => sum + columnsIn(shape, other).length, 1)
 }
 
 const rowsOfCommitted = (shape: Shape, part: keyof CommitGroup): string =>
-  `select * from (${rowsFrom(columns[part], firstOf(shape, part))}) r where ${isCommitted}`
+  `select * from (${rowsFrom(columnsIn(shape, part), firstOf(shape, part))}) r where ${isCommitted}`
 
 /** Units write nothing if one of their keys or claimed ids is recorded already. */
 function repeatedUnits(shape: Shape): string[] {
@@ -223,38 +215,20 @@ const swap = (heads: string) => `committed as (update streams s set ${newVersion
 
 /**
  * For units of two projects and for new projects: locks all projects, compares all versions, and only then writes. With
- * `skipsLocked`, a unit with a row that another transaction has locked counts as a conflict.
+ * `skipsLocked`, a unit with a project that another transaction has locked counts as a conflict.
  */
 const lockAndSwap = (shape: Shape) => [
   `head as materialized (${headsOf(shape)})`,
   `locked as materialized (select * from streams
      where project_id = any(array(select "projectId" from head)) order by project_id for update${shape.skipsLocked ? ' skip locked' : ''})`,
-  ...(shape.skipsLocked
-    ? [`row as materialized (${rowsFrom(columns.events, columns.heads.length + 1)})`]
-    : []),
   `conflict as materialized (select h.unit from head h left join locked s on s.project_id = h."projectId"
-     where coalesce(s.version, 0) <> h.expected or s.last_event_id <> h."expectedEventId"
-     ${shape.skipsLocked ? changedEntities(shape).map(lockedRows).join('') : ''})`,
+     where coalesce(s.version, 0) <> h.expected or s.last_event_id <> h."expectedEventId")`,
   `committed as materialized (select * from head where unit not in (select unit from conflict))`,
   `swapped as (update streams s set ${newVersion('w')}
      from committed w where s.project_id = w."projectId" and w.expected > 0)`,
   `inserted as (insert into streams (project_id, version, last_number, last_event_id)
      select "projectId", version, "lastNumber", "lastEventId" from committed where expected = 0)`,
 ]
-
-function changedEntities({ writes }: Shape): Entity[] {
-  const changes = writes.filter((one) => !one.startsWith('insert'))
-  return [...new Set(changes.map((one) => one.split(' ')[1] as Entity))]
-}
-
-const lockedRows = (entity: Entity): string => {
-  const table = getTableName(definitionOf(entity).table)
-  const isChanged = `entity = '${entity}' and write in ('upsert', 'update', 'delete')`
-  return `
-     union select r.unit from row r join ${table} t on t.id = r."entityId" where ${isChanged} and t.id <> all(array(
-       select id from ${table} where id = any(array(select "entityId" from row where ${isChanged}))
-         order by id for update skip locked))`
-}
 
 const insertJobs = (shape: Shape) =>
   `queued as (insert into ${getTableName(outbox)} (${namesOf(outboxColumns)})
@@ -279,11 +253,8 @@ function columnsFor(entity: Entity, write: RowWrite): Column[] {
 function eventRowsOf(entity: Entity, write: RowWrite): string {
   const others = columnsFor(entity, write).filter(({ key }) => !(key in fromEvent))
   const record = others.map(({ key, type }) => `"${key}" ${type}`).join(', ')
-  const from = definitionOf(entity).unlogged
-    ? `event e left join unlogged u using (unit, "entityId")
-      cross join lateral jsonb_to_record(e.after || coalesce(u.fields, '{}'))`
-    : 'event e, jsonb_to_record(e.after)'
-  return `${from} as r(${record}) where e.entity = '${entity}' and e.write = '${write}'`
+  const values = hasUnlogged(entity) ? `e.after || coalesce(e.unlogged, '{}')` : 'e.after'
+  return `event e, jsonb_to_record(${values}) as r(${record}) where e.entity = '${entity}' and e.write = '${write}'`
 }
 
 function inserted(entity: Entity, write: RowWrite): string {
@@ -308,7 +279,7 @@ const update = (entity: Entity) => {
   const { table, unlogged = [] } = definitionOf(entity)
   const others = columnsOf(table).filter(({ key }) => key !== 'id')
   const unloggedValue = ({ key, name }: Column) =>
-    `case when u.fields ? '${key}' then r."${key}" else t.${name} end`
+    `case when e.unlogged ? '${key}' then r."${key}" else t.${name} end`
   const value = (column: Column) => (unlogged.includes(column.key) ? unloggedValue(column) : valueOf(column))
   const assignments = others.map((column) => `${column.name} = ${value(column)}`).join(', ')
   return `update ${getTableName(table)} t set ${assignments}

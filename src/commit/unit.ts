@@ -37,32 +37,23 @@ export type RowWrite = (typeof rowWrites)[number]
 /** Only a row's last event in the unit writes the row: `write` is null for earlier events, and for events that change no row. */
 export type CommitEvent = StoredEvent & { unit: number; write: RowWrite | null }
 
-interface UnloggedValues {
-  unit: number
-  entityId: string
-  fields: object
-}
-
 /** The contents of several units. Each object has the field `unit`: the position of its unit in the commit. */
 export interface CommitGroup {
   heads: CommitHead[]
   events: CommitEvent[]
-  unlogged: UnloggedValues[]
   jobs: object[]
   records: (IdempotencyRecord & { unit?: number })[]
 }
 
 /** Sets `unit` on the existing objects: copies would cost more than the rest of this function. */
 export function groupOf(units: CommitUnit[]): CommitGroup {
-  const group: CommitGroup = { heads: [], events: [], unlogged: [], jobs: [], records: [] }
+  const group: CommitGroup = { heads: [], events: [], jobs: [], records: [] }
   for (const [unit, { heads, events, jobs, records }] of units.entries()) {
     number(heads, unit, group.heads)
     number(events, unit, group.events)
     number(jobs, unit, group.jobs)
     number(records, unit, group.records)
     setWrites(events as CommitEvent[])
-    for (const { unlogged, entityId } of events)
-      if (unlogged) addUnlogged(group, { unit, entityId, fields: unlogged })
   }
   return group
 }
@@ -82,6 +73,8 @@ function setWrites(events: CommitEvent[]): void {
     event.write = null
     if (event.type === observedType) continue
     const row = rowOf(event)
+    const before = last.get(row)
+    if (before?.unlogged) event.unlogged = { ...before.unlogged, ...event.unlogged }
     if (!first.has(row)) first.set(row, event)
     last.set(row, event)
   }
@@ -103,11 +96,5 @@ function writeOf({ before, entity, undoes }: StoredEvent, { after, type }: Store
 
 const isPlain = (entity: Entity, row: object): boolean =>
   definitionOf(entity).optionalColumns !== undefined && isPlainRow(entity, row)
-
-function addUnlogged({ unlogged }: CommitGroup, more: UnloggedValues): void {
-  const same = unlogged.find(({ unit, entityId }) => unit === more.unit && entityId === more.entityId)
-  if (same) same.fields = { ...same.fields, ...more.fields }
-  else unlogged.push(more)
-}
 
 export const hasUnlogged = (name: Entity): boolean => definitionOf(name).unlogged !== undefined
