@@ -19,8 +19,8 @@ const about =
 
 /** A waiting request for this many projects counts as one subscriber of the account. */
 const projectsPerSlot = 100
-/** A request for this many projects is charged as one ordinary read. */
-const projectsPerRead = 10
+/** Finding and reading this many projects is charged as one ordinary read each. */
+const projectsPerRead = 20
 
 interface FeedStates {
   feeds: { projectId: string; after: number; version: number }[]
@@ -41,22 +41,19 @@ export function readManyEvents(services: Services): Query {
   async function read(reading: ReadRequest, positions: Map<string, number>, wanted: Wanted) {
     const { exceptActor, waitMs } = wanted
     const { caller } = reading
+    const cost = 1 + positions.size / projectsPerRead
     const reload = (caller: Caller) => readStates(services, caller, positions)
     const hasMatches = openHasMatches(services, caller, { exceptActor }, positions)
     const hasEvents = ({ feeds, gone }: FeedStates) => gone.length > 0 || hasMatches(feeds)
-    const first = await charge(caller, 1 + positions.size / projectsPerRead, async (sql) => {
-      const states = await reload(caller)
-      const isLater = exceptActor || (waitMs > 0 && !(await hasEvents(states)))
-      return isLater ? states : readEvents(sql, states, wanted)
-    })
-    if (typeof first === 'string') return first
+    const first = await charge(caller, cost, () => reload(caller))
     const slots = Math.max(1, Math.ceil(first.feeds.length / projectsPerSlot))
     const projectsOf = ({ feeds }: FeedStates) => feeds
     const poll = { waitMs, slots, projectsOf, hasEvents, reload }
     const states = waitMs > 0 ? await longPoll(reading, first, poll) : first
     const count = states.feeds.reduce((sum, { after, version }) => sum + version - after, 0)
-    const cost = exceptActor ? scanCost(count) : 1
-    return charge(caller, cost, (sql) => readEvents(sql, states, wanted))
+    return charge(caller, Math.max(cost, exceptActor ? scanCost(count) : 1), (sql) =>
+      readEvents(sql, states, wanted),
+    )
   }
 
   return {
@@ -80,10 +77,10 @@ const openReadEvents =
   ({ oldestSeq }: Services) =>
   async (sql: Sql, states: FeedStates, { limit, exceptActor }: Wanted): Promise<string> => {
     const { feeds } = states
-    const waiting = feeds.map(({ after, version }) => version - after)
-    const shares = sharesOf(waiting, exceptActor ? maxScannedEvents : limit)
-    const ranges = feeds.flatMap(({ projectId, after }, n) => {
-      return shares[n]! > 0 ? { projectId, after, upTo: after + shares[n]!, limit, exceptActor } : []
+    const behind = feeds.filter(({ after, version }) => version > after)
+    const share = Math.ceil((exceptActor ? maxScannedEvents : limit) / behind.length)
+    const ranges = behind.map(({ projectId, after, version }) => {
+      return { projectId, after, upTo: Math.min(version, after + share), limit, exceptActor }
     })
     if (ranges.length === 0) return bodyOf(states, [])
     const rows = await readRanges(sql, ranges, { events: limit, bytes: pageBytes })
@@ -111,21 +108,6 @@ async function readStates(
     return { projectId, after, version }
   })
   return { feeds, gone: wanted.filter((_, n) => !visible[n]) }
-}
-
-/** Divides `limit` rows among projects with waiting rows. Each gets at least 1, so the sum may exceed `limit`. */
-export function sharesOf(waiting: number[], limit: number): number[] {
-  const shares = waiting.map(() => 0)
-  const nonEmpty = [...waiting.keys()]
-    .filter((n) => waiting[n]! > 0)
-    .sort((a, b) => waiting[a]! - waiting[b]!)
-  let left = limit
-  nonEmpty.forEach((n, i) => {
-    const share = Math.min(waiting[n]!, Math.max(1, Math.ceil(left / (nonEmpty.length - i))))
-    shares[n] = share
-    left -= share
-  })
-  return shares
 }
 
 /** @param scanned the ranges that were scanned to their ends, if the page has all matches */

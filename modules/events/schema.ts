@@ -298,15 +298,8 @@ export const ReadMany = named(
   }),
 )
 
-export function readPositions({ after }: Static<typeof ReadMany>): Map<string, number> {
-  const seqs = new Map<string, number>()
-  for (const [id, seq] of Object.entries(after)) {
-    const projectId = canonicalId(id)
-    if (seqs.has(projectId)) throw badRequest(`after.${projectId} is given more than once`)
-    seqs.set(projectId, seq)
-  }
-  return seqs
-}
+export const readPositions = ({ after }: Static<typeof ReadMany>): Map<string, number> =>
+  new Map(Object.entries(after).map(([id, seq]) => [canonicalId(id), seq]))
 
 export const aheadIn = (projectId: string) =>
   badRequest(`after.${projectId} is ahead of the project: it has no such version`)

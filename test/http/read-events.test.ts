@@ -28,9 +28,10 @@ test('a project with many events does not delay the events of other projects', a
   await makeTasks(ada, busy, 200)
   await Promise.all(others.map(addTask))
   const first = await readOf(from(0, [busy, ...others]), { limit: 50 })
-  expect(first.events).toHaveLength(50)
   for (const one of others) expect(seqsIn(first, one)).toEqual([1, 2])
-  expect(seqsIn(first, busy)).toEqual(upTo(26))
+  expect(seqsIn(first, busy)).toEqual(upTo(4))
+  const second = await readOf(first.after, { limit: 50 })
+  expect(seqsIn(second, busy)).toEqual(upTo(54).slice(4))
 })
 
 test('if a caller has more projects than the limit, quiet projects are read although other projects always have new events', async () => {
@@ -96,10 +97,8 @@ test('`after` has the positions in the visible projects, and `gone` the other id
   expect(await readOf({})).toEqual({ events: [], after: {}, gone: [] })
 })
 
-test('POST /events/read accepts at most 1,000 projects, each once', async () => {
+test('POST /events/read accepts at most 1,000 projects', async () => {
   const own = await openProject()
-  const twice = await readMany({ [own]: 0, [own.toUpperCase()]: 0 })
-  expectError(twice, 400, `after.${own} is given more than once`)
   const ids = upTo(1_001).map((n) => `${own.slice(0, -4)}${String(n).padStart(4, '0')}`)
   expect((await readMany(from(0, ids))).status).toBe(400)
   expect((await readOf(from(0, ids.slice(1)))).gone.length).toBeGreaterThan(998)

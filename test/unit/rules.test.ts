@@ -1,6 +1,4 @@
-import fc from 'fast-check'
 import type { FieldRow } from '../../drizzle/rows.ts'
-import { sharesOf } from '../../modules/events/read-many.ts'
 import { changedValues, maxValues } from '../../modules/fields/values.ts'
 import { createLabel, deleteLabel } from '../../modules/labels/commands.ts'
 import { deleteProject } from '../../modules/projects/commands.ts'
@@ -216,22 +214,4 @@ test('an undo requires the same role and token scope as the inverse change, or t
     types.flat().map((type) => [type, right]),
   )
   expect(found.sort()).toEqual(expected.sort() as typeof found)
-})
-
-test('each project with events gets a share of a page: at least one event, at most all, and the page is full', () => {
-  const sum = (numbers: number[]) => numbers.reduce((all, one) => all + one, 0)
-  expect(sharesOf([200, 2, 0, 10], 50)).toEqual([38, 2, 0, 10])
-  const counts = fc.array(fc.nat(300), { maxLength: 50 })
-  const property = fc.property(counts, fc.integer({ min: 1, max: 500 }), (waiting, limit) => {
-    const shares = sharesOf(waiting, limit)
-    const many = waiting.filter((one) => one > 0).length
-    expect(sum(shares)).toBe(Math.max(many, Math.min(limit, sum(waiting))))
-    shares.forEach((share, n) => {
-      expect(share).toBeLessThanOrEqual(waiting[n]!)
-      if (waiting[n]! > 0) expect(share).toBeGreaterThan(0)
-      // If not all events of a project fit, its share is the largest share, or one less.
-      if (share < waiting[n]!) expect(share).toBeGreaterThanOrEqual(Math.max(...shares) - 1)
-    })
-  })
-  fc.assert(property)
 })
