@@ -15,9 +15,9 @@ import {
   type Page,
 } from '../../src/reads/pages.ts'
 import { type OldestSeq, openOldestSeq, seqAt } from '../../src/reads/retention.ts'
-import { etagAt, type Versioned, type Versions } from '../../src/reads/versions.ts'
+import type { Versioned, Versions } from '../../src/reads/versions.ts'
 import { notFound } from '../../src/responses/errors.ts'
-import { digestEtag, pathAndQuery } from '../../src/responses/reply.ts'
+import { respondByDigest } from '../../src/responses/reply.ts'
 import { checked, Input, Instant, isCount, parseInstant } from '../../src/schema/input.ts'
 import type { Services } from '../../src/services.ts'
 import { model } from '../modules.ts'
@@ -54,8 +54,7 @@ const ProjectHistoryQuery = Input({
 })
 
 export function projectHistory(services: Services): Query {
-  const { database, findRole, oldestSeq, place, serve, charge } = services
-  const logTag = openLogTag(services)
+  const { database, findRole, oldestSeq, place, charge } = services
   return {
     about,
     input: ProjectHistoryQuery,
@@ -66,33 +65,20 @@ export function projectHistory(services: Services): Query {
     async read({ request, caller, query, params: { id } }) {
       const filter = readHistoryFilter(query)
       const project = await requireVisible(findRole, caller, id)
-      const etag = etagAt(project, `.${project.renaming}${await logTag([project.projectId])}`)
       const { entity, entityId, actorId, types } = filter
       const isFiltered = entity || entityId || actorId || types
-      const build = async () => {
-        const range = await rangeOf(database.reads, project, filter)
-        const cost = isFiltered ? scanCost(range.last + 1 - range.lowest) : 1
-        const demand = { projects: [project], upTo: range.last }
-        const read = (sql: Sql) => {
-          const own = place(sql, demand)
-          return readHistoryPage(own, own === sql ? oldestSeq : openOldestSeq(own), project, filter, range)
-        }
-        const found = range.last < range.lowest ? { rows: [] } : await charge(caller, cost, read)
-        return pageOf(request, found, eventView.of, ({ seq }) => [String(seq)], etag)
+      const range = await rangeOf(database.reads, project, filter)
+      const cost = isFiltered ? scanCost(range.last + 1 - range.lowest) : 1
+      const read = (sql: Sql) => {
+        const own = place(sql, { projects: [project], upTo: range.last })
+        return readHistoryPage(own, own === sql ? oldestSeq : openOldestSeq(own), project, filter, range)
       }
-      return serve(request, pathAndQuery(request), etag, build, project.version)
+      const found = range.last < range.lowest ? { rows: [] } : await charge(caller, cost, read)
+      const page = pageOf(request, found, eventView.of, ({ seq }) => [String(seq)])
+      return respondByDigest(request, page, project.version)
     },
   }
 }
-
-/** Returns the part of an ETag that depends on the shown projects and, if events expire, on their oldest events. */
-const openLogTag =
-  ({ config, oldestSeq }: Services) =>
-  async (projectIds: string[]): Promise<string> => {
-    if (config.historyDays === 0 && projectIds.length === 1) return ''
-    const oldest = config.historyDays > 0 ? await Promise.all(projectIds.map(oldestSeq)) : []
-    return `.${digestEtag([...projectIds, ...oldest].join()).slice(1, -1)}`
-  }
 
 type HistoryFilter = ReturnType<typeof readHistoryFilter>
 
@@ -171,9 +157,8 @@ const taskEventView = view<ReadEvent>({
 })
 
 export function taskHistory(services: Services): Query {
-  const { database, findRole, place, serve, versions } = services
+  const { database, findRole, place, versions } = services
   const findTaskProjects = openFindTaskProjects(database.reads, versions)
-  const logTag = openLogTag(services)
   return {
     about: aboutTask,
     input: Input({ limit: Limit(50, 200), cursor: Cursor() }),
@@ -186,13 +171,12 @@ export function taskHistory(services: Services): Query {
       const task = await requireVisible(findTaskProjects, caller, id, 'Task')
       const others = await Promise.all(task.others.map((projectId) => findRole(caller, projectId)))
       const projects = [task, ...others].flatMap((one?: Versioned) => one ?? [])
-      const tag = await logTag(projects.map(({ projectId }) => projectId))
-      const etag = etagAt(task, `.${task.renaming}${tag}`)
-      const build = async () => {
-        const found = await readTaskPage(place(database.reads, { projects }), id, projects, page)
-        return pageOf(request, found, taskEventView.of, ({ id }) => [id], etag)
-      }
-      return serve(request, pathAndQuery(request) + tag, etag, build, task.version)
+      const found = await readTaskPage(place(database.reads, { projects }), id, projects, page)
+      return respondByDigest(
+        request,
+        pageOf(request, found, taskEventView.of, ({ id }) => [id]),
+        task.version,
+      )
     },
   }
 }
