@@ -48,13 +48,10 @@ export const parentKeys = { project: 'projectId', task: 'taskId', service_accoun
  */
 type Check<Row> = (row: Row, before: Row | undefined, state: CheckedState) => void
 
-declare const merged: unique symbol
-type ChildInput = TObject & { [merged]: true }
-
 /** Returns the fields of a child that clients can set, from the inputs of the commands that create and change it. */
-export function childInput(create: TObject, update: TObject): ChildInput {
+export function childInput(create: TObject, update: TObject): TObject {
   const { id: _, taskId: __, ...fields } = { ...create.properties, ...update.properties }
-  return Type.Object(fields) as unknown as ChildInput
+  return Type.Object(fields)
 }
 
 /** How files, searches and agents show a child of a task. */
@@ -62,7 +59,7 @@ interface ChildParts<Row> {
   /** The column with the text that searches find. Answers for agents may cut this text. */
   text: string & keyof Row
   /** The fields of the inputs of its commands. Imports set these fields, except references to other rows. */
-  input: ChildInput
+  input: TObject
   /**
    * Returns a child as a part of a cell of a CSV file. Without this function, the part has all values in lines, and
    * imports read them. Another form needs code of its own in `modules/imports/readers/csv`.

@@ -1,12 +1,5 @@
 import type { TSchema } from '@sinclair/typebox'
-import {
-  type ErrorStatus,
-  errorBody,
-  type HttpError,
-  privateHeaders,
-  reasons,
-  varyByAccept,
-} from '../responses/errors.ts'
+import { type ErrorStatus, errorBody, type HttpError, privateHeaders, reasons } from '../responses/errors.ts'
 import { ErrorSchema, nameOf } from '../schema/response.ts'
 
 interface Header {
@@ -41,7 +34,7 @@ export const headers = {
     privateHeaders['cache-control'],
   ),
   Vary: header(
-    'The request headers that change the response; for a large response also Accept-Encoding',
+    'The request headers that change the response; for a large response also Accept-Encoding, for the feed also Accept',
     privateHeaders.vary,
   ),
   'Content-Encoding': header(
@@ -79,7 +72,7 @@ const ofRead = [...ofEveryResponse, 'ETag', 'Cache-Control', 'Vary', 'Docket-Ver
 export const headersOf = {
   read: [...ofRead, 'Content-Encoding'],
   page: [...ofRead, 'Content-Encoding', 'Link'],
-  notModified: ofRead,
+  notModified: [...ofRead, 'Docket-Indexed'],
   post: [...ofEveryResponse, 'Cache-Control', 'Vary', 'Content-Encoding'],
   download: [...ofEveryResponse, 'Cache-Control', 'Vary'],
   write: [...ofEveryResponse, 'Idempotency-Replayed'],
@@ -88,8 +81,6 @@ export const headersOf = {
 
 export const headerRefs = (names: readonly HeaderName[]) =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
-
-export const streamVaryHeader = header(headers.Vary.description, varyByAccept)
 
 export const noStoreHeader = header('No cache may store the response', 'no-store')
 
@@ -151,13 +142,11 @@ export const commonResponse = (status: ErrorStatus) => ({
   $ref: `#/components/responses/${responseName(status)}`,
 })
 
-export const notModified = {
-  description: 'Not Modified: the client already has this version',
-  headers: headerRefs(headersOf.notModified),
-}
-
 export const commonResponses = (general: HttpError[][]) => ({
-  NotModified: notModified,
+  NotModified: {
+    description: 'Not Modified: the client already has this version',
+    headers: headerRefs(headersOf.notModified),
+  },
   ...Object.fromEntries(general.map((errors) => [responseName(errors[0]!.status), responseOf(errors)])),
 })
 

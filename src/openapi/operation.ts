@@ -34,11 +34,9 @@ import {
   headersOf,
   locationAt,
   noStoreHeader,
-  notModified,
   queryParameters,
   type RequestHeader,
   headerParameter,
-  streamVaryHeader,
 } from './components.ts'
 
 export function commandHooks<Row>(path: string, command: WriteDefinition<never, Row>, summary: string) {
@@ -138,18 +136,12 @@ export function queryHooks(query: Query, summary: string) {
   const { limit, cursor } = input?.properties ?? {}
   const pageErrors = [badLimit(limit?.maximum), ...(cursor ? [badCursor()] : [])]
   const own = [...(isList ? pageErrors : input ? [duplicateParameter('x')] : []), ...errors]
-  const ownHeaders = {
-    ...(eventStream && { Vary: streamVaryHeader }),
-    ...(input?.properties.q && headerRefs(['Docket-Indexed'])),
-  }
-  const hasOwn = Object.keys(ownHeaders).length > 0
-  const unchanged = { ...notModified, headers: { ...notModified.headers, ...ownHeaders } }
   return operation({
     ...(query.operation ?? { id: isList ? `list${name}s` : `get${name}`, tag: `${name}s` }),
     ...{ summary, body, query: input, description: about, scope: callers ? undefined : scope },
     responses: {
-      200: responseToRead(query, isPost ? 'post' : isList ? 'page' : 'read', ownHeaders),
-      ...(!isPost && { 304: hasOwn ? unchanged : { $ref: '#/components/responses/NotModified' } }),
+      200: responseToRead(query, isPost ? 'post' : isList ? 'page' : 'read'),
+      ...(!isPost && { 304: { $ref: '#/components/responses/NotModified' } }),
     },
     requestHeaders: [
       ...headerIf(!isPost, 'If-None-Match'),
@@ -161,7 +153,7 @@ export function queryHooks(query: Query, summary: string) {
   })
 }
 
-function responseToRead(query: Query, kind: 'post' | 'page' | 'read', ownHeaders: object) {
+function responseToRead(query: Query, kind: 'post' | 'page' | 'read') {
   const { download, eventStream, isStreamOnly, isList, reply, examples } = query
   if (download) {
     const headers = headerRefs([...headersOf.download, ...(download.headers as HeaderName[])])
@@ -176,7 +168,7 @@ function responseToRead(query: Query, kind: 'post' | 'page' | 'read', ownHeaders
       ...headerRefs(headersOf[kind]),
       ...(isStreamOnly && headerRefs(['Link'])),
       ...(eventStream && headerRefs(['X-Accel-Buffering'])),
-      ...ownHeaders,
+      ...(query.input?.properties.q && headerRefs(['Docket-Indexed'])),
     },
     content: {
       ...(!isStreamOnly && {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import postgres from 'postgres'
-import { databaseUnavailable, HttpError, statementTimedOut } from '../responses/errors.ts'
+import { HttpError, unavailable } from '../responses/errors.ts'
 
 /** SQLSTATEs of connections, resources, shutdown, timeouts, serialization conflicts and writes on a standby (25006). */
 export const transientCodes = /^(08|53|57|25006|25P0[34]|4000[13]|40P01|55P03)/
@@ -25,7 +25,11 @@ export const isLockTimeout = (error: unknown): boolean => errorCode(error) === '
 export function toHttpError(error: unknown): HttpError | undefined {
   if (error instanceof HttpError) return error
   if (!isTransient(error)) return undefined
-  return isStatementTimeout(error) ? statementTimedOut() : databaseUnavailable()
+  return unavailable(
+    isStatementTimeout(error)
+      ? 'The database took too long for a statement'
+      : 'The database cannot be reached',
+  )
 }
 
 /**

@@ -1,8 +1,6 @@
 /** Headers of every read and every error: only the caller may cache the response, and must revalidate it each time. */
 export const privateHeaders = { 'cache-control': 'private, no-cache', vary: 'Authorization' }
 
-export const varyByAccept = `${privateHeaders.vary}, Accept`
-
 export const reasons = {
   400: 'Bad Request',
   401: 'Unauthorized',
@@ -84,8 +82,6 @@ export function withOutcome(error: HttpError): HttpError {
   if (message.startsWith(unknownOutcome) || message.endsWith(nothingWritten)) return error
   return new HttpError(status, `${message}. ${nothingWritten}`, headers, details)
 }
-export const databaseUnavailable = () => unavailable('The database cannot be reached')
-export const statementTimedOut = () => unavailable('The database took too long for a statement')
 
 /** For URLs without `q`, whose 1,000 characters can become 12,000. Bun itself responds with 431 to headers of 16 KiB or more. */
 export const maxUrlCharacters = 8_192

@@ -1,5 +1,5 @@
 import Negotiator from 'negotiator'
-import { errorBody, HttpError, unavailable, varyByAccept } from './errors.ts'
+import { errorBody, HttpError, privateHeaders, unavailable } from './errors.ts'
 import { requestId, baseHeaders } from './reply.ts'
 
 /** https://html.spec.whatwg.org/multipage/server-sent-events.html */
@@ -7,7 +7,7 @@ const eventStream = 'text/event-stream'
 export const streamHeaders = () => ({
   ...baseHeaders,
   'content-type': eventStream,
-  vary: varyByAccept,
+  vary: `${privateHeaders.vary}, Accept`,
   'cache-control': 'no-store',
   'x-accel-buffering': 'no',
   'x-request-id': requestId(),
