@@ -37,16 +37,7 @@ type Place = { readonly projectId: string }
 type Ids = { newEventId(): string }
 type EntityOf<T extends EventType> = T extends `${infer E extends Entity}.${string}` ? E : never
 
-const entitiesOf = new Map<EventType, Entity>()
-
-/** Returns the same string object each time, because maps hash a new string object again. */
-function entityOf<T extends EventType>(type: T): EntityOf<T> {
-  const cached = entitiesOf.get(type)
-  if (cached) return cached as EntityOf<T>
-  const entity = type.slice(0, type.indexOf('.')) as EntityOf<T>
-  entitiesOf.set(type, entity)
-  return entity
-}
+const entityOf = <T extends EventType>(type: T) => type.slice(0, type.indexOf('.')) as EntityOf<T>
 
 export function created<T extends EventType>(
   { projectId }: Place,
