@@ -33,17 +33,14 @@ export const shortKey = (key: string): string => (key.length > maxKey ? digestKe
 const maxKeptId = 1_000
 
 /**
- * Replaces long keys of an item by digests, and an external id that is not valid. The foot of the description and the
- * report contain the replaced external id.
+ * Replaces long keys of an item by digests, and an external id that is not valid. The foot of the description contains
+ * the replaced external id.
  */
 export function shortenKeys(given: TaskItem | ChildItem, source: string): void {
   const item = given as Partial<Omit<TaskItem, 'kind'>> & { kind: string; task?: string }
-  const { key, externalId = `${source}:${key}`, notes = [], messages = [] } = item
-  if (item.kind === 'task' && !isExternalId(externalId)) {
-    const message = `The external id was replaced, because it has more than ${maxExternalId} characters or is not valid`
+  const { key, externalId = `${source}:${key}`, notes = [] } = item
+  if (item.kind === 'task' && !isExternalId(externalId))
     item.notes = [...notes, `External id: ${cut(externalId, maxKeptId)}`]
-    item.messages = [...messages, message]
-  }
   for (const name of ['key', 'parent', 'task', 'after'] as const)
     if (item[name] !== undefined) item[name] = shortKey(item[name])
   if (item.blockedBy) item.blockedBy = item.blockedBy.map(shortKey)

@@ -20,7 +20,6 @@ import {
 import {
   fieldKeyOf,
   type FieldSpec,
-  maxFieldName,
   maxKeyCharacters,
   maxLabelName,
   type People,
@@ -35,64 +34,47 @@ const maxKeptCharacters = 200
 const maxFoot = 10_000
 const separator = '\n\n---\n'
 
-/**
- * Appends a text, unless `all` already has `max` characters: a row may have hundreds of thousands of texts. A character
- * has one or two UTF-16 code units.
- */
-function append(all: string, between: string, text: string, max: number): string {
-  if (all.length > 2 * max) return all
-  return all && text ? all + between + text : all || text
-}
-
 /** Collects the messages of a row for the report, and the lines at the foot of the task's description. */
 export class Notes {
-  private messages = ''
+  private readonly messages: string[]
   /** All lines at the foot of the description. The report lists those in `reported`. */
-  private foot = ''
-  private reported = ''
+  private readonly foot: string[] = []
+  private readonly reported: string[] = []
 
   constructor(messages: string[] = []) {
-    for (const message of messages) this.report(message)
+    this.messages = [...messages]
   }
 
   report(message: string): void {
-    this.messages = append(this.messages, '. ', message, maxMessageCharacters)
+    this.messages.push(message)
   }
 
   /** Adds a line to the foot of the description. Another line of the report contains this line already. */
   addReported(line: string): void {
-    this.foot = append(this.foot, '\n', line, maxFoot)
+    if (line) this.foot.push(line)
   }
 
   /** Adds a line to the foot of the description. @param reason a message for the report */
-  addToFoot(line: string, reason = ''): void {
-    this.addReported(line)
-    const kept = cut(line.replace(/\s+/g, ' '), maxKeptCharacters)
-    this.reported = append(this.reported, '; ', kept, maxMessageCharacters)
-    this.report(reason)
+  addToFoot(line: string, reason?: string): void {
+    this.foot.push(line)
+    this.reported.push(cut(line.replace(/\s+/g, ' '), maxKeptCharacters))
+    if (reason) this.report(reason)
   }
 
   /** The message of the row's line in the report; empty if the row is imported exactly. */
   get message(): string {
-    return cut(this.messages, maxMessageCharacters)
+    return cut(this.messages.join('. '), maxMessageCharacters)
   }
 
   /** Returns the description with its foot; undefined if both are empty. Call this after all notes of a task. */
   describe(description = ''): string | undefined {
-    const described = this.withFoot(description.trim())
-    if (this.reported) this.report(`At the foot of the description: ${this.reported}`)
-    return described
-  }
-
-  private withFoot(body: string): string | undefined {
-    if (!this.foot && body.length <= maxDescription) return body || undefined
-    const foot = cut(this.foot, maxFoot)
-    const end = foot && (body ? separator + foot : foot)
-    const maxBody = maxDescription - end.length
-    const fitting = cut(body, maxBody)
-    if (fitting !== body) this.report(`The description was cut at ${maxBody} characters`)
-    if (foot !== this.foot) this.report(`The foot of the description was cut at ${maxFoot} characters`)
-    return fitting + end
+    const body = description.trim()
+    const foot = cut(this.foot.join('\n'), maxFoot)
+    const end = foot && body ? separator + foot : foot
+    const fitting = cut(body, maxDescription - end.length)
+    if (fitting !== body) this.report('The description was cut')
+    if (this.reported.length > 0) this.report(`At the foot of the description: ${this.reported.join('; ')}`)
+    return fitting + end || undefined
   }
 }
 
@@ -183,8 +165,7 @@ export class Conversion {
     const value =
       typeof given === 'string' && kind?.fromText ? kind.fromText(given, withoutNull(input)) : given
     if (value !== undefined && Value.Check(input, value)) return value
-    const text = String(given).trim()
-    this.notes.addToFoot(`${header}: ${cut(text, maxLine)}`, `${header} does not accept "${cut(text, 100)}"`)
+    this.notes.addToFoot(`${shownName(header)}: ${cut(String(given).trim(), maxLine)}`)
     return undefined
   }
 
@@ -192,11 +173,8 @@ export class Conversion {
   private name(field: string, text: string, { maxLength }: TSchema): string {
     const name = nameIn(text, maxLength as number) ?? 'Untitled'
     const whole = nameFrom(text)
-    if (isBlank(whole)) this.notes.report(`The empty ${field} was replaced by "${name}"`)
-    else if (name !== whole)
-      this.notes.addToFoot(`${shownName(field)}: ${whole}`, `The ${field} was cut at ${maxLength} characters`)
-    else if (name !== text.trim())
-      this.notes.report(`Control characters in the ${field} were replaced by spaces`)
+    if (name !== whole && !isBlank(whole)) this.notes.addToFoot(`${shownName(field)}: ${whole}`)
+    else if (name !== text.trim()) this.notes.report(`The ${field} was changed to "${cut(name, 100)}"`)
     return name
   }
 
@@ -223,10 +201,9 @@ export class Conversion {
   }
 
   private instant(header: string, given = ''): string | undefined {
-    const [name, text] = [shownName(header), cut(given.trim(), 100)]
-    const instant = isBlank(text) ? undefined : parseInstant(given.trim())
-    if (instant === null)
-      this.notes.addToFoot(`${name}: ${text}`, `${name}: "${text}" is not a date from year 1 to 9999`)
+    const text = given.trim()
+    const instant = isBlank(text) ? undefined : parseInstant(text)
+    if (instant === null) this.notes.addToFoot(`${shownName(header)}: ${cut(text, 100)}`)
     if (header !== 'remindAt' || !instant || instant >= this.context.firstReminder)
       return instant ?? undefined
     this.notes.report(`The reminder was left out, because its time ${instant} has passed or is near`)
@@ -246,17 +223,11 @@ export class Conversion {
     const ids = new Set<string>()
     for (const name of names) {
       const label = nameIn(name, maxLabelName)
-      if (label === undefined && name !== '')
-        this.notes.report('A label without visible characters was left out')
       if (label === undefined) continue
       const id = this.context.labels.get(caseless(label))
       const hasSpace = id !== undefined && (ids.size < maxIds || ids.has(id))
-      const reason = `The ${id ? 'task' : 'project'} has no space for the label "${label}"`
       if (hasSpace) ids.add(id)
-      else this.notes.addToFoot(`Label: ${label}`, reason)
-      const isCut = label !== name.trim()
-      const cutAt = `The name of the label "${label}" was cut at ${maxLabelName} characters`
-      if (isCut) this.notes.addToFoot(`Label: ${cut(name.trim(), 500)}`, cutAt)
+      if (!hasSpace || label !== name.trim()) this.notes.addToFoot(`Label: ${cut(name.trim(), 500)}`)
     }
     return ids.size > 0 ? [...ids] : undefined
   }
@@ -319,30 +290,16 @@ function valuesOf(
   for (const [name, value] of Object.entries(given)) {
     if (typeof value === 'string' && isBlank(value)) continue
     const field = fields.get(fieldKeyOf(name))
-    const accepted = field && !values.has(field.key) ? valueOf(field, value) : undefined
-    const length = JSON.stringify(accepted ?? '').length + maxKeyCharacters
-    if (accepted === undefined || values.size === maxValues || characters + length > maxValueCharacters) {
-      const reason = reasonOf(name, field, value, accepted !== undefined)
-      notes.addToFoot(`${field?.name ?? name}: ${value}`, reason)
-      continue
-    }
-    if (field!.type === 'date' && /T(?!00:00:00)/.test(String(value)))
-      notes.report(`The field "${field!.name}" has only the date of ${value}`)
-    characters += length
-    values.set(field!.key, accepted)
+    const accepted = field && valueOf(field, value)
+    characters += JSON.stringify(accepted ?? '').length + maxKeyCharacters
+    const isFull = values.size === maxValues || characters > maxValueCharacters
+    if (accepted === undefined || isFull || values.has(field!.key))
+      notes.addToFoot(`${field?.name ?? name}: ${value}`)
+    else values.set(field!.key, accepted)
+    if (field?.type === 'date' && /T(?!00:00:00)/.test(String(value)))
+      notes.report(`The field "${field.name}" has only the date of ${value}`)
   }
   return values.size > 0 ? Object.fromEntries(values) : undefined
-}
-
-function reasonOf(
-  name: string,
-  field: FieldSpec | undefined,
-  value: FieldValue,
-  isAccepted: boolean,
-): string {
-  if (!field) return `The project has no field "${cut(name, maxFieldName)}"`
-  if (isAccepted) return `The task has no space for the field "${field.name}"`
-  return `The field "${field.name}" (${field.type}) does not accept "${cut(String(value), 100)}"`
 }
 
 /** How texts become values of other types. */
