@@ -3,13 +3,7 @@ import type { ReadRequest, Query } from '../../src/commands/query.ts'
 import { pinToVersion, type Snapshot } from '../../src/log/as-of.ts'
 import { pageOf } from '../../src/reads/pages.ts'
 import { notFound } from '../../src/responses/errors.ts'
-import {
-  respondByDigest,
-  type CachedBody,
-  pathAndQuery,
-  respondWithBody,
-  versionHeader,
-} from '../../src/responses/reply.ts'
+import { respondByDigest, pathAndQuery, respondWithBody } from '../../src/responses/reply.ts'
 import type { Services } from '../../src/services.ts'
 import { taskView, userFields, taskFields } from '../tasks/schema.ts'
 import { type HolderOf, showClaims } from '../tasks/shown-claims.ts'
@@ -19,7 +13,7 @@ import { type TaskFilter, byPosition, columnOf, conditionsWithoutIndex } from '.
 import { requireVisible, type VisibleProject } from '../../src/reads/lookups.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import type { Demand } from '../../src/reads/standbys.ts'
-import { etagAt, type VersionRef } from '../../src/reads/versions.ts'
+import { etagAt } from '../../src/reads/versions.ts'
 import { openTaskSearch } from '../search/find.ts'
 import { dependsOnTime, conditionsOf, joinedByAnd } from './filters.ts'
 import { type TProperties, Type } from '@sinclair/typebox'
@@ -37,20 +31,26 @@ const viewWith = (holderOf?: HolderOf) => (row: TaskRow) => taskView.of(row, hol
 export const openReadTasks = (services: Services) => openFindTasks(services, openList(services))
 
 const openList = (services: Services) => (reading: Reading, found: Found) => {
-  const { filter, project } = found
+  const { filter, project, isCurrent } = found
   if (reading.query.asOf !== undefined) return listAsOf(services, reading, filter, project!)
-  const { database, findPerson } = services
-  const { request } = reading
+  const { database, findPerson, serve } = services
+  const { request, caller, query } = reading
   const { others, sort } = filter
   const sql = others.some(({ name }) => name === 'foundIds') ? database.searches : database.reads
   const { cursorOf } = sort
-  return respondNow(services, reading, found, async (etag = '') => {
+  const build = async (etag = '') => {
     const page = await listTasks(placeFor(services, sql, found), filter)
     if (!page) throw notFound('Project')
     const holderOf = await showClaims(findPerson, page.rows)
     // Without an event, the page changes when a claim ends, and when an account is renamed.
     return pageOf(request, page, viewWith(holderOf), cursorOf, holderOf ? '' : etag)
-  })
+  }
+  if (!project || !isCurrent) return build().then((body) => respondWithBody(request, body, project?.version))
+  // With `me`, the response depends on the caller.
+  const suffix = userFields.some((name) => query[name] === 'me') ? `.${caller.userId}` : ''
+  const etag = etagAt(project, suffix)
+  const own = dependsOnTime(filter) ? '' : etag
+  return serve(request, pathAndQuery(request) + suffix, etag, () => build(own), project.version)
 }
 
 async function listAsOf(
@@ -109,26 +109,6 @@ function openFindTasks(services: Services, respond: Respond) {
 /** Chooses the server of a list of one project. @param found with the demand of its search */
 export const placeFor = ({ place }: Services, sql: Sql, { filter, project, isCurrent, demand }: Found) =>
   project && isCurrent && !dependsOnTime(filter) ? place(sql, demand ?? { projects: [project] }) : sql
-
-/** The part of an ETag for `me`: the response depends on the caller. */
-const suffixFor = ({ caller, query }: Reading): string =>
-  userFields.some((name) => query[name] === 'me') ? `.${caller.userId}` : ''
-
-/** Responds with the body that `build` returns. @param build gets the ETag of the body, if it has one before it is built */
-function respondNow(
-  { serve }: Services,
-  reading: Reading,
-  { filter, project, isCurrent }: Found,
-  build: (etag?: string) => Promise<CachedBody>,
-): Reply {
-  const { request } = reading
-  if (!project || !isCurrent) return build().then((body) => respondWithBody(request, body, project?.version))
-  const { version } = project
-  if (dependsOnTime(filter)) return build().then((body) => respondByDigest(request, body, version))
-  const suffix = suffixFor(reading)
-  const etag = etagAt(project, suffix)
-  return serve(request, pathAndQuery(request) + suffix, etag, () => build(etag), version)
-}
 
 /** The maximum number of tasks that a request counts. */
 const maxCounted = 100_000
@@ -193,25 +173,17 @@ const openCount = (services: Services) => async (reading: Reading, found: Found)
   const { request, caller, query, by = '' } = reading
   const snapshot = query.asOf === undefined ? undefined : await snapshots.find(project!, query.asOf)
   if (query.asOf !== undefined && !snapshot) throw notFound('Project')
-  let { version } = snapshot ?? project!
-  const build = async (etag = '') => {
-    const max = await maxReads(database.reads, project!.projectId)
-    const work = (sql: Sql) => countTasks(sql, filter, by, snapshot)
-    const counted = await (snapshot
-      ? snapshots.read(caller, snapshot, work, max, readsFor)
-      : charge(caller, max, (sql) => work(placeFor(services, sql, found)), readsFor))
-    if (!counted) throw notFound('Project')
-    // A search finds its tasks before they are counted, so later changes may be missing.
-    const at = filter.q ? project! : counted
-    version = snapshot?.version ?? at.version
-    const body = bodyOf({ ...counted, version }, by, isCurrent)
-    return { body, etag: etag && etagAt({ ...project!, ...at }, suffixFor(reading)), link: null }
-  }
-  if (snapshot) return respondByDigest(request, await build(), version)
-  const response = await respondNow(services, reading, found, build)
-  // The tasks may have been counted at a later version than the version of the look-up.
-  response.headers.set(versionHeader, String(version))
-  return response
+  const max = await maxReads(database.reads, project!.projectId)
+  const work = (sql: Sql) => countTasks(sql, filter, by, snapshot)
+  const counted = await (snapshot
+    ? snapshots.read(caller, snapshot, work, max, readsFor)
+    : charge(caller, max, (sql) => work(placeFor(services, sql, found)), readsFor))
+  if (!counted) throw notFound('Project')
+  // A search finds its tasks before they are counted, so later changes may be missing.
+  const { version } = snapshot ?? (filter.q ? project! : counted)
+  const body = bodyOf({ ...counted, version }, by, isCurrent)
+  if (isCurrent) return respondByDigest(request, { body, link: null }, version)
+  return respondWithBody(request, { body, etag: '', link: null }, version)
 }
 
 /** Returns the number of reads that are charged if all tasks of the project match. */
@@ -224,7 +196,8 @@ async function maxReads(sql: Sql, projectId: string): Promise<number> {
 const readsFor = (counted: Counted | undefined): number =>
   Math.ceil(Math.min(counted?.found ?? 0, maxCounted) / tasksPerRead)
 
-interface Counted extends VersionRef {
+interface Counted {
+  version: number
   /** At most one more than the maximum. */
   found: number
   values: { value: string | null; count: number }[]
@@ -254,7 +227,7 @@ async function countTasks(sql: Sql, filter: TaskFilter, by: string, snapshot?: S
     with found as materialized (
       select t.value from (${tasks}) t limit ${maxCounted + 1}),
     sets as (select value, count(*)::int4 as count from (select value from found limit ${maxCounted}) f group by value)
-    select s.version::float8 as version, s.last_event_id, (select count(*)::int4 from found) as found,
+    select s.version::float8 as version, (select count(*)::int4 from found) as found,
       (select coalesce(json_agg(v order by value is null, count desc, value), '[]') from (${values}) v) as values
     from ${visibleProject(sql, project, sql`${caller}::uuid`)} p join streams s on s.project_id = p.id`)
   return row

@@ -30,7 +30,7 @@ export interface SortKey {
 /** The properties that all fields of one type share. */
 export interface Kind {
   /** The name of the kind in the OpenAPI document. */
-  is: 'text' | 'name' | 'choice' | 'instant' | 'wholeNumber' | 'decimal' | 'boolean' | 'user'
+  is: 'text' | 'name' | 'choice' | 'instant' | 'wholeNumber' | 'boolean' | 'user'
   /** The query parameter of a filter; by default the input of the field. */
   parameter?(input: TSchema): TSchema
   /** Returns the value that a parameter selects. @param name of the parameter @throws HttpError 400 */
@@ -71,29 +71,22 @@ export const instant: Kind = {
 
 const isText = (value: unknown, pattern: RegExp) => typeof value === 'string' && pattern.test(value.trim())
 
-function numberKind(is: Kind['is'], pattern: RegExp, parameter: object): Kind {
-  return {
-    is,
-    parameter: () => checked<string>((value) => isText(value, pattern), parameter),
-    read: Number,
-    fromText: (value) => (isText(value, pattern) ? Number(value) : undefined),
-    key: {
-      type: 'float8',
-      sql: (column) => `coalesce(${column}::float8, 'infinity')`,
-      bounds: { from: '>=', to: '<=', lowest: '-infinity', highest: String(Number.MAX_VALUE) },
-      isPart: (part) => pattern.test(part) && String(Number(part)) === part,
-    },
-  }
-}
-
 const WHOLE = /^-?\d{1,15}$/
-const DECIMAL = /^-?\d{1,22}(\.\d{1,40})?(e[+-]?\d{1,3})?$/
-export const wholeNumber = numberKind('wholeNumber', WHOLE, {
-  ...{ type: 'integer', description: 'A whole number', examples: [3] },
-})
-export const decimal = numberKind('decimal', DECIMAL, {
-  ...{ type: 'number', description: 'A number', examples: [2.5] },
-})
+export const wholeNumber: Kind = {
+  is: 'wholeNumber',
+  parameter: () =>
+    checked<string>((value) => isText(value, WHOLE), {
+      ...{ type: 'integer', description: 'A whole number', examples: [3] },
+    }),
+  read: Number,
+  fromText: (value) => (isText(value, WHOLE) ? Number(value) : undefined),
+  key: {
+    type: 'float8',
+    sql: (column) => `coalesce(${column}::float8, 'infinity')`,
+    bounds: { from: '>=', to: '<=', lowest: '-infinity', highest: String(Number.MAX_VALUE) },
+    isPart: (part) => WHOLE.test(part) && String(Number(part)) === part,
+  },
+}
 
 const BOOLEAN = /^(true|false)$/
 export const boolean: Kind = {

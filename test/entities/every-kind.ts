@@ -65,7 +65,7 @@ describe.each(newFields)('a field of the kind $kind', (field) => {
       const [own, reversed] = low === high ? ['acd', 'dca'] : ['a', 'a']
       expect(await list(`${name}=${query(middle)}`)).toBe(own)
       expect(await list(`${name}=${query(middle)}&status=TODO&sort=-createdAt`)).toBe(reversed)
-      const other = { boolean: 'soon', wholeNumber: '1.5', decimal: 'x', user: 'soon' }[kind]
+      const other = { boolean: 'soon', wholeNumber: '1.5', user: 'soon' }[kind]
       if (other) expect(await statusOf(`${name}=${other}`)).toBe(400)
       await created(`/projects/${projectId}/views`, { name: 'Some', query: { [name]: String(middle) } })
     }

@@ -28,7 +28,7 @@ test('a new child entity of tasks and a new entity that tasks refer to each need
 
 const typeOf: Record<string, string> = {
   ...{ text: 'text', name: 'text', choice: 'text', instant: 'timestamp(3) with time zone' },
-  ...{ wholeNumber: 'integer', decimal: 'double precision', boolean: 'boolean', user: 'uuid' },
+  ...{ wholeNumber: 'integer', boolean: 'boolean', user: 'uuid' },
 }
 const dialect = new PgDialect()
 

@@ -57,13 +57,6 @@ const kinds: Record<string, FieldKind> = {
       throw usageError(`--${option} must be a whole number`)
     },
   },
-  decimal: {
-    hint: 'number',
-    read(text, { option }) {
-      if (text.trim() !== '' && Number.isFinite(Number(text))) return Number(text)
-      throw usageError(`--${option} must be a number`)
-    },
-  },
   boolean: {
     hint: booleans.join('|'),
     read: (text, { option }) => oneOf(option, text, booleans) === 'true',
