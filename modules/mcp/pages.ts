@@ -22,11 +22,11 @@ function openFits(head: object = {}): (row: object) => boolean {
   }
 }
 
-/** Returns the rows from `start` on that fit into one answer. */
-export function fittingFrom<Row extends object>(rows: Row[], start = 0): Row[] {
+/** Returns the first rows, as many as fit into one answer. */
+export function fittingOf<Row extends object>(rows: Row[]): Row[] {
   const fits = openFits()
-  const end = rows.findIndex((row, n) => n >= start && !fits(row))
-  return rows.slice(start, end < 0 ? rows.length : end)
+  const end = rows.findIndex((row) => !fits(row))
+  return end < 0 ? rows : rows.slice(0, end)
 }
 
 /** Returns the text from `start` on, cut so that it has at most `max` characters as JSON. */
@@ -140,19 +140,7 @@ const writePosition = ({ part, skip = 0, after = '', cursor = '' }: Position): s
 /** @throws ToolError 400 */
 function readPosition(next = '0.0..', parts: number): Position {
   const [, part, skip, after, cursor] = /^(\d{1,3})\.(\d{1,3})\.([\w-]*)\.(.*)$/.exec(next) ?? []
-  if (!part || Number(part) >= parts) throw invalidNext()
+  if (!part || Number(part) >= parts)
+    throw new ToolError(400, 'next must be from the previous answer', 'Call again without next')
   return { part: Number(part), skip: Number(skip), after: after || undefined, cursor: cursor || undefined }
 }
-
-/** Returns the number at which an answer begins whose `next` is a number. @throws ToolError 400 */
-export function numberOf(next: string): number {
-  if (!/^\d{1,15}$/.test(next)) throw invalidNext()
-  return Number(next)
-}
-
-const invalidNext = () =>
-  new ToolError(
-    400,
-    'next must be from the previous answer',
-    'Call again without next to begin with the first answer',
-  )

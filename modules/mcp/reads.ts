@@ -12,7 +12,7 @@ import { fieldParameters, maxAttempts } from '../tasks/schema.ts'
 import { Count, EventTypes, Flag, LabelNames, optional, ProjectName, Range } from './tool.ts'
 import { TaskId, taskPath, UserName } from './tool.ts'
 import { cursorOf, tool, ToolError, withQuery } from './tool.ts'
-import { fittingFrom, inParts, Next, numberOf, type Section, shortened, withSections } from './pages.ts'
+import { fittingOf, inParts, Next, type Section, shortened, withSections } from './pages.ts'
 import { allFields, details, type Event, shownEvent, shownTask, type Task, withoutEmpty } from './shown.ts'
 
 type Row = Record<string, unknown> & { id: string }
@@ -196,16 +196,16 @@ export const changes = tool({
     next: Next,
   },
   async run({ project, wait, types, exceptActor, next, ...given }, call) {
-    const start = numberOf(next ?? `${given.after ?? 0}`)
+    const start = next ?? given.after ?? 0
     const query = { after: start, wait, types, exceptActor, limit: pageEvents }
     const path = withQuery(`/projects/${project}/events`, query)
     const page = await call.get<Event[]>(path)
-    const shown = fittingFrom(page.body.map(shownEvent))
+    const shown = fittingOf(page.body.map(shownEvent))
     const isCut = shown.length < page.body.length
     const cursor = cursorOf(page)
     const version = (types ?? exceptActor) && page.headers.get('docket-version')
     const last = page.body[shown.length - 1]?.seq ?? start
-    const after = isCut ? last : Number(cursor ?? version ?? last)
+    const after = Number(isCut ? last : (cursor ?? version ?? last))
     return { changes: shown, after, ...((isCut || cursor) && { next: String(after) }) }
   },
 })

@@ -7,7 +7,6 @@ import { ClaimNextBody, maxWaitSeconds, ReleaseTaskBody } from '../work-queue/sc
 import { ChangeKey, Count, DryRun, Flag, LabelNames, operationsText } from './tool.ts'
 import { optional, ProjectName, Range, RepeatKey, TaskId, taskPath, UserName } from './tool.ts'
 import { isReplayed, tool, withQuery } from './tool.ts'
-import { fittingFrom, Next, numberOf } from './pages.ts'
 import { type Event, shownTask, type Task } from './shown.ts'
 
 const about = `A list of 1 to ${maxOperations} operations: all are done, or none. Each is {op, …fields}. as: a name of the row; later operations use #name as its id. was: {field: value} rejects the call if the row has other values, ifMatch: etag of get if it has changed. fields: {key: value} of custom fields. The tool projects shows the ids of users, members, labels, custom fields and views. * required, [] list; null clears.
@@ -15,15 +14,10 @@ ${operationsText()}`
 
 const hints = { destructiveHint: true, idempotentHint: true }
 
-interface Operation {
-  op: string
-  as?: string
-}
-
 export const apply = tool({
   name: 'apply',
   description:
-    'Change a project in one commit. The answer contains `batch`, the argument of undo, and the ids of new rows.',
+    'Change a project in one commit. The answer contains `batch`, the argument of undo, and `ids`: the id of the row of each operation.',
   scope: 'write',
   hints,
   input: {
@@ -41,16 +35,14 @@ export const apply = tool({
         { additionalProperties: false, description: 'An object: reject if this claim has ended' },
       ),
     ),
-    next: Next,
   },
-  async run({ project, operations, key, dryRun, next, ...conditions }, call) {
-    const start = numberOf(next ?? '0')
+  async run({ project, operations, key, dryRun, ...conditions }, call) {
     const path = withQuery(`/projects/${project}/batch`, { dryRun })
     const body = { ...conditions, operations }
     const answer = await call.post<Batch>(path, { body, key: keyOf(key, dryRun) })
     const { version, batch = null, results } = answer.body
     if (dryRun) return { dryRun, version, operations: results.length }
-    return { version, batch, ...isReplayed(answer), ...pageOfRows(operations, results, start) }
+    return { version, batch, ...isReplayed(answer), ids: results.map(({ id }) => id) }
   },
 })
 
@@ -59,25 +51,8 @@ const keyOf = (key: string, dryRun?: boolean) => (dryRun ? undefined : key)
 
 interface Batch {
   version: number
-  results: { id: string; number?: number }[]
+  results: { id: string }[]
   batch?: number
-}
-
-/** Returns the ids of new rows from `start` on: `ids` by the `as` of operations, `rows` without `as`. */
-function pageOfRows(operations: Operation[], results: Batch['results'], start: number): object {
-  const all = results.flatMap(({ id, number }, operation) => {
-    const { as, ...fields } = operations[operation]!
-    return as === undefined && Object.values(fields).includes(id) ? [] : [{ operation, as, id, number }]
-  })
-  const page = fittingFrom(all, start)
-  const ids = page.flatMap(({ as, id }) => (as === undefined ? [] : [[as, id] as const]))
-  const rows = page.filter(({ as }) => as === undefined)
-  const end = start + page.length
-  return {
-    ...(ids.length > 0 && { ids: Object.fromEntries(ids) }),
-    ...(rows.length > 0 && { rows }),
-    ...(end < all.length && { next: String(end) }),
-  }
 }
 
 /** The maximum number of rows that an answer of undo lists. */
