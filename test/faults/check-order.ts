@@ -207,8 +207,9 @@ function readsOf(operation: Operation, index: Index): Read[] {
   const [id = ''] = idsIn(path)
   if (path.startsWith('/tasks?')) {
     const query = new URL(path, 'http://localhost').searchParams
-    // The rows may be newer than the version in the ETag, and than the version at which the caller was authorized.
-    const version = Number(/^"(\d+)-/.exec(etag ?? '')?.[1])
+    // The rows may be newer than the version in the ETag, and than the version at which the caller was authorized. A list
+    // with claims has an ETag without a version.
+    const version = Number(/^"(\d+)-/.exec(etag ?? '')?.[1] ?? 0)
     return [read(id, ({ seq, contents }) => version <= seq && listOf(contents, query) === text)]
   }
   if (/^\/tasks\/.*limit/.test(path)) {
