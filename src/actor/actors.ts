@@ -211,7 +211,7 @@ class ProjectActor implements StatefulActor {
   private readonly finishGroup = (): void => {
     this.host.commandsEnded(this.group)
     this.group = []
-    if (this.bytes > this.host.config.actorCacheBytes / 8) this.state?.unloadRows()
+    if (this.bytes > this.host.config.actorCacheBytes / 8) this.state = null
     if (this.queue.length > 0) return this.host.schedule(this)
     this.isBusy = false
     this.host.leases.markIdle(this.projectId)

@@ -11,15 +11,14 @@ import { notFound } from '../responses/errors.ts'
 type Row = { id: string }
 
 /** A project at one version, as rules read it. Contains only the rows that commands preloaded. */
-export type ProjectState = Readonly<
-  Omit<State, 'put' | 'drop' | 'apply' | 'setInProject' | 'unloadRows' | 'unloadFacts'>
->
+export type ProjectState = Readonly<Omit<State, 'put' | 'drop' | 'apply' | 'unloadFacts'>>
 
-/** The approximate memory of the id of a row that is not loaded. */
+/** The approximate memory of the id of a deleted row. */
 const idBytes = 100
 
 /** The approximate memory of a row: 700 bytes for fields and map entries (measured), and 2 bytes per character. */
-const bytesOf = (entity: Entity, row: object | null): number => 700 + (row ? 2 * textLength(entity, row) : 0)
+const bytesOf = (entity: Entity, row: object | null | undefined): number =>
+  row === undefined ? 0 : 700 + (row ? 2 * textLength(entity, row) : 0)
 
 /** A project in memory, kept between commits. Null stands for a row that does not exist. */
 export class State {
@@ -31,12 +30,10 @@ export class State {
   readonly people: Map<string, Person>
   private readonly rows: Partial<Record<Entity, CopyOnWriteMap<Row>>> = {}
   /** Ids of rows deleted since the load. A new row must not reuse these ids. */
-  private deletedIds: CopyOnWriteMap<true>
-  /** Whether referenced tasks are in the project. If the row of a task is loaded or changed, the row decides instead. */
-  private tasksInProject: CopyOnWriteMap<boolean>
+  private readonly deletedIds: CopyOnWriteMap<true>
   private readonly byUser: CopyOnWriteMap<MemberRow>
-  private rowBytes = 0
-  private projectBytes = 0
+  /** The approximate memory of the rows. */
+  bytes = 0
 
   /** @param lastEventId the event whose seq is `version` */
   constructor(
@@ -49,7 +46,6 @@ export class State {
     this.people = base?.people ?? new Map()
     this.loaded = base?.loaded ?? { eventId: lastEventId, at: performance.now() }
     this.deletedIds = new CopyOnWriteMap(base?.deletedIds)
-    this.tasksInProject = new CopyOnWriteMap(base?.tasksInProject)
     this.byUser = new CopyOnWriteMap(base?.byUser)
   }
 
@@ -57,14 +53,9 @@ export class State {
   fork(): State {
     const fork = new State(this.projectId, this.version, this.lastNumber, this.lastEventId, this)
     fork.project = this.project
-    fork.rowBytes = this.rowBytes
-    fork.projectBytes = this.projectBytes
+    fork.bytes = this.bytes
     for (const [kind, fact] of this.facts) fork.facts.set(kind, fact.fork?.() ?? fact)
     return fork
-  }
-
-  get bytes(): number {
-    return this.rowBytes + this.projectBytes
   }
 
   /** @throws Error if no command of the group preloads facts of this kind */
@@ -83,14 +74,11 @@ export class State {
     return (this.rowsOf(entity).get(id) ?? undefined) as StoredRows[E] | undefined
   }
 
-  /** True if the project contains the row. @throws Error for a task if nothing is known about it */
+  /** True if the project contains the row. @throws Error for a task that is not loaded */
   has(entity: Entity, id: string): boolean {
     const row = this.rowsOf(entity).get(id) as { projectId?: string } | null | undefined
-    if (entity !== 'task' || row !== undefined)
-      return row != null && (row.projectId ?? this.projectId) === this.projectId
-    const isInProject = isId(id) && this.tasksInProject.get(id)
-    if (isInProject === undefined) throw new Error('A referenced task is not loaded')
-    return isInProject === true
+    if (entity === 'task' && row === undefined && isId(id)) throw new Error('A referenced task is not loaded')
+    return row != null && (row.projectId ?? this.projectId) === this.projectId
   }
 
   requireRow<E extends Entity>(entity: E, id: string): StoredRows[E] {
@@ -105,16 +93,6 @@ export class State {
 
   private rowsOf(entity: Entity): CopyOnWriteMap<Row> {
     return (this.rows[entity] ??= new CopyOnWriteMap(this.base?.rowsOf(entity)))
-  }
-
-  /** True if it is known for each task whether the project contains the task. */
-  knowsAll(taskIds: string[]): boolean {
-    return taskIds.every((id) => this.isLoaded('task', id) || this.tasksInProject.get(id) !== undefined)
-  }
-
-  setInProject(taskId: string, isInProject: boolean): void {
-    this.tasksInProject.set(taskId, isInProject)
-    this.rowBytes += idBytes
   }
 
   /** True if the row is loaded, or is known not to exist. */
@@ -137,11 +115,10 @@ export class State {
     if (load === 'on demand' && this.facts.size === 0) return
     const rows = this.rowsOf(entity)
     const old = rows.get(id)
-    if (load === 'by row')
-      this.rowBytes += bytesOf(entity, row) - (old === undefined ? 0 : bytesOf(entity, old))
-    else this.projectBytes += (row ? bytesOf(entity, row) : 0) - (old ? bytesOf(entity, old) : 0)
-    if (row || load === 'by row') rows.set(id, row)
-    else rows.delete(id)
+    const kept = row ?? (load === 'by row' ? null : undefined)
+    this.bytes += bytesOf(entity, kept) - bytesOf(entity, old)
+    if (kept === undefined) rows.delete(id)
+    else rows.set(id, kept)
     if (entity !== 'member') return
     if (old) this.byUser.delete((old as MemberRow).userId)
     if (row) this.byUser.set((row as MemberRow).userId, row as MemberRow)
@@ -150,19 +127,12 @@ export class State {
   drop(entity: Entity, id: string): void {
     this.put(entity, id, null)
     this.deletedIds.set(id, true)
-    this.rowBytes += idBytes
+    this.bytes += idBytes
     for (const { name, parent, load } of model().all) {
       if (load !== 'on demand' || parent !== entity) continue
       const key = parentKeys[parent] as 'id'
       for (const row of this.all(name)) if (row[key] === id) this.put(name, row.id, null)
     }
-  }
-
-  unloadRows(): void {
-    for (const entity of model().byRow) this.rows[entity] = new CopyOnWriteMap()
-    this.deletedIds = new CopyOnWriteMap()
-    this.tasksInProject = new CopyOnWriteMap()
-    this.rowBytes = 0
   }
 
   /** Drops the facts, and the rows that they loaded. */
@@ -175,11 +145,9 @@ export class State {
   }
 
   apply(change: EventDraft): void {
-    const { type, entity, entityId, unlogged } = change
+    const { entity, entityId, unlogged } = change
     this.version++
     this.lastEventId = change.id
-    // The task's subtasks and comments may have changed in the other project.
-    if (type === 'task.moved_in') this.unloadRows()
     const after = rowAfter(change)
     if (after)
       this.put(entity, entityId, unlogged ? { ...this.row(entity, entityId), ...after, ...unlogged } : after)

@@ -34,7 +34,7 @@ import type { UndoInput, ReadUndoInput } from '../log/undo-input.ts'
 import { outcomeUnknown, HttpError, writeTimedOut } from '../responses/errors.ts'
 import { within } from '../waits.ts'
 import type { Loader, Preload } from './load.ts'
-import { isAhead, tailOf } from '../ids.ts'
+import { tailOf } from '../ids.ts'
 import type { Sql } from '../postgres/database.ts'
 import { eventFields, eventRows } from '../postgres/columns.ts'
 
@@ -78,6 +78,8 @@ export async function transact(
       const changes = unit.events.length + unit.records.length > 0
       const outcome = await (changes ? by.commit(unit) : verify(by, prepared.states))
       if (outcome === 'committed') {
+        // The children of a moved task may have changed in the other project.
+        if (actors.length > 1) dropStates(actors)
         sendOutcomes(group)
         return changes ? by.onCommitted(unit) : undefined
       }
@@ -260,8 +262,8 @@ async function withoutCommitted(
 }
 
 const pageEvents = 1_000
-/** The maximum number of pages to search while event ids are ahead of the clock: enough to find nearly every retried command. */
-const maxPagesAhead = 5
+/** The maximum number of pages to search: enough for a retried command in a project with the highest rate of writes. */
+const maxPages = 100
 
 /**
  * Finds the first event of each command in a project's log up to a version; null if the search ended too early. Reads the
@@ -272,8 +274,9 @@ export function openFindCommitted(sql: Sql) {
     const oldest = commandIds.reduce((a, b) => (a < b ? a : b))
     const searched = new Map(commandIds.map((id) => [tailOf(id), id]))
     const found = new Map<number, string>()
-    let pagesAhead = 0
-    for (let upTo = version; upTo > 0; upTo -= pageEvents) {
+    const end = version - maxPages * pageEvents
+    let upTo = version
+    for (; upTo > Math.max(end, 0) && found.size < commandIds.length; upTo -= pageEvents) {
       const page = await sql<{ seq: number; id: string }[]>`
         select seq::float8 as seq, id from events
         where project_id = ${projectId} and seq > ${upTo - pageEvents} and seq <= ${upTo} order by seq desc`
@@ -282,10 +285,10 @@ export function openFindCommitted(sql: Sql) {
         if (commandId) found.set(seq, commandId)
       }
       const earliest = page.at(-1)
-      if (found.size === commandIds.length || !earliest || earliest.id < oldest) break
-      if (isAhead(earliest.id) && ++pagesAhead === maxPagesAhead) break
+      if (!earliest || earliest.id < oldest) break
     }
-    const unknown = pagesAhead === maxPagesAhead ? commandIds.map((id) => [id, null] as const) : []
+    const isUnknown = upTo === end && upTo > 0
+    const unknown = isUnknown ? commandIds.map((id) => [id, null] as const) : []
     if (found.size === 0) return new Map<string, StoredEvent | null>(unknown)
     const rows = await sql<StoredEvent[]>`
       select ${eventFields(sql)}, ${eventRows(sql)} from events e

@@ -13,7 +13,7 @@ import type { Reply } from '../responses/reply.ts'
 import { type Home, Placement } from '../routing/placement.ts'
 import { RpcClient, ConnectionLost } from '../routing/rpc-client.ts'
 import { RpcServer, toRpcError } from '../routing/rpc-server.ts'
-import type { Peer, RpcError, RpcRequest, RpcResponse } from '../routing/rpc.ts'
+import type { Peer, RpcRequest, RpcResponse } from '../routing/rpc.ts'
 import { secretsIn } from '../setting-values.ts'
 import { readTraceparent } from '../tracing/tracing.ts'
 import type { Command, CommandRequest, RoutedCommand } from './command.ts'
@@ -105,7 +105,8 @@ export function openRoute(
     try {
       const answer = await call(home, routed, deadline)
       if (answer.kind === 'reply') return answer
-      if (answer.kind === 'refusal') throw rejectionOf(answer)
+      if (answer.kind === 'refusal')
+        throw new HttpError(answer.status, answer.message, answer.headers, answer.details)
       if (answer.kind === 'failed')
         throw new Error(`${routed.name} failed in the process that writes its project`)
       return execute(command, routed, deadline)
@@ -122,13 +123,6 @@ export function openRoute(
 
 /** The lost process may have committed the command, so an error of the retry does not mean that nothing was written. */
 const asUnknown = () => Promise.reject(outcomeUnknown())
-
-function rejectionOf({ status, message, headers, details }: RpcError): HttpError {
-  // The previous release sends this message also if the command may be committed.
-  return message === 'The write timed out'
-    ? outcomeUnknown()
-    : new HttpError(status, message, headers, details)
-}
 
 /** The largest request body (16 MiB), escaped twice as JSON. */
 const maxBytes = 68_157_440
