@@ -20,7 +20,6 @@ export type RequestInfo = Partial<Omit<GuardedContext, 'params' | 'query'>> & {
 export class Telemetry {
   private readonly spans = new WeakMap<Request, Span>()
   private readonly requests: RequestDurations | undefined
-  private readonly isTimed: boolean
   /** Returns the traceparent of a request's span, for commands and jobs that it starts; undefined without tracing. */
   readonly traceparentOf: ((request: Request) => string | undefined) | undefined
 
@@ -28,7 +27,6 @@ export class Telemetry {
     const { config, counts, tracing } = services
     this.requests = config.metricsPort > 0 ? counts.requests : undefined
     this.traceparentOf = tracing && ((request) => this.spans.get(request)?.traceparent)
-    this.isTimed = config.logRequests || this.requests !== undefined || tracing !== undefined
   }
 
   end({ request, route, began }: RequestInfo, status: number): void {
@@ -51,7 +49,7 @@ export class Telemetry {
   plugin(): Elysia {
     const { config, log, tracing } = this.services
     const app = new Elysia({ name: 'telemetry' })
-    if (!this.isTimed) return app
+    if (!config.logRequests && !this.requests && !tracing) return app
     return app
       .onTransform({ as: 'global' }, (context) => {
         // Elysia parses every part of the request if the whole context is passed to a function.
@@ -75,8 +73,7 @@ export class Telemetry {
 
   private lineOf({ request, route, began, ...info }: RequestInfo, status: number, requestId: string | null) {
     const { method, headers } = request
-    const now = performance.now()
-    const ms = this.isTimed ? Math.round((now - (began ?? now)) * 10) / 10 : undefined
+    const ms = began && Math.round((performance.now() - began) * 10) / 10
     const own = this.spans.get(request)
     const trace_id = (own ?? readTraceparent(headers.get('traceparent')))?.traceId
     return { requestId, trace_id, ...idsOf(route, info), method, route, status, ms }

@@ -202,8 +202,6 @@ const INSTANT =
 
 /** Converts an ISO 8601 date-time with offset, or a date (midnight UTC), to UTC with milliseconds; null if invalid. */
 export function parseInstant(text: string): string | null {
-  // Most values are written like times in responses, and need no further parsing.
-  if (text.length === 24 && isoOf(Date.parse(text)) === text) return text.startsWith('0000') ? null : text
   const match = INSTANT.exec(text)
   if (!match) return null
   const [, date = '', minutes = '00:00', second = '00', fraction = '0', offset = 'Z'] = match
