@@ -1,11 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { urlsIn } from '../hosts.ts'
+import { within } from '../waits.ts'
 import { connectMs, failedSocket, type Server, serversOf, type Target } from './connect.ts'
 import { isTransient, connectionError } from './errors.ts'
 import { openPool } from './pool.ts'
 
 const searchMs = 2_000
-const retryMs = 50
 
 /**
  * Returns the server of DATABASE_URL. If the URL has several servers or `target_session_attrs`, each connection goes to
@@ -35,36 +34,24 @@ export function primaryServer(databaseUrl: string): Server {
 
 /** Probes all servers concurrently, because a dead server may answer late or never. */
 async function findPrimary(servers: Server[]): Promise<Server> {
-  const until = performance.now() + searchMs
-  let isOver = false
-  const probe = async (server: Server): Promise<Server> => {
-    for (;;) {
-      try {
-        await requirePrimary(server)
-        return server
-      } catch (error) {
-        if (isOver || performance.now() > until || !isTransient(error)) throw error
-      }
-      await sleep(retryMs)
-    }
-  }
   try {
-    return await Promise.any(servers.map(probe))
+    const found = await within(searchMs, Promise.any(servers.map(requirePrimary)))
+    if (found) return found
   } catch (error) {
     const { errors } = error as AggregateError
     const reasons = errors.map((error: Error) => error.message).join('; ')
     const noPrimary = connectionError('NO_WRITER', `No server is a primary: ${reasons}`, error)
     throw errors.find((error) => !isTransient(error)) ?? noPrimary
-  } finally {
-    isOver = true
   }
+  throw connectionError('NO_WRITER', `No server was a primary within ${searchMs} ms`)
 }
 
-async function requirePrimary(server: Server): Promise<void> {
+async function requirePrimary(server: Server): Promise<Server> {
   const sql = openPool({ server, pooler: 'on', connections: 1, statementMs: connectMs })
   try {
     const [row] = await sql`select current_setting('transaction_read_only') as setting`
     if (row?.setting !== 'off') throw connectionError('ONLY_READS', 'the server is a standby')
+    return server
   } finally {
     void sql.end({ timeout: 0 })
   }
