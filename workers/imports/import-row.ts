@@ -35,7 +35,7 @@ export class ImportTaken extends Error {}
 const steps: ImportStep[] = ['read', 'names', 'tasks', 'leaves', 'children', 'links', 'end']
 
 /** @param part the part of the step that is done, from 0 to 1 */
-export const progressAt = (step: ImportStep, part: number): number =>
+const progressAt = (step: ImportStep, part: number): number =>
   Math.min(1, (steps.indexOf(step) + Math.min(part, 1)) / (steps.length - 1))
 
 /** The time after which an import that waits for another one is started again. */

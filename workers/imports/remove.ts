@@ -14,21 +14,14 @@ const importTables = Object.keys(pageRows) as ImportTable[]
 /** Longer than the 10 minutes after which an upload ends. */
 const maxUploadMs = 3_600_000
 
-/**
- * Removes imports that ended 30 days ago. Deletes the files of ended imports if the worker was killed before it deleted
- * them, and files without an import, whose upload was interrupted.
- */
+/** Removes imports that ended 30 days ago, and files without an import, whose upload was interrupted. */
 export async function expireImports(sql: Sql, throttle: Throttle): Promise<void> {
   const isOld = sql`finished_at < now() - ${keptDays}::int4 * interval '1 day'`
   const isEnded = sql`coalesce(undo_state, 'done') in ('done', 'failed')`
   await removeImports(sql, sql`${isOld} and ${isEnded} or state = 'removing'`, throttle)
-  // With `exists`, Postgres would read the whole tables for each import while most of their rows are of one import.
   const left = await sql<{ id: string }[]>`
-    (select id from imports i where state in ('done', 'failed', 'cancelled') and coalesce(
-      (select n from import_chunks where import_id = i.id order by n limit 1),
-      (select n from import_items where import_id = i.id order by kind, n limit 1)) is not null limit ${pageImports})
-    union all (select distinct import_id from import_chunks c where import_id < ${firstIdAt(nowMs() - maxUploadMs)}
-      and not exists (select from imports where id = c.import_id) limit ${pageImports})`
+    select distinct import_id as id from import_chunks c where import_id < ${firstIdAt(nowMs() - maxUploadMs)}
+      and not exists (select from imports where id = c.import_id) limit ${pageImports}`
   for (const { id } of left) await deleteUpload(sql, id, throttle)
 }
 
@@ -69,13 +62,15 @@ export async function deleteUpload(sql: Sql, importId: string, throttle: Throttl
   await deleteRows(sql, 'import_chunks', importId, throttle)
 }
 
+const gaveUp = 'The worker failed at each attempt'
+
 /** Ends imports whose job became a dead letter or is lost. */
 export async function endLostImports(sql: Sql, throttle: Throttle): Promise<void> {
   await sql`
-    update imports i set undo_state = 'failed', error = ${undoError(sql, reason(sql, 'undo-import'))}
+    update imports i set undo_state = 'failed', error = ${undoError(sql, sql`${gaveUp}::text`)}
     where undo_state in ('queued', 'running') and ${hasNoJob(sql, 'undo-import')}`
   const lost = await sql<{ id: string }[]>`
-    update imports i set state = 'failed', finished_at = now(), error = ${reason(sql, 'run-import')}
+    update imports i set state = 'failed', finished_at = now(), error = ${gaveUp}
     where state in ('queued', 'running') and ${hasNoJob(sql, 'run-import')} returning id`
   for (const { id } of lost) await deleteUpload(sql, id, throttle)
 }
@@ -83,7 +78,3 @@ export async function endLostImports(sql: Sql, throttle: Throttle): Promise<void
 const hasNoJob = (sql: Sql, name: string) => sql`not exists (
   select from outbox o where o.project_id = i.project_id and o.name = ${name} and o.data ->> 'importId' = i.id::text
     and o.parked_at is null)`
-
-const reason = (sql: Sql, name: string) => sql`'The worker failed at each attempt' || coalesce((
-  select ': ' || o.error from outbox o where o.project_id = i.project_id and o.name = ${name}
-    and o.data ->> 'importId' = i.id::text limit 1), '')`

@@ -23,7 +23,6 @@ import {
   isUnmoved,
   moveCursor,
   openRunSlice,
-  progressAt,
   requireToken,
   type Run,
 } from './import-row.ts'
@@ -117,8 +116,8 @@ function openReadFile() {
 
 async function readItems(run: Run, reader: Reader, admit: Admit): Promise<void> {
   const { sql, id, projectId, mapping, throttle } = run
-  const [file] = await sql<{ parts: number; bytes: number }[]>`
-    select count(*)::int4 as parts, coalesce(sum(length(bytes)), 0)::int4 as bytes from import_chunks where import_id = ${id}`
+  const [file] = await sql<{ bytes: number }[]>`
+    select coalesce(sum(length(bytes)), 0)::int4 as bytes from import_chunks where import_id = ${id}`
   admit(file!.bytes)
   // Another worker that still reads this file cannot store items after the cursor has moved.
   await moveCursor(run, { step: 'read', n: run.cursor.n + 1 }, 0)
@@ -126,9 +125,8 @@ async function readItems(run: Run, reader: Reader, admit: Admit): Promise<void> 
   await deleteRows(sql, 'import_items', id, { ...throttle, isOver: undefined }, isMine)
   const [staging, names] = [new Staging(), new NamesInFile()]
   const [proposed, messages]: [Mapping, Set<string>] = [{}, new Set()]
-  let partsRead = 0
   const items = reader({
-    open: openFile(run, admit, (n) => (partsRead = n)),
+    open: openFile(run, admit),
     mapping,
     propose: (part) => void Object.assign(proposed, part),
     report: (message) => void messages.add(message),
@@ -138,10 +136,7 @@ async function readItems(run: Run, reader: Reader, admit: Admit): Promise<void> 
     const page = await pages.next()
     return page.done ? undefined : page.value
   }
-  await writePages({ ...throttle, isOver: throttle.isStopping }, readPage, async (page) => {
-    await insertItems(run, page)
-    await sql`update imports set progress = ${progressAt('read', partsRead / file!.parts)} where id = ${id}`
-  })
+  await writePages({ ...throttle, isOver: throttle.isStopping }, readPage, (page) => insertItems(run, page))
   const people = openPeople(await readPeople(sql, projectId), mapping)
   run.mapping = storableValue(names.mapping(mapping, proposed, people))
   staging.addSpecs(names, run.mapping)
@@ -190,12 +185,12 @@ async function* pagesOf(
  * Returns a function that reads the unpacked file from its start. A hostile file may have hundreds of megabytes without
  * an item, so the function checks between the parts of the file whether the import is still active.
  */
-function openFile({ sql, id, throttle }: Run, admit: Admit, onChunk: (n: number) => void) {
+function openFile({ sql, id, throttle }: Run, admit: Admit) {
   let checkAt = performance.now() + checkEveryMs
   return async function* () {
     const [first] = await sql<{ isGzip: boolean }[]>`
       select substring(bytes for 2) = '\\x1f8b' as is_gzip from import_chunks where import_id = ${id} and n = 0`
-    const chunks = chunksOf(sql, id, onChunk)
+    const chunks = chunksOf(sql, id)
     let bytes = 0
     for await (const part of first?.isGzip ? gunzip(chunks) : chunks) {
       bytes += part.length
@@ -211,13 +206,12 @@ function openFile({ sql, id, throttle }: Run, admit: Admit, onChunk: (n: number)
   }
 }
 
-/** Yields the stored parts of a file, one at a time. @param onChunk called with the number of each part, from 0 */
-async function* chunksOf(sql: Sql, importId: string, onChunk: (n: number) => void) {
+/** Yields the stored parts of a file, one at a time. */
+async function* chunksOf(sql: Sql, importId: string) {
   for (let n = 0; ; n++) {
     const [chunk] = await sql<{ bytes: Uint8Array }[]>`
       select bytes from import_chunks where import_id = ${importId} and n = ${n}`
     if (!chunk) return
-    onChunk(n)
     yield chunk.bytes
   }
 }
