@@ -9,10 +9,9 @@ import { description, completeDocument, type OpenApiDocument } from '../openapi/
 import { type BasePaths, trustsProxies } from '../proxies.ts'
 import { type HttpError, internalError, invalidToken, missingToken, urlTooLong } from '../responses/errors.ts'
 import { preconditionFailed } from '../responses/if-match.ts'
-import { jsonHeaders } from '../responses/reply.ts'
 import { contentEncoded, notJson, notUtf8, tooLarge, tooSlow } from './json-body.ts'
 import { rateLimited } from './limits.ts'
-import { docsPath as path, pages, staticResponse } from './pages.ts'
+import { docsPath as path, pages, redirectTo, staticResponse } from './pages.ts'
 
 /** Adds the path that proxies remove to the paths in `Location` and `Link`, which name resources of this service. */
 export function prefixLinks(basePaths: BasePaths, { basePath, trustProxy }: Config) {
@@ -25,14 +24,6 @@ export function prefixLinks(basePaths: BasePaths, { basePath, trustProxy }: Conf
     if (location) headers.set('location', basePaths.of(request, server) + location)
     if (link) headers.set('link', link.replace('<', `<${basePaths.of(request, server)}`))
   })
-}
-
-/** The body lists the links for clients that do not follow redirects. */
-function redirectToPage(basePath: string): Response {
-  const docs = `${basePath}${path}`
-  const health = `${basePath}/health`
-  const links = { docs, openapi: `${docs}/json`, live: `${health}/live`, ready: `${health}/ready` }
-  return new Response(JSON.stringify(links), { status: 302, headers: { ...jsonHeaders, location: path } })
 }
 
 /** Returns the errors that have the same text for every operation: one array per status, for the OpenAPI document. */
@@ -72,8 +63,6 @@ export function docs(config: Config, basePaths: BasePaths) {
       )
       // Replaces the plugin's page at the same path, which loads scripts from a CDN.
       .use(pages(config, basePaths))
-      .get('/api', ({ request, server }) => redirectToPage(basePaths.of(request, server)), {
-        detail: { hide: true },
-      })
+      .get('/api', () => redirectTo(path), { detail: { hide: true } })
   )
 }

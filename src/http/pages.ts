@@ -1,23 +1,19 @@
 import { type AnyElysia, Elysia } from 'elysia'
 import { LRUCache } from 'lru-cache'
 import { marked } from 'marked'
-import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import type { Config } from '../config.ts'
 import { fillTemplate, guidesUrl } from '../openapi/document.ts'
 import type { AddressBook, BasePaths } from '../proxies.ts'
 import { findTag, gzipTag } from '../responses/if-match.ts'
-import { acceptsGzip, baseHeaders, compressed } from '../responses/reply.ts'
+import { acceptsGzip, baseHeaders, compressed, digestEtag } from '../responses/reply.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 
 const types: Record<string, string> = {
   css: 'text/css; charset=utf-8',
   html: 'text/html; charset=utf-8',
   js: 'text/javascript; charset=utf-8',
-  png: 'image/png',
 }
-
-type Content = string | Uint8Array<ArrayBuffer>
 
 /** The maximum number of base paths whose copies of a page stay in memory. */
 const maxBasePaths = 16
@@ -27,43 +23,36 @@ const maxBasePaths = 16
  * @param basePaths for a page with links: {basePath} and {serverUrl} in the page become the path of the request
  */
 export function staticResponse(
-  read: () => Content,
+  read: () => string,
   ownHeaders: Record<string, string>,
   basePaths?: BasePaths,
 ) {
   const vary = ['Accept-Encoding', ...(basePaths?.vary ?? [])].join(', ')
   const headers = { ...ownHeaders, ...baseHeaders, vary }
-  let content: Content | undefined
   const copies = new LRUCache<string, ReturnType<typeof copyOf>>({
     max: maxBasePaths,
-    memoMethod(basePath) {
-      content ??= read()
-      if (!basePaths || typeof content !== 'string') return copyOf(content)
-      return copyOf(fillTemplate(content, { basePath, serverUrl: basePath || '/' }))
-    },
+    memoMethod: (basePath) =>
+      copyOf(basePaths ? fillTemplate(read(), { basePath, serverUrl: basePath || '/' }) : read()),
   })
   return async ({ request, server }: { request: Request; server: AddressBook | null }) => {
     const { plain, etag, gzipped } = copies.memo(basePaths?.of(request, server) ?? '')
     const known = findTag(request.headers.get('if-none-match') ?? '', etag)
     if (known) return new Response(null, { status: 304, headers: { ...headers, etag: known } })
-    const body = acceptsGzip(request) ? await gzipped() : plain
-    if (body.length >= plain.length) return new Response(plain, { headers: { ...headers, etag } })
-    return new Response(body, {
-      headers: { ...headers, etag: gzipTag(etag), 'content-encoding': 'gzip' },
-    })
+    if (!acceptsGzip(request)) return new Response(plain, { headers: { ...headers, etag } })
+    const encoded = { etag: gzipTag(etag), 'content-encoding': 'gzip' }
+    return new Response(await gzipped(), { headers: { ...headers, ...encoded } })
   }
 }
 
-function copyOf(plain: Content) {
-  const digest = createHash('sha256').update(plain).digest('base64url')
+function copyOf(plain: string) {
   let body: ReturnType<typeof compressed> | undefined
-  return { plain, etag: `"${digest.slice(0, 27)}"`, gzipped: () => (body ??= compressed(plain, 9)) }
+  return { plain, etag: digestEtag(plain), gzipped: () => (body ??= compressed(plain, 9)) }
 }
 
 /** Returns a function that adds a page or file to an app. The end of the file's name determines its type. */
 const openAdd =
   (app: AnyElysia, basePaths: BasePaths, policy: string, caching: string) =>
-  (path: string, name: string, read: () => Content): void => {
+  (path: string, name: string, read: () => string): void => {
     const own = {
       'content-type': types[name.split('.').at(-1)!]!,
       'content-security-policy': policy,
@@ -93,7 +82,7 @@ const docsPolicy =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'"
 
 const ownAssets = ['page.css', 'page.js']
-const swaggerAssets = ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png']
+const swaggerAssets = ['swagger-ui.css', 'swagger-ui-bundle.js']
 
 /** Serves the Swagger UI, the guides, and the board or else a page with links at the root. */
 export function pages({ board: hasBoard }: Config, basePaths: BasePaths) {
@@ -105,7 +94,9 @@ export function pages({ board: hasBoard }: Config, basePaths: BasePaths) {
   add(docsPath, 'page.html', () => ownText('swagger.html'))
   for (const name of ownAssets) add(`${docsPath}/assets/${name}`, name, () => ownText(name))
   for (const name of swaggerAssets)
-    add(`${docsPath}/assets/${name}`, name, () => readFileSync(fileOfPackage(`swagger-ui-dist/${name}`)))
+    add(`${docsPath}/assets/${name}`, name, () =>
+      readFileSync(fileOfPackage(`swagger-ui-dist/${name}`), 'utf8'),
+    )
   for (const name of guides) add(`${docsPath}/guides/${name}`, 'page.html', () => guidePage(name))
   return app
 }
@@ -153,6 +144,8 @@ function board(basePaths: BasePaths) {
   for (const name of own) add(`${boardPath}/${name}`, name, () => boardText(name))
   for (const [name, from] of Object.entries(libraries))
     add(`${boardPath}/${name}`, name, () => readFileSync(fileOfPackage(from), 'utf8'))
-  const headers = { ...baseHeaders, location: boardPath }
-  return app.get('/', () => new Response(null, { status: 302, headers }))
+  return app.get('/', () => redirectTo(boardPath))
 }
+
+export const redirectTo = (location: string): Response =>
+  new Response(null, { status: 302, headers: { ...baseHeaders, location } })

@@ -2,7 +2,7 @@ import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { ErrorDetails, ErrorStatus } from '../responses/errors.ts'
 import type { Reply } from '../responses/reply.ts'
 import { readFileSync, readlinkSync } from 'node:fs'
-import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os'
+import { networkInterfaces } from 'node:os'
 
 /*
  * RPC between processes: the client keeps one WebSocket to each server.
@@ -150,13 +150,11 @@ export class MessageBuffer<T extends { bytes: number }> {
   }
 }
 
-/** For a wildcard host, returns the first reachable address of this machine. */
+/** For a wildcard host, returns the first IPv4 address of this machine that other machines may reach. */
 export function ownAddress(host: string, interfaces = networkInterfaces()): string {
   if (host !== '0.0.0.0' && host !== '::') return host
-  const families = host === '::' ? ['IPv4', 'IPv6'] : ['IPv4']
-  const reachable = Object.values(interfaces).flatMap((all) => all?.filter(isReachable) ?? [])
-  const [first] = families.flatMap((family) => reachable.filter((address) => address.family === family))
-  return first?.address ?? '127.0.0.1'
+  const all = Object.values(interfaces).flatMap((some) => some ?? [])
+  return all.find(({ internal, family }) => !internal && family === 'IPv4')?.address ?? '127.0.0.1'
 }
 
 /** Identifies the network namespace of this boot of a Linux machine: processes in it share loopback. */
@@ -180,7 +178,3 @@ export function unreachableHost(self: Peer, peers: Iterable<Peer>): string | und
       return `A process of another machine is alive (its HOME_HOST is ${host}), but cannot reach this process at ${self.host}: set HOME_HOST to an address that the other machines can reach, or to 0.0.0.0 for the first address of this machine`
   return undefined
 }
-
-/** Excludes link-local addresses: to connect to one, a client must also name its own network interface. */
-const isReachable = ({ internal, address }: NetworkInterfaceInfo): boolean =>
-  !internal && !/^(fe[89ab]|169\.254\.)/.test(address)

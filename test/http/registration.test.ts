@@ -100,7 +100,6 @@ async function written(service: typeof direct, prefix?: string): Promise<string[
   return [
     ...[created.headers.get('location')!, (await get('/api')).headers.get('location')!],
     ...links.map((link) => /^<([^>]*)>; rel="next"$/.exec(link)?.[1] ?? ''),
-    ...Object.values<string>(JSON.parse(await textOf('/api'))),
     `${document.servers[0].url.replace(/\/$/, '')}/api/docs`,
     ...document.info.description.matchAll(/\]\((\/[^)]*)\)/g).map(([, link]: string[]) => link!),
     ...html.matchAll(/(?:href|src)="(\/[^"]*)"/g).map(([, link]) => link!),
