@@ -1,6 +1,6 @@
 import type { MigrationMeta } from 'drizzle-orm/migrator'
 import type postgres from 'postgres'
-import { baseline, OutdatedDatabase } from './baseline.ts'
+import { isReplaced, OutdatedDatabase } from './baseline.ts'
 
 const concurrently = /^\s*create (?:unique )?index concurrently (?:if not exists )?"(\w+)"/i
 /** Other queries wait behind a schema change that waits for a lock, so a migration fails after this time. */
@@ -11,9 +11,7 @@ const unfinished = ' unfinished'
 const undefinedTable = '42P01'
 
 export async function countApplied(sql: postgres.Sql): Promise<number> {
-  const rows = sql`
-    select from drizzle.__drizzle_migrations
-    where created_at >= ${baseline.folderMillis} and hash not like ${`%${unfinished}`}`
+  const rows = sql`select from drizzle.__drizzle_migrations where hash not like ${`%${unfinished}`}`
   return rows.then(
     ({ length }) => length,
     (error: { code?: string }) => {
@@ -31,10 +29,11 @@ export async function applyMissing(sql: postgres.Sql, migrations: MigrationMeta[
   await createMigrationsTable(sql)
   const read = () => sql<{ hash: string; at: string }[]>`
     select hash, created_at::text as at from drizzle.__drizzle_migrations order by created_at`
-  if ((await read()).length === 0) await sql.begin((tx) => applyToEmpty(tx, migrations.slice(0, 1)))
+  const replaced = migrations.filter(isReplaced)
+  if ((await read()).length === 0) await sql.begin((tx) => applyToEmpty(tx, replaced))
   const rows = await read()
-  const last = Number(rows.at(-1)!.at)
-  if (last < baseline.folderMillis) throw new OutdatedDatabase()
+  const last = Number(rows.at(-1)?.at ?? 0)
+  if (replaced.some(({ folderMillis }) => folderMillis > last)) throw new OutdatedDatabase()
   for (const { sql: statements, hash, folderMillis } of migrations) {
     const indexes = statements.filter((statement) => concurrently.test(statement))
     const others = statements.filter((statement) => !concurrently.test(statement))

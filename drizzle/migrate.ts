@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { readMigrationFiles } from 'drizzle-orm/migrator'
 import postgres from 'postgres'
 import { applyMissing, countApplied } from './apply.ts'
-import { withBaseline } from './baseline.ts'
+import { withReplaced } from './baseline.ts'
 
 const migrationsFolder = fileURLToPath(new URL('./migrations', import.meta.url))
 const lockKey = 0x646f636b // "dock"
@@ -21,7 +21,7 @@ export const migrate = (server: Server): Promise<void> =>
     while (!(await tryMigrate(sql))) await sleep(100)
   })
 
-export const knownMigrations = () => withBaseline(readMigrationFiles({ migrationsFolder }))
+export const knownMigrations = () => withReplaced(readMigrationFiles({ migrationsFolder }))
 
 const tryMigrate = (sql: postgres.Sql): Promise<boolean> =>
   sql.begin(async (lock) => {

@@ -4,6 +4,8 @@ import { instant } from '../columns.ts'
 
 const tsvector = customType<{ data: string }>({ dataType: () => 'tsvector' })
 
+// Databases also keep the tables of the former search, for the release of commit 240b63a2, which may run beside this one.
+
 /** One row for each task, child of a task and project. The migration creates the index of words, `search_documents_words`. */
 export const searchDocuments = pgTable(
   'search_documents',

@@ -11,8 +11,6 @@ const removals: string[] = [
   'DROP INDEX "import_items_parent";',
   // The previous release deletes expired records more slowly without it.
   'DROP INDEX "idempotency_keys_age";',
-  // No release since `search_documents` reads them.
-  ...['search', 'search_positions', 'search_unmerged', 'search_words'].map((name) => `DROP TABLE "${name}";`),
 ]
 
 const migrations = readdirSync(folder)

@@ -7,6 +7,7 @@ import { createGunzip, createGzip } from 'node:zlib'
 import type { MigrationMeta } from 'drizzle-orm/migrator'
 import postgres, { type TransactionSql } from 'postgres'
 import { applyToEmpty } from '../../drizzle/apply.ts'
+import { outdatedBackup } from '../../drizzle/baseline.ts'
 import { knownMigrations, migrate, tryMigrationLock, withConnections } from '../../drizzle/migrate.ts'
 import { resolveForCaller } from '../../src/local/environment.ts'
 import { errorCode } from '../../src/postgres/errors.ts'
@@ -114,11 +115,8 @@ async function* contents(tx: TransactionSql) {
 
 /** Returns the migrations with these hashes, or undefined if this release knows others. */
 function migrationsOf(hashes: string[]): MigrationMeta[] | undefined {
-  const known = knownMigrations()
-  // Databases of earlier releases have also recorded the migrations that the baseline replaces.
-  const recorded = hashes.slice(Math.max(hashes.indexOf(known[0]!.hash), 0))
-  const applied = known.slice(0, recorded.length)
-  const areSame = recorded.length > 0 && recorded.every((hash, n) => applied[n]?.hash === hash)
+  const applied = knownMigrations().slice(0, hashes.length)
+  const areSame = hashes.length > 0 && hashes.every((hash, n) => applied[n]?.hash === hash)
   return areSame ? applied : undefined
 }
 
@@ -230,7 +228,8 @@ async function restoreIn(tx: TransactionSql, backup: BackupReader, replaces: boo
   if (!first.startsWith(firstLine)) throw new AdminError('The file is not a Docket backup')
   const migrations = migrationsOf(first.slice(firstLine.length).split(' '))
   if (!migrations)
-    throw new AdminError('Another release made the backup: restore the backup with that release')
+    throw new AdminError('A later release made the backup: restore the backup with that release')
+  if (!migrations.some(({ sql }) => sql.length > 0)) throw new AdminError(outdatedBackup)
   if (!(await tryMigrationLock(tx)))
     throw new AdminError('A migration is running: try again when it has finished')
   await dropTables(tx, replaces)
