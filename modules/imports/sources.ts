@@ -2,7 +2,7 @@ import { readAsana, readCsv, readJira, readLinear } from './readers/csv-sources/
 import { readDocket } from './readers/docket.ts'
 import { readTickTick, readTodoist } from './readers/csv-sources/to-do-lists.ts'
 import { readDeck, readGitHub, readPlanka, readTrello, readWekan } from './readers/boards/products.ts'
-import type { Reader } from './readers/reader.ts'
+import type { Reader } from './readers/file.ts'
 
 export const readers = {
   csv: readCsv,

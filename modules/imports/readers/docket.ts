@@ -10,9 +10,8 @@ import { fieldTypes } from '../../fields/schema.ts'
 import { headerOf, namedFields, taskFields } from '../../tasks/schema.ts'
 import { DigestKeys } from '../convert/keys.ts'
 import { ImportError, type ImportedItem, isChild } from '../items.ts'
-import { type Open, readText } from './csv/text.ts'
+import { type Open, type Reader, readText } from './file.ts'
 import { Entry, parseObject } from './json-file.ts'
-import type { Reader } from './reader.ts'
 
 /** The longest comment takes about 120,000 characters as JSON. */
 const maxLineCharacters = 1_048_576

@@ -1,6 +1,6 @@
 import { Tokenizer, TokenizerError, TokenParser, TokenParserError, TokenType } from '@streamparser/json'
 import { ImportError } from '../items.ts'
-import { linesIn, type Open, readText } from './csv/text.ts'
+import { linesIn, type Open, readText } from './file.ts'
 
 /** The maximum number of levels of objects and lists. */
 const maxDepth = 64

@@ -1,5 +1,5 @@
 import type { ImportedItem } from '../../../modules/imports/items.ts'
-import type { Reader } from '../../../modules/imports/readers/reader.ts'
+import type { Reader } from '../../../modules/imports/readers/file.ts'
 import { connectionError } from '../../../src/postgres/errors.ts'
 import { conflict, unavailable } from '../../../src/responses/errors.ts'
 import type { Services } from '../../../src/services.ts'

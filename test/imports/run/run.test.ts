@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import type { ImportedItem } from '../../../modules/imports/items.ts'
-import type { Reader } from '../../../modules/imports/readers/reader.ts'
+import type { Reader } from '../../../modules/imports/readers/file.ts'
 import { openRunImport } from '../../../workers/imports/run-import.ts'
 import { findTasks, firstTask, kinds } from '../../../workers/timed-events.ts'
 import { cases, expectError, faultsOf, make, newId, type Person, readFeed } from '../../kit.ts'

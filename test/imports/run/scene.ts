@@ -1,6 +1,6 @@
 import type { CommentItem, ImportedItem, SubtaskItem, TaskItem } from '../../../modules/imports/items.ts'
 import type { Mapping } from '../../../modules/imports/mapping.ts'
-import type { Reader } from '../../../modules/imports/readers/reader.ts'
+import type { Reader } from '../../../modules/imports/readers/file.ts'
 import type { ImportRow } from '../../../modules/imports/schema.ts'
 import type { Caller } from '../../../src/identity/rights.ts'
 import type { Services } from '../../../src/services.ts'

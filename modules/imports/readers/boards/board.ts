@@ -1,7 +1,7 @@
 import { FieldKeys } from '../../convert/names.ts'
 import { type FieldItem, ImportError, type ImportedItem, type ImportedPerson } from '../../items.ts'
 import { Entry, isObject, type Json, textOf } from '../json-file.ts'
-import { KeyMap } from '../key-map.ts'
+import { KeyMap } from '../../convert/keys.ts'
 
 /** The lists that cards refer to. Rows of `checklists` and `links` name their card. */
 export type Table = 'lanes' | 'lists' | 'labels' | 'people' | 'fields' | 'checklists' | 'links'

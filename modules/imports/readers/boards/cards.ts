@@ -1,17 +1,163 @@
-import type { CommentItem, ImportedPerson, TaskItem } from '../../items.ts'
-import { type Entry, isObject, type Json, textOf } from '../json-file.ts'
-import { type Board, type FieldValue, idOf, nameOf } from './board.ts'
+import { KeyMap } from '../../convert/keys.ts'
+import {
+  type CommentItem,
+  ImportError,
+  type ImportedPerson,
+  type SubtaskItem,
+  type TaskItem,
+} from '../../items.ts'
+import type { Reader } from '../file.ts'
+import { type Entry, isObject, type Json, readEntries, textOf } from '../json-file.ts'
+import { Board, type FieldValue, idOf, nameOf, type Table } from './board.ts'
 /** The keys of values in all products. `notes` become lines at the foot of the description, by the names of the lines. */
 import keys from './keys.json' with { type: 'json' }
+
+type Kind = Table | 'description' | 'card' | 'item' | 'comment' | undefined
+
+/** How a product writes boards as JSON. */
+interface BoardSource {
+  /** The message about a file without lists and cards. */
+  missing: string
+  /** The names of colors, see `colorOf`. */
+  colors?: string
+  /** The key of the position of a list, a card, a checklist or an item. */
+  position?: string
+  /** What the objects in the file are, by their patterns. */
+  parts: Record<string, Kind | ((row: Entry) => Kind)>
+  /** Returns the values of a card that differ from the usual ones; undefined for a row that is not a card. */
+  card?(row: Entry, board: Board, inside?: string): OwnValues | undefined
+  /** The key of the cards that are parts of a card. */
+  cardsInside?: string
+}
+
+/** Returns the reader of a product's files. It reads a file twice: the lists that cards refer to, then the cards. */
+export const boardReader = (source: BoardSource): Reader =>
+  async function* ({ open }) {
+    const reading = new BoardReading(source)
+    const { ready } = reading.board
+    for (const pass of ['add', 'read'] as const)
+      for await (const row of readEntries(open, Object.keys(source.parts))) {
+        reading[pass](row)
+        yield* ready.splice(0)
+      }
+    reading.takeSorted()
+    if (!reading.board.has('lists') && !reading.hasCards) throw new ImportError(source.missing)
+    yield* ready.splice(0)
+  }
+
+const maxSortedCharacters = 16_000_000
+
+/** A position, the most significant number first. A missing number is the last one. */
+type Place = (number | undefined)[]
+
+class BoardReading {
+  readonly board: Board
+  hasCards = false
+  private readonly position: string
+  /** Cards that are parts of other cards may be in the file twice. */
+  private readonly parts = new KeyMap<true>()
+  private unsorted: { item: TaskItem | SubtaskItem; place: Place }[] = []
+  private characters = 0
+
+  constructor(private readonly source: BoardSource) {
+    this.board = new Board(source.colors)
+    this.position = source.position ?? ''
+  }
+
+  private kindOf(row: Entry): Kind {
+    const kind = this.source.parts[row.part]
+    return typeof kind === 'function' ? kind(row) : kind
+  }
+
+  /** Adds a row of the first pass. */
+  add(row: Entry): void {
+    const { board } = this
+    const kind = this.kindOf(row)
+    if (kind === 'description') board.ready.push({ kind: 'project', row: 0, description: row.text(row.part) })
+    else if (kind === 'comment') {
+      const [card, creator] = creationIn(row)
+      if (card !== undefined && creator !== undefined) board.creators.setIfSpace(card, creator)
+    } else if (kind && kind !== 'card' && kind !== 'item') board.add(kind, row)
+  }
+
+  /** Reads a row of the second pass. */
+  read(row: Entry): void {
+    const kind = this.kindOf(row)
+    if (kind === 'card') this.readCard(row)
+    if (kind === 'item') this.readItem(row)
+    if (kind === 'comment') this.readComment(row)
+  }
+
+  private taskOf(row: Entry, inside?: string): TaskItem | undefined {
+    const { source, board } = this
+    const own = source.card ? source.card(row, board, inside) : {}
+    return own && taskOf(row, board, own, inside)
+  }
+
+  private readCard(row: Entry, inside?: string): void {
+    const { source, board, parts, position } = this
+    const task = this.taskOf(row, inside)
+    if (!task) return
+    this.hasCards = true
+    const { key, parent } = task
+    if (parent !== undefined && parts.get(key)) return
+    if (parent !== undefined) parts.setIfSpace(key, true)
+    // Cards come before the items of checklists.
+    this.sort(task, [0, ...board.placeOf(listOf(row), position), row.number(position)])
+    for (const comment of commentsIn(row)) this.readComment(comment, key)
+    for (const part of source.cardsInside ? row.entries(source.cardsInside) : []) this.readCard(part, key)
+  }
+
+  /**
+   * Adds an item with a due date, a person or notes as a sub-item. The import turns it into a subtask, and adds these
+   * values to the description of the card. If a card has several checklists, their names begin the titles.
+   */
+  private readItem(row: Entry): void {
+    const { board, position } = this
+    const id = row.text('taskListId|checklistId') ?? row.path.split('.').slice(0, 2).join('.')
+    const checklist = board.find('checklists', id)
+    const card = (checklist ?? row).text('cardId|idCard')
+    const task = card === undefined ? undefined : this.taskOf(row, card)
+    if (card === undefined || !task) return
+    const name = board.of('checklists', card).length > 1 ? nameOf(checklist) : undefined
+    if (name) task.title = `${name}: ${task.title}`
+    task.status = row.text('state') === 'complete' ? 'DONE' : (task.status ?? 'TODO')
+    const { key, title, createdAt } = task
+    const parts = { row: row.row, key, title, createdAt }
+    const item: TaskItem | SubtaskItem =
+      task.dueDate || task.assignee || task.notes?.length
+        ? task
+        : { kind: 'subtask', ...parts, task: card, completed: task.status === 'DONE' }
+    this.sort(item, [1, checklist?.number(position), checklist?.row, row.number(position)])
+  }
+
+  private readComment(row: Entry, inside?: string): void {
+    const comment = commentOf(row, this.board, inside)
+    if (comment) this.board.ready.push(comment)
+  }
+
+  private sort(item: TaskItem | SubtaskItem, place: Place): void {
+    this.unsorted.push({ item, place })
+    this.characters += JSON.stringify(item).length
+    if (this.position === '' || this.characters > maxSortedCharacters) this.takeSorted()
+  }
+
+  /** Makes the items so far ready, in the order of their positions. A large file is sorted in groups. */
+  takeSorted(): void {
+    this.characters = 0
+    const sorted = this.unsorted.splice(0).sort((one, other) => {
+      const at = one.place.findIndex((position, n) => (position ?? Infinity) !== (other.place[n] ?? Infinity))
+      return (one.place[at] ?? Infinity) < (other.place[at] ?? Infinity) ? -1 : at < 0 ? 0 : 1
+    })
+    for (const { item } of sorted) this.board.ready.push(item)
+  }
+}
 
 /** The lines of each name, such as `Start: 2027-01-31`. A true value is the name alone. */
 type Notes = Record<string, Json | undefined | (Json | undefined)[]>
 
 /** The values of a task that differ from the usual ones. Labels and notes are added. */
-export interface OwnValues extends Pick<
-  Partial<TaskItem>,
-  'key' | 'list' | 'status' | 'parent' | 'blockedBy'
-> {
+interface OwnValues extends Pick<Partial<TaskItem>, 'key' | 'list' | 'status' | 'parent' | 'blockedBy'> {
   remindAt?: string | undefined
   labels?: (string | undefined)[]
   values?: FieldValue[]
@@ -29,13 +175,13 @@ const [authors, people, labels, values, done] = [
 const isArchived = (row: Entry | undefined): boolean =>
   Boolean(row?.isSet('closed') || row?.isSet('archived'))
 
-export const listOf = (row: Entry): string | undefined => row.text('idList|listId|stackId')
+const listOf = (row: Entry): string | undefined => row.text('idList|listId|stackId')
 
 /**
  * Returns the task of a card, or of an item of a checklist, by their usual keys.
  * @param inside the key of the card that contains it
  */
-export function taskOf(row: Entry, board: Board, own: OwnValues, inside?: string): TaskItem {
+function taskOf(row: Entry, board: Board, own: OwnValues, inside?: string): TaskItem {
   const { labels: ownLabels = [], values: ownValues, notes: ownNotes, ...others } = own
   const id = row.text('_id|gid|id') ?? ''
   const list = board.find('lists', listOf(row))
@@ -79,7 +225,7 @@ export function taskOf(row: Entry, board: Board, own: OwnValues, inside?: string
 }
 
 /** Returns the comments inside a card. Some products have a number instead. */
-export const commentsIn = (row: Entry): Entry[] =>
+const commentsIn = (row: Entry): Entry[] =>
   ['comments', 'stories'].flatMap((path) => row.entries(path)).filter(isComment)
 
 /** A text or a list may contain the ids of people. */
@@ -137,7 +283,7 @@ const commentTypes = ['comment', 'commentCard', 'copyCommentCard']
 const isComment = (row: Entry): boolean => commentTypes.includes(String(row.get('type') ?? 'comment'))
 
 /** Returns a comment on a card, or an action that is a comment; undefined for another row. @param inside the card */
-export function commentOf(row: Entry, board: Board, inside?: string): CommentItem | undefined {
+function commentOf(row: Entry, board: Board, inside?: string): CommentItem | undefined {
   const task = row.text('data.card.id|cardId') ?? linkedIssue(row, 'issue_url') ?? inside
   if (task === undefined || !isComment(row)) return undefined
   return {
@@ -164,7 +310,7 @@ export const linkedIssue = (row: Entry, path: string): string | undefined =>
 const creations = ['createCard', 'copyCard', 'convertToCardFromCheckItem', 'emailCard']
 
 /** Returns the card that an action has created, and the name or id of the creator. */
-export const creationIn = (row: Entry): (string | undefined)[] =>
+const creationIn = (row: Entry): (string | undefined)[] =>
   creations.includes(String(row.value.type))
     ? ['data.card.id', 'memberCreator.fullName|memberCreator.username|idMemberCreator'].map((path) =>
         row.text(path),

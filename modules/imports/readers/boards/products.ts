@@ -1,8 +1,7 @@
 import { ImportError } from '../../items.ts'
 import { type Entry, isObject, textOf } from '../json-file.ts'
 import type { Board, FieldValue } from './board.ts'
-import { boardReader } from './board-reader.ts'
-import { isoTime, issueKey, linkedIssue } from './cards.ts'
+import { boardReader, isoTime, issueKey, linkedIssue } from './cards.ts'
 import colors from './colors.json' with { type: 'json' }
 
 /** Reads the JSON export of a Trello board. Trello writes only the newest 1,000 actions, of which some are comments. */

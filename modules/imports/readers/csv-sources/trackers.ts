@@ -1,18 +1,15 @@
 import { isId } from '../../../../src/id-format.ts'
 import { model } from '../../../../src/model/model.ts'
 import { csvColumns, readPerson } from '../../../exports/cells.ts'
-import { shortKey } from '../../convert/keys.ts'
+import { KeyMap, maxLinks, shortKey } from '../../convert/keys.ts'
 import { maxMappedCharacters, statusOf } from '../../convert/names.ts'
 import { ImportError, type TaskItem } from '../../items.ts'
 import { valueFor } from '../../mapping.ts'
 import words from '../../words.json' with { type: 'json' }
 import { readAsanaJson } from '../boards/products.ts'
-import { addNote, type Comment, type CsvFormat } from '../csv/cells.ts'
+import { addNote, type Comment, type CsvFormat, csvReader } from '../csv/csv-reader.ts'
 import { childPrefix, plain } from '../csv/columns.ts'
-import { csvReader } from '../csv/csv-reader.ts'
-import { type Open, readText } from '../csv/text.ts'
-import { KeyMap, maxLinks } from '../key-map.ts'
-import type { Reader } from '../reader.ts'
+import { type Open, type Reader, readText } from '../file.ts'
 
 /**
  * The format of CSV exports of Docket. The task number is not imported. `importedAuthor`, the first author, replaces

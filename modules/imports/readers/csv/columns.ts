@@ -78,18 +78,15 @@ const fieldName = (header: string): string => {
   return (name && custom.test(plain(header)) ? name : header.replace(/^field\./, '')).slice(0, 100)
 }
 
-/** Returns the target with this name, or with this usual header. */
-const targetNamed = (name: string): string | undefined =>
+const isTarget = (name: string): boolean =>
   targets.includes(name) ||
   /^field\.[a-z][a-z0-9_]{0,39}$/.test(name) ||
   model().ofTask.some((child) => name === childPrefix + child.name)
-    ? name
-    : usualHeaders.find(([, names]) => names.includes(name))?.[0]
 
 /** Returns the error of a mapping with an unknown field, or undefined. */
 export function columnsError(columns: Record<string, string | null> = {}): string | undefined {
   for (const [header, name] of Object.entries(columns)) {
-    if (name === null || targetNamed(name)) continue
+    if (name === null || isTarget(name)) continue
     const suggestion = name.startsWith(fieldPrefix) ? undefined : nearest(name, targets)
     const end = suggestion ? `; did you mean ${suggestion}?` : ''
     return `mapping.columns.${header.slice(0, 100)} must be null, field.<key>, or one of ${targets.join(', ')}${end}`
@@ -189,11 +186,11 @@ export function targetsOf(headers: string[], { columns: given = {} }: Mapping, f
     const first = taken.has(target) ? [] : free.slice(0, 1)
     for (const name of useOf(target) === 'all' ? free : first) found.set(name, target)
   }
-  const inMapping = new Set(Object.values(given).map((name) => name && targetNamed(name)))
+  const inMapping = new Set(Object.values(given))
   return headers.map((header, index) => {
     const own = valueFor(given, header)
-    if (own !== undefined) return own && targetNamed(own)
-    const target = header.startsWith(fieldPrefix) ? targetNamed(header) : found.get(names[index]!)
+    if (own !== undefined) return own
+    const target = isTarget(header) ? header : found.get(names[index]!)
     return target && !target.startsWith(fieldPrefix) && inMapping.has(target) ? undefined : target
   })
 }
@@ -208,11 +205,11 @@ export function columnsOf(names: string[], mapping: Mapping, format: ColumnForma
   )
   const titles = new Set(columns.flatMap(({ target, header }) => (target === 'title' ? [header] : [])))
   if (titles.size === 1) return columns
+  const problem = titles.size > 1 ? 'More than one column is the title' : 'No column is the title'
   const shown = headers.slice(0, 20).map((header) => header.slice(0, 50))
+  const example = `{${JSON.stringify(shown[0])}: "title"}`
   throw new ImportError(
-    titles.size > 1
-      ? `Only one column can be the title, but these are: ${[...titles].slice(0, 10).join(', ')}`
-      : `No column is the title. Send mapping.columns, such as {${JSON.stringify(shown[0])}: "title"}. The columns are ${shown.join(', ')}`,
+    `${problem}. Send mapping.columns, such as ${example}. The columns are ${shown.join(', ')}`,
   )
 }
 

@@ -1,10 +1,266 @@
+import type { TSchema } from '@sinclair/typebox'
+import { Value } from '@sinclair/typebox/value'
+import type { ChildOfTask } from '../../../../src/model/entities.ts'
+import { definitionOf } from '../../../../src/model/model.ts'
+import { fieldPrefix, nameInFile, readChildren, readComments, readPerson } from '../../../exports/cells.ts'
 import { DigestKeys } from '../../convert/keys.ts'
-import type { Reader } from '../reader.ts'
-import { type CsvFile, type CsvFormat, draftOf, itemsOf } from './cells.ts'
-import { columnsOf, fieldsOf, hasUnknownHeader, targetsOf, usualIds } from './columns.ts'
-import { Dates } from './dates.ts'
-import { findHeader } from './rows.ts'
-import { oneLine, References } from './values.ts'
+import { statusOf } from '../../convert/names.ts'
+import type { ChildItem, CommentItem, ImportedItem, SubtaskItem, TaskItem } from '../../items.ts'
+import type { Mapping } from '../../mapping.ts'
+import type { Reader } from '../file.ts'
+import { parseObject } from '../json-file.ts'
+import {
+  answerOf,
+  childPrefix,
+  type Column,
+  type ColumnFormat,
+  columnsOf,
+  declared,
+  fieldsOf,
+  hasUnknownHeader,
+  targetsOf,
+  useOf,
+  usualIds,
+} from './columns.ts'
+import { Dates, isDate, unreadDate } from './dates.ts'
+import { findHeader, type Row } from './rows.ts'
+import * as values from './values.ts'
+
+/** The format of the CSV files of a system. `scan` is called with each row, and then `finish` with each row. */
+export interface CsvFormat extends ColumnFormat {
+  /** True for an export of Docket: labels are separated by line ends only, and `null` is a name. */
+  isOwn?: boolean
+  priorities?: values.Priorities
+  /** True if a comment begins with its date and its author. In other files, both are text: they would change the comment's key. */
+  hasDatedComments?: boolean
+  /** True if a title means the nearest task above with this title. Otherwise it means the first task. */
+  meansNearest?: boolean
+  /** Decodes the text of a cell, which may have `\n` in place of a line end. */
+  decode?(text: string): string
+  /** Returns the id of a task, or a digest. Default: a digest of the title, if the column `id` is empty */
+  keyOf?(row: Row, title: string, keys: DigestKeys): string
+  scan?(row: Row): void
+  /** Returns the part of the mapping that the rows show. */
+  proposal?(): Mapping
+  /** Completes the draft. May return other items in place of the task, such as a comment on an earlier task. */
+  finish?(draft: Draft, row: Row): ImportedItem[] | void
+}
+
+interface CsvFile {
+  format: CsvFormat
+  mapping: Mapping
+  dates: Dates
+  /** Undefined in files that do not refer to tasks by names. */
+  references?: values.References
+  /** Adds a line about the whole file to the report. */
+  report(message: string): void
+}
+
+type Part<Item> = Omit<Item, 'row' | 'task'>
+export type Comment = Part<CommentItem>
+export interface Draft {
+  file: CsvFile
+  /** The time zone of the row, or ''. */
+  zone: string
+  task: TaskItem & { notes: string[]; messages: string[] }
+  /** The list or section, if another column has the status. */
+  section?: string
+  isCompleted?: boolean
+  parts: (Comment | Part<SubtaskItem> | Part<ChildItem>)[]
+}
+
+/** Adds a text to the foot of the description. */
+export function addNote({ task }: Draft, header: string, text: string, message?: string): void {
+  task.notes.push(`${header}: ${text}`)
+  if (message) task.messages.push(message)
+}
+
+type CellReader = (draft: Draft, text: string, column: Column) => void
+
+const date: CellReader = (draft, text, { target, header }) => {
+  // Notion writes `October 8, 2026 → October 10, 2026`.
+  const [end, ...starts] = text.split('→').reverse()
+  const isDue = target !== 'createdAt' && target !== 'remindAt'
+  const value = draft.file.dates.read(end!.trim(), draft.zone, isDue)
+  if (value) Object.assign(draft.task, { [target]: value })
+  if (!value) addNote(draft, header, text, unreadDate(text))
+  else if (starts.length > 0) addNote(draft, header, text)
+}
+
+/** Reads a name, an email address, or both. A column with addresses only completes the name of the person. */
+const person: CellReader = ({ task, file }, text, { target }) => {
+  const part = target.replace('Email', '') as 'author'
+  const line = values.oneLine(text)
+  const given = file.format.isOwn ? line : line.replace(/ ?\(([^()\s@]+@[^()\s@]+)\)$/, ' <$1>')
+  const { name = '', email } = readPerson(given) ?? {}
+  const known = task[part]
+  task[part] =
+    part === target ? { name, email: known?.email ?? email } : { name, ...known, email: email ?? name }
+}
+
+const list: CellReader = ({ task, file }, text, { target }) => {
+  const { format, references } = file
+  const inBrackets = format.isOwn ? undefined : values.bracketedList(text)
+  const isOfTasks = declared.get(target)?.reference?.to === 'task'
+  // Exports write one value a line. Ids contain no separators, so a person may write them in one line.
+  const ownSeparator = isOfTasks ? /[,;\s]/ : /\n/
+  const found =
+    isOfTasks && references
+      ? (inBrackets ?? [text]).flatMap((one) => references.keysIn(one))
+      : (inBrackets ?? values.listOf(text, format.isOwn ? ownSeparator : undefined))
+  ;(task[target as 'labels'] ??= []).push(...found)
+}
+
+/** The conversion of items reads numbers, booleans and dates in the texts of custom fields. */
+const field: CellReader = ({ task }, text, { key, target }) => {
+  const name = target === 'completed' ? key : target.slice(fieldPrefix.length)
+  const fields = (task.fields ??= {})
+  fields[name] = Object.hasOwn(fields, name) ? `${fields[name]}, ${text}` : text
+}
+
+/** Reads the cells of a declared field that needs no reader of its own. The conversion of items reads other texts. */
+const declaredField: CellReader = (draft, text, column) => {
+  const { kind } = declared.get(column.target)!
+  if (!kind) list(draft, text, column)
+  else if (kind.is === 'instant') date(draft, text, column)
+  else if (kind.is === 'user') person(draft, text, column)
+  else Object.assign(draft.task, { [column.target]: text })
+}
+
+/** Reads children that only their declaration names. */
+const declaredChild: CellReader = ({ parts }, cell, { target }) => {
+  const kind = target.slice(childPrefix.length) as ChildOfTask
+  const { text, input } = definitionOf(kind).asChild!
+  const schemas = new Map(
+    Object.entries<TSchema>(input.properties).map(([name, one]) => [nameInFile(name), one]),
+  )
+  const names = [...schemas.keys(), 'author', 'createdAt']
+  for (const { author = '', createdAt, ...texts } of readChildren(cell, text, names)) {
+    const read = Object.entries(texts).map(([name, value]) => [name, valueIn(schemas.get(name)!, value)])
+    const others = { kind, createdAt: createdAt || undefined, author: readPerson(author) }
+    parts.push({ ...Object.fromEntries(read), ...others })
+  }
+}
+
+/** Texts are written as they are, null as an empty text, other values as JSON. */
+function valueIn(schema: TSchema, text: string): unknown {
+  if (text === '' && Value.Check(schema, null)) return null
+  return Value.Check(schema, text) ? text : (parseObject(`{"value":${text}}`)?.value ?? text)
+}
+
+/** The function that reads a cell into a draft, by the target of its column up to a dot. */
+const cellReaders: Record<string, CellReader> = {
+  field,
+  child: declaredChild,
+  title: ({ task }, text) => {
+    task.title = text.trim()
+  },
+  description: ({ task }, text) => {
+    task.description = task.description ? `${task.description}\n\n${text}` : text
+  },
+  status: ({ task }, text) => {
+    const name = text.trim()
+    if (name === 'TODO' || name === 'IN_PROGRESS' || name === 'DONE') task.status = name
+    else task.list = name
+  },
+  list: (draft, text) => {
+    draft.section = text.trim()
+  },
+  priority: (draft, text, { header }) => {
+    const priority = values.priorityOf(text.trim(), draft.file.format.priorities)
+    if (!priority) addNote(draft, header, text)
+    else if (priority !== 'NONE') draft.task.priority = priority
+  },
+  assignee: (draft, text, column) => {
+    const { isOwn } = draft.file.format
+    const [first, ...others] = isOwn ? [text] : values.assigneesOf(text, column.plain)
+    if (first !== undefined) person(draft, first, column)
+    if (others.length > 0) addNote(draft, 'Also assigned', others.map(values.oneLine).join(', '))
+  },
+  assigneeEmail: person,
+  author: person,
+  authorEmail: person,
+  createdAt: date,
+  /** A time means that the task is completed. An answer other than yes or no also becomes a custom field. */
+  completed: (draft, cell, column) => {
+    const text = cell.trim()
+    const answer = answerOf(text, column.header)
+    const isTime = answer === 'other' && (isDate(text) || draft.file.dates.read(text) !== undefined)
+    if (answer === 'other') field(draft, text, column)
+    if (answer === 'yes' || isTime) draft.isCompleted = true
+  },
+  parent: ({ task, file }, text) => {
+    const reference = values.oneLine(text)
+    task.parent ||= file.references?.find(reference) ?? reference
+  },
+  comments: (draft, text) => {
+    const { format, dates } = draft.file
+    const foreign = format.isOwn ? undefined : values.foreignComments(text, format.hasDatedComments)
+    const comments = foreign?.map(({ date, ...comment }) => {
+      const createdAt = dates.read(date, draft.zone)
+      const header = comment.author ? `Comment of ${comment.author.name}` : 'Comment'
+      if (date && !createdAt) addNote(draft, header, date, unreadDate(date))
+      return { ...comment, createdAt }
+    })
+    for (const comment of comments ?? readComments(text)) draft.parts.push({ kind: 'comment', ...comment })
+  },
+  subtasks: ({ parts }, text, { plain }) => {
+    // Microsoft Planner writes `one;two`.
+    const lines = plain === 'checklist items' ? text.replaceAll(';', '\n') : text
+    for (const subtask of values.subtasksOf(lines)) parts.push({ kind: 'subtask', ...subtask })
+  },
+  notes: (draft, text, { header }) => addNote(draft, header, text),
+  id: ({ task }, text) => {
+    task.key = values.oneLine(text)
+  },
+}
+
+/** Returns the draft of the task in a row. */
+function draftOf(row: Row, columns: Column[], file: CsvFile): Draft {
+  const { decode, isOwn } = file.format
+  const task = { kind: 'task' as const, row: row.number, key: '', title: '', notes: [], messages: [] }
+  const draft: Draft = { file, zone: row.text('timezone'), task, parts: [] }
+  const filled = new Map<string, string>()
+  for (const column of columns) {
+    const { target, header } = column
+    const given = row.at(column.index)
+    const text = decode && target !== 'title' ? decode(given) : given
+    if (text.trim() === '' || (!isOwn && isEmpty(text, target))) continue
+    const first = useOf(target) === 'first' ? filled.get(target) : undefined
+    const [kind = ''] = target.split('.')
+    if (first === undefined) (cellReaders[kind] ?? declaredField)(draft, text, column)
+    else if (first !== text) addNote(draft, header, text)
+    filled.set(target, first ?? text)
+  }
+  for (const text of row.extraTexts) addNote(draft, 'Without a header', text)
+  if (row.hasLongCell) draft.task.messages.push('A cell was cut, because it has too many characters')
+  return draft
+}
+
+const texts = ['title', 'description', 'author', 'authorEmail', 'assigneeEmail', 'notes', 'id', 'externalId']
+/** Many systems write `null`, `[]` and `{}` in empty cells. In exports of Docket, these texts are names. */
+const isEmpty = (text: string, target: string) =>
+  /^\s*(null|\[\]|\{\})\s*$/.test(text) && !target.startsWith(fieldPrefix) && !texts.includes(target)
+
+/** Returns the task of a draft, then its children. @param keyOf returns the key of a task without an id */
+function itemsOf(draft: Draft, keyOf: (title: string) => string): ImportedItem[] {
+  const { task, parts } = draft
+  finishStatus(draft)
+  if (!task.title) task.problem = 'The row has no title'
+  if (task.labels) task.labels = [...new Set(task.labels)]
+  if (!task.key) Object.assign(task, { key: keyOf(values.oneLine(task.title)), hasNoId: true })
+  const { row, key } = task
+  return [task, ...parts.map((part) => ({ ...part, row, task: key }) as ChildItem)]
+}
+
+/** A completed task becomes DONE, unless the mapping gives its list another status than the usual one. */
+function finishStatus({ task, section, isCompleted, file: { mapping } }: Draft): void {
+  if (section && !task.list && !task.status) task.list = section
+  else if (section) (task.labels ??= []).push(section)
+  const { list } = task
+  const hasOwnStatus = list !== undefined && statusOf(list, mapping) !== statusOf(list, {})
+  if (isCompleted && !hasOwnStatus) task.status = 'DONE'
+}
 
 /** Bounds the memory for titles in a file with ids, which rarely refers to titles. */
 const maxTitlesWithIds = 100_000
@@ -25,7 +281,7 @@ export const csvReader = (formatOf: (file: CsvFile, headers: string[]) => CsvFor
     const [title, id] = [columnOf('title')!, columnOf('id')]
     const { decode = (text: string) => text, keyOf } = format
     const refersToTasks = !format.isOwn && (columnOf('parent') ?? columnOf('blockedBy'))
-    if (format.meansNearest || refersToTasks) file.references = new References(id !== undefined)
+    if (format.meansNearest || refersToTasks) file.references = new values.References()
     // Rows refer to a task by an id that is not imported, such as `Issue id` of Jira, or by its title.
     const isOtherId = (plain: string) => format.columns?.[plain] === null && usualIds.includes(plain)
     const name = columns.find(({ plain }) => isOtherId(plain)) ?? title
@@ -33,7 +289,8 @@ export const csvReader = (formatOf: (file: CsvFile, headers: string[]) => CsvFor
     for await (const _ of row.readAll()) {
       for (const column of columns) column.scan(decode(row.at(column.index)).trim(), dates)
       if (file.references && (name !== title || !id || row.number <= maxTitlesWithIds)) {
-        const key = keyOf?.(row, oneLine(row.at(title.index)), scannedKeys) ?? (id ? row.at(id.index) : '')
+        const key =
+          keyOf?.(row, values.oneLine(row.at(title.index)), scannedKeys) ?? (id ? row.at(id.index) : '')
         file.references.add(row.text(name.plain), key)
       }
       format.scan?.(row)

@@ -1,7 +1,7 @@
 import { unescapeFormula } from '../../../exports/cells.ts'
 import { ImportError } from '../../items.ts'
 import { englishName } from './columns.ts'
-import { linesIn, type Open, readText } from './text.ts'
+import { linesIn, type Open, readText } from '../file.ts'
 
 /** Many, because an export of Jira has as many comment columns as the issue with the most comments has comments. */
 const maxColumns = 2_000

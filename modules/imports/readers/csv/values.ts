@@ -1,11 +1,10 @@
 import { caseless } from '../../../../src/schema/input.ts'
 import { readPerson } from '../../../exports/cells.ts'
-import { DigestKeys, shortKey } from '../../convert/keys.ts'
+import { DigestKeys, KeyMap, shortKey } from '../../convert/keys.ts'
 import { byWord } from '../../convert/texts.ts'
 import type { TaskItem } from '../../items.ts'
 import { parseObject } from '../json-file.ts'
 import words from '../../words.json' with { type: 'json' }
-import { KeyMap } from '../key-map.ts'
 import { isDate } from './dates.ts'
 
 /** NONE has the words that mean no priority. */
@@ -61,20 +60,12 @@ export function assigneesOf(text: string, header: string): string[] {
   if (inBrackets?.length) return inBrackets
   const listed = listOf(text, /[;\n]/)
   const people = listed.length > 1 ? [] : listOf(text, /,/)
-  const isList =
-    /^assign$|(assignees|owners|people|persons|names|members)$/.test(header) ||
-    people.every((one) => /\S(\s+\S|@)/.test(one))
+  const isList = /s$|^assign$/.test(header) || people.every((one) => /\S(\s+\S|@)/.test(one))
   return isList && people.length > 1 ? people : listed
 }
 
 /** Names in Docket have no line breaks or other control characters. */
 export const oneLine = (text: string): string => text.replace(/[\s\p{Cc}]+/gu, ' ').trim()
-
-const commentKeys = [
-  ['text', 'comment', 'body', 'content', 'comment_text'],
-  ['by', 'author', 'user', 'username', 'email', 'created_by'],
-  ['date', 'created', 'created_at', 'createdAt', 'time'],
-]
 
 /**
  * Reads comments that do not have the form of our exports: `14/Mar/26 2:15 PM;Ada;The text` of Jira, or a list in JSON such
@@ -84,12 +75,10 @@ export function foreignComments(text: string, haveDates = false) {
   const [, date = '', name = '', content = ''] = /^([^;\n]+);([^;\n]*);\s*(\S.*)$/s.exec(text.trim()) ?? []
   if (haveDates && isDate(date.trim()))
     return [{ text: content, author: readPerson(name), date: date.trim() }]
-  const all = (jsonList(text) as Record<string, unknown>[] | undefined)?.map((one) => {
-    const [content, author, date] = commentKeys.map((keys) =>
-      keys.map((key) => one?.[key]).find((value) => value != null && value !== ''),
-    )
-    const person = typeof author === 'string' ? readPerson(oneLine(author)) : undefined
-    return { text: content as string, author: person, date: String(date ?? '').trim() }
+  const all = jsonList(text)?.map((one) => {
+    const { text, by, date } = (one ?? {}) as Record<string, unknown>
+    const author = typeof by === 'string' ? readPerson(oneLine(by)) : undefined
+    return { text: text as string, author, date: String(date ?? '').trim() }
   })
   return all?.every((one) => typeof one.text === 'string') ? all : undefined
 }
@@ -100,8 +89,6 @@ const [maxTitleParts, maxSearched] = [10, 1_000]
 /** The keys of tasks by the names by which rows refer to them: titles, or ids other than the keys. */
 export class References {
   private readonly keys = new KeyMap<string>()
-
-  constructor(private readonly hasIds: boolean) {}
 
   /**
    * @param key '' for a task without an id: its digest is not stored, because a file may have a million titles
@@ -138,12 +125,6 @@ export class References {
   }
 
   keysIn(list: string): string[] {
-    return this.referencesIn(list).flatMap(({ text, key }) => key ?? (this.hasIds ? idsIn(text) : [text]))
+    return this.referencesIn(list).map(({ text, key }) => key ?? text)
   }
-}
-
-/** Ids may be separated by spaces. A text that contains a word without digits is a title. Microsoft Project writes `2FS+1 day`. */
-function idsIn(text: string): string[] {
-  const parts = listOf(text.replace(/^(\d+)FS\b.*/, '$1'), /\s/)
-  return parts.every((part) => /\d/.test(part)) ? parts : [text]
 }

@@ -1,7 +1,24 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { ImportError } from '../../items.ts'
+import { ImportError, type ImportedItem } from '../items.ts'
+import type { Mapping } from '../mapping.ts'
 
 export type Open = () => AsyncIterable<Uint8Array>
+
+export interface ReaderInput {
+  /** Reads the unpacked file from its start. A reader may call it several times: for names of lists, then for tasks. */
+  open: Open
+  mapping: Mapping
+  /** Adds a part to the proposed mapping, which the import shows. The given mapping takes precedence. */
+  propose(part: Mapping): void
+  /** Adds a line about the whole file to the report. */
+  report(message: string): void
+}
+
+/**
+ * Reads the items of a file in its order, in bounded memory. The same file with the same mapping gives the same items.
+ * @throws ImportError if the file is broken
+ */
+export type Reader = (input: ReaderInput) => AsyncIterable<ImportedItem>
 
 /** The event loop runs after each piece, which may have thousands of rows. */
 const maxPieceBytes = 16 * 1024
