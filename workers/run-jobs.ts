@@ -84,6 +84,8 @@ export async function recordFailure(
 
 export const recurringQueue = 'recurring'
 const everyMs = 300_000
+/** A step that reads large tables waits so many times as long as it ran, so that it does not read them all the time. */
+const restFactor = 20
 
 export type Steps = Record<string, (throttle: Throttle) => Promise<void>>
 
@@ -104,11 +106,13 @@ export function openRecurring(jobs: Jobs, steps: Steps) {
 export async function runStep(steps: Steps, throttle: Throttle, log: Log, job: Job, token?: string) {
   const step = steps[job.name]
   if (!step) return
+  const began = performance.now()
   await step(throttle).catch((error: unknown) => {
     if (!(error instanceof SliceEnded))
       log.error({ step: job.name, reason: reasonOf(error) }, 'recurring step failed')
   })
-  await job.moveToDelayed(Date.now() + everyMs, token)
+  const restMs = Math.max(everyMs, restFactor * (performance.now() - began))
+  await job.moveToDelayed(Math.round(Date.now() + restMs), token)
   throw new DelayedError()
 }
 
