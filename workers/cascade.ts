@@ -131,23 +131,15 @@ export async function unassignMember(
 
 const pageRows = 50
 
-interface DeletedAccount {
-  userId?: string
-  /** Missing in jobs of earlier releases, and of accounts that the recurring cleanup finds. */
-  email?: string
-  tokenIds?: string
-}
-
 /** Deletes the projects and memberships of a deleted account by commands, with the account as caller. */
 export async function closeAccount(
   sql: Sql,
   run: Run,
-  { userId = '', email, tokenIds = '' }: DeletedAccount,
+  { userId = '' }: { userId?: string },
   throttle: Throttle,
 ): Promise<void> {
   const [account] = await sql`select id from users where id = ${userId}`
   if (account) return
-  if (email) await deleteReplies(sql, [userId, ...tokenIds.split(' ')], { userId, email }, throttle)
   const deletions = [
     [
       deleteProject,
@@ -168,19 +160,3 @@ export async function closeAccount(
       return rows.at(-1)?.id
     })
 }
-
-/** Deletes the stored replies to an account that contain its email address. Another account may have the address now. */
-const deleteReplies = (
-  sql: Sql,
-  scopes: string[],
-  { userId, email }: { userId: string; email: string },
-  throttle: Throttle,
-): Promise<void> =>
-  whilePagesAreFull(throttle, async () => {
-    const { count } = await sql`
-      delete from idempotency_keys where ctid = any(array(select ctid from idempotency_keys
-        where scope = any(${scopes}::text[]) and strpos(body, ${email}) > 0
-          or scope = ${`email:${email}`} and strpos(body, ${userId}) > 0 or scope = ${`forgot:${email}`}
-        limit ${throttle.batchRows}))`
-    return count
-  })

@@ -111,7 +111,7 @@ async function verify({ sql }: AdminContext, email = ''): Promise<string> {
 
 async function removeAccount({ sql }: AdminContext, email = ''): Promise<string> {
   const address = await change(sql, email, async (account) =>
-    deleteAccount(sql, account, await closeAccountJob(sql, account)),
+    deleteAccount(sql, account, closeAccountJob(account)),
   )
   return `${address} is deleted; a worker deletes its projects and memberships`
 }
