@@ -68,7 +68,7 @@ export interface Section<Row extends Item> {
   /** The path of a list of the API, with filters. */
   path: string
   /** Returns the rows that the answer shows for an item of the list. */
-  show(item: Row): object[] | Promise<object[]>
+  show(item: Row): object[]
   /** The number of items of a page of the list, and the maximum number of pages that one answer reads. */
   limit?: number
   maxPages?: number
@@ -111,7 +111,7 @@ async function* rowsFrom(
     onPage?.(headers)
     // If the item `after` has left the page meanwhile, the page begins again, so that no item is lost.
     for (const item of body.slice(1 + body.findIndex(({ id }) => id === after))) {
-      const rows = await show(item)
+      const rows = show(item)
       for (; skip < rows.length; skip++) yield { row: rows[skip]!, place: { cursor, after, skip } }
       after = item.id
       skip = 0

@@ -116,7 +116,6 @@ export const filters: Record<string, Filter<never>> = {
     read: (text) => idOr(badBlocks, text),
     indexed: (sql, id, { snapshot }) =>
       sql`t.blocked_by_ids @> ${[id]}::uuid[] and ${id}::uuid = any(${existing(sql, 'task', [id], snapshot)})`,
-    projects: (sql, id) => sql`and p.id = any(array(select project_id from tasks where id = ${id}))`,
   }),
   claimedBy: filter<string>({
     parameter: Type.String({
@@ -166,7 +165,7 @@ export const filters: Record<string, Filter<never>> = {
       'lists the tasks that are not DONE, that nobody else has claimed, and whose blockers are DONE or deleted',
     ),
     read: () => true,
-    scanned: (sql, _, { caller, snapshot }) => isReady(sql, 't', { holder: caller, snapshot }),
+    scanned: (sql, _, { caller, snapshot }) => isReady(sql, { holder: caller, snapshot }),
     dependsOnTime: true,
   }),
   matching: filter<Matching>({ scanned: matchesTask }),

@@ -138,8 +138,9 @@ interface ListUses {
 /** How files, agents and clients show a field of a task. */
 export interface ShownUses {
   /**
-   * The header of the column in CSV files. Default: the name of the field, or a name such as `ownNotes` if `notes` has
-   * another meaning. In a line of a `docket` file, a field with this name has the people or the names of labels.
+   * The header of the column in CSV files, by default the name of the field. Required for a name that other parts of a
+   * task have in files, such as `notes` or `kind`. In a line of a `docket` file, a field with this name has the people or
+   * the names of labels.
    */
   header?: string
   /** Plain headers of the field in CSV files of other systems, the most certain first: see `plain` of the import. */

@@ -3,7 +3,7 @@ import type { TaskRow } from '../../drizzle/rows.ts'
 import { editsOf, field, inputsOf, outputsOf, referencesIn } from '../../src/model/fields.ts'
 import { ifSet, view } from '../../src/model/view.ts'
 import { IdOf, Input, OwnId, Instant, Name, Nullable, OneOf, Text } from '../../src/schema/input.ts'
-import { capital, unique, Id, OrNull, sampleId, Timestamp } from '../../src/schema/response.ts'
+import { unique, Id, OrNull, sampleId, Timestamp } from '../../src/schema/response.ts'
 import {
   FieldValuesInput,
   FieldValuesOutput,
@@ -152,11 +152,7 @@ export const fieldParameters = taskFields.flatMap(([name, field]) =>
     (one) => [one, field] as const,
   ),
 )
-/** Other parts of a task have these names in files and imports. A field with such a name has another header. */
-const taken =
-  'key kind row list parent notes messages problem author completed comments subtasks after order'.split(' ')
-export const headerOf = (name: string, { header }: kinds.ShownUses): string =>
-  header ?? (taken.includes(name) ? `own${capital(name)}` : name)
+export const headerOf = (name: string, { header }: kinds.ShownUses): string => header ?? name
 export const references = referencesIn({ ...fields, ...lists, ...values })
 const optional = { ...inputsOf(fields), ...inputsOf(lists), ...inputsOf(values) }
 

@@ -105,14 +105,14 @@ function firstReady(sql: Sql, projectId: string): SqlPart {
   const open = texts.map((text, rank) =>
     branch(
       sql`${rank}::int4`,
-      sql`t.claimed_by is null and t.priority = ${text} and coalesce(q.priority, ${text}) = ${text} and ${isUnblocked(sql, 't')}`,
+      sql`t.claimed_by is null and t.priority = ${text} and coalesce(q.priority, ${text}) = ${text} and ${isUnblocked(sql)}`,
       key,
     ),
   )
   const rank = sql`case t.priority when ${texts[0]!} then 0 when ${texts[1]!} then 1 else 2 end`
   // The end of these claims is not recorded yet. They are few, in all projects together.
   const hasEnded = sql`t.claimed_by is not null and t.claimed_until <= now() and coalesce(q.priority, t.priority) = t.priority
-    and ${isUnblocked(sql, 't')}`
+    and ${isUnblocked(sql)}`
   const ended = branch(rank, hasEnded, sql`t.claimed_until`)
   const all = [...open, ended].reduce((some, one): SqlPart => sql`${some} union all ${one}`)
   return sql`(select c.id, c.rank, c.key from (${all}) c order by c.rank, c.key limit q.most)`
@@ -155,7 +155,7 @@ const unrecorded: FactKind<Unrecorded, Static<typeof RecordReady>['tasks']> = {
     const rows = await sql<{ id: string }[]>`
       select t.id from unnest(${all.map(({ id }) => id)}::uuid[], ${all.map(({ eventId }) => eventId)}::uuid[]) q(id, event_id)
       join tasks t on t.id = q.id
-      where t.project_id = ${fact.projectId} and t.status <> 'DONE' and ${isUnblocked(sql, 't')} and not exists (
+      where t.project_id = ${fact.projectId} and t.status <> 'DONE' and ${isUnblocked(sql)} and not exists (
         select from events e where e.task_id = q.id and e.id > q.event_id and e.type = 'task.ready'
           and e.project_id = ${fact.projectId})`
     for (const { id } of rows) fact.ids.add(id)
@@ -216,7 +216,7 @@ export function findUnblocked(
   const snapshot = { projectId, version: sql`(p.seq - 1)` }
   const wasBlocked = rowSources(sql, 'task', snapshot, sql`p.id`).map(
     (source): SqlPart => sql`exists (select from ${source} t where t.id = p.id and t.project_id = ${projectId}
-      and not ${isUnblocked(sql, 't', snapshot)})`,
+      and not ${isUnblocked(sql, snapshot)})`,
   )
   return sql<{ id: string; eventId: string | null }[]>`
     with ended as materialized (${endsOfBlockers(sql, range)}),
@@ -227,7 +227,7 @@ export function findUnblocked(
       join ended c on c.closes and c.task_id = l.blocker_id
       union select task_id, seq, event_id from ended where had is not null)
     select p.id, max(p.event_id::text) filter (where exists (
-        select from tasks t where t.id = p.id and t.project_id = ${projectId} and ${isReady(sql, 't')})
+        select from tasks t where t.id = p.id and t.project_id = ${projectId} and ${isReady(sql)})
       and (${wasBlocked.reduce((all, one): SqlPart => sql`${all} or ${one}`)})) as event_id
     from pair p where p.id in (select distinct id from pair where id > ${afterId}::uuid order by id limit ${rows})
     group by p.id order by p.id`
