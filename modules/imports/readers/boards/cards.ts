@@ -9,10 +9,25 @@ import {
 import type { Reader } from '../file.ts'
 import { type Entry, isObject, type Json, readEntries, textOf } from '../json-file.ts'
 import { Board, type FieldValue, idOf, nameOf, type Table } from './board.ts'
-/** The keys of values in all products. `notes` become lines at the foot of the description, by the names of the lines. */
-import keys from './keys.json' with { type: 'json' }
+import products from './products.json' with { type: 'json' }
 
 type Kind = Table | 'description' | 'card' | 'item' | 'comment' | undefined
+
+/** What the objects of parts are whose kind depends on their values. */
+const kinds: Record<string, (row: Entry) => Kind> = {
+  /** The response with the cards of a list has the cards in `items`. */
+  cardOrComment: (row) => (row.text('listId') === undefined ? 'comment' : 'card'),
+  boardOrStack(row) {
+    if (row.isSet('cards')) return 'lists'
+    return row.isSet('stacks') ? 'lanes' : undefined
+  },
+  issueOrComment(row) {
+    if (row.get('issue_url') !== undefined) return 'comment'
+    if (row.get('number') !== undefined && row.get('title') !== undefined) return 'card'
+    const message = 'The file is not a list of issues of GitHub: an issue has a number and a title'
+    throw new ImportError(message, `row ${row.row}`)
+  },
+}
 
 /** How a product writes boards as JSON. */
 interface BoardSource {
@@ -22,8 +37,8 @@ interface BoardSource {
   colors?: string
   /** The key of the position of a list, a card, a checklist or an item. */
   position?: string
-  /** What the objects in the file are, by their patterns. */
-  parts: Record<string, Kind | ((row: Entry) => Kind)>
+  /** What the objects in the file are, by their patterns: a `Kind`, or a key of `kinds`. */
+  parts: Record<string, string>
   /** Returns the values of a card that differ from the usual ones; undefined for a row that is not a card. */
   card?(row: Entry, board: Board, inside?: string): OwnValues | undefined
   /** The key of the cards that are parts of a card. */
@@ -65,8 +80,8 @@ class BoardReading {
   }
 
   private kindOf(row: Entry): Kind {
-    const kind = this.source.parts[row.part]
-    return typeof kind === 'function' ? kind(row) : kind
+    const kind = this.source.parts[row.part]!
+    return kinds[kind] ? kinds[kind](row) : (kind as Kind)
   }
 
   /** Adds a row of the first pass. */
@@ -158,19 +173,16 @@ type Notes = Record<string, Json | undefined | (Json | undefined)[]>
 
 /** The values of a task that differ from the usual ones. Labels and notes are added. */
 interface OwnValues extends Pick<Partial<TaskItem>, 'key' | 'list' | 'status' | 'parent' | 'blockedBy'> {
-  remindAt?: string | undefined
   labels?: (string | undefined)[]
   values?: FieldValue[]
   notes?: Notes
 }
 
-const [authors, people, labels, values, done] = [
-  keys.authors,
-  keys.people,
-  keys.labels,
-  keys.values,
-  keys.done,
-].map((all) => all.split(' ')) as [string[], string[], string[], string[], string[]]
+/** The keys of values in all products. `notes` become lines at the foot of the description, by the names of the lines. */
+const { keys } = products
+const [authors, people, labels, done] = [keys.authors, keys.people, keys.labels, keys.done].map((all) =>
+  all.split(' '),
+) as [string[], string[], string[], string[]]
 
 const isArchived = (row: Entry | undefined): boolean =>
   Boolean(row?.isSet('closed') || row?.isSet('archived'))
@@ -190,7 +202,10 @@ function taskOf(row: Entry, board: Board, own: OwnValues, inside?: string): Task
   const creator = board.creators.get(id)
   const members = board.of('cardMemberships', id).flatMap((one) => board.people(one, ['userId']))
   const [assignee, ...helpers] = [...board.people(row, people), ...members]
-  const stored = [...values.flatMap((path) => row.entries(path)), ...board.of('customFieldValues', id)]
+  const stored = [
+    ...keys.values.split(' ').flatMap((path) => row.entries(path)),
+    ...board.of('customFieldValues', id),
+  ]
   const { fields, lines } = board.fieldValues(ownValues ?? stored.map(valueOf))
   const names = [
     ...labels.flatMap((path) => board.labelNames(row, path)),
@@ -198,11 +213,14 @@ function taskOf(row: Entry, board: Board, own: OwnValues, inside?: string): Task
     board.laneOf(row.text('swimlaneId') ?? list?.text('boardId')),
     ...ownLabels,
   ]
+  const { blockers, otherLinks } = linksOf(row)
   const notes = {
     Archived: isArchived(row) || type === 'archive',
     'In an archived list': !isArchived(row) && isArchived(list),
     'In the trash': type === 'trash',
+    Template: row.isSet('isTemplate') || row.get('type') === 'template-card',
     ...notesIn(row, board),
+    'Linked card': row.get('linkedCardId') ?? otherLinks.map(({ id, type }) => `${id} (${type})`),
     ...ownNotes,
     Attachment: [...row.entries('attachments'), ...board.of('attachments', id)].map(attachmentOf),
     'Also assigned': namesOf(helpers),
@@ -215,12 +233,35 @@ function taskOf(row: Entry, board: Board, own: OwnValues, inside?: string): Task
     list: nameOf(list) ?? nameOf(board.find('lists', row.text('prevListId'))),
     status: isDone ? 'DONE' : undefined,
     dueDate: row.text(keys.due),
+    remindAt: remindAt(row),
+    blockedBy: blockers,
     createdAt: createdAtOf(row),
     author: creator === undefined ? board.people(row, authors)[0] : board.personWith(creator),
     labels: [...new Set(names)].filter((label) => label !== undefined),
     notes: [...linesOf(notes), ...lines],
     ...others,
     ...{ key: own.key ?? idOf(row), parent: own.parent ?? row.text('parentId') ?? inside },
+  }
+}
+
+/** Trello stores a reminder as minutes before the due time. -1: no reminder. */
+function remindAt(card: Entry): string | undefined {
+  const minutes = card.number('dueReminder') ?? -1
+  if (minutes < 0 || card.isSet('dueComplete') || card.isSet('closed')) return undefined
+  return isoTime(Date.parse(card.text('due') ?? '') - minutes * 60_000)
+}
+
+/** Returns the ids of blockers, and the other links of a card of WeKan. Old versions store only ids. */
+function linksOf(card: Entry) {
+  const links = card.list('cardDependencies').map((value) => {
+    const link = isObject(value) ? card.inside(value) : undefined
+    const id = link ? link.required('cardId') : textOf(value)
+    return { id, type: link?.text('type') ?? 'related-to' }
+  })
+  const isBlocker = ({ type }: { type: string }) => type === 'is-blocked-by'
+  return {
+    blockers: links.filter(isBlocker).map(({ id }) => id),
+    otherLinks: links.filter((link) => !isBlocker(link)),
   }
 }
 
@@ -255,7 +296,7 @@ function attachmentOf(row: Entry): string | undefined {
   return name && url && name !== url ? `${name} (${url})` : (name ?? url)
 }
 
-export const isoTime = (milliseconds: number): string | undefined =>
+const isoTime = (milliseconds: number): string | undefined =>
   Math.abs(milliseconds) <= 8.64e15 ? new Date(milliseconds).toISOString() : undefined
 
 /**

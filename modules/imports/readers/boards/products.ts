@@ -1,84 +1,15 @@
-import { ImportError } from '../../items.ts'
-import { type Entry, isObject, textOf } from '../json-file.ts'
+import type { Entry } from '../json-file.ts'
 import type { Board, FieldValue } from './board.ts'
-import { boardReader, isoTime, issueKey, linkedIssue } from './cards.ts'
-import colors from './colors.json' with { type: 'json' }
+import { boardReader, issueKey, linkedIssue } from './cards.ts'
+import products from './products.json' with { type: 'json' }
 
 /** Reads the JSON export of a Trello board. Trello writes only the newest 1,000 actions, of which some are comments. */
-export const readTrello = boardReader({
-  missing: 'The file is not the JSON export of a Trello board: it has no lists',
-  ...{ colors: colors.trello, position: 'pos' },
-  parts: {
-    ...{ 'lists.*': 'lists', 'labels.*': 'labels', 'members.*': 'people', desc: 'description' },
-    ...{ 'customFields.*': 'fields', 'checklists.*': 'checklists' },
-    ...{ 'cards.*': 'card', 'checklists.*.checkItems.*': 'item', 'actions.*': 'comment' },
-  },
-  card: (card) => ({ remindAt: remindAt(card) }),
-})
-
-/** Trello stores a reminder as minutes before the due time. -1: no reminder. */
-function remindAt(card: Entry): string | undefined {
-  const minutes = card.number('dueReminder') ?? -1
-  if (minutes < 0 || card.isSet('dueComplete') || card.isSet('closed')) return undefined
-  return isoTime(Date.parse(card.text('due') ?? '') - minutes * 60_000)
-}
-
-export const readWekan = boardReader({
-  missing: 'The file is not the JSON export of a WeKan board: it has no lists',
-  ...{ colors: colors.wekan, position: 'sort' },
-  parts: {
-    ...{ 'swimlanes.*': 'lanes', 'lists.*': 'lists', 'labels.*': 'labels', 'users.*': 'people' },
-    ...{ 'customFields.*': 'fields', 'checklists.*': 'checklists', 'attachments.*': 'links' },
-    ...{ 'cards.*': 'card', 'subtaskItems.*': 'card', 'checklistItems.*': 'item', 'comments.*': 'comment' },
-  },
-  card(card) {
-    const blockedBy: string[] = []
-    const others: string[] = []
-    for (const value of card.list('cardDependencies')) {
-      // Old versions store only the id of the other card.
-      const link = isObject(value) ? card.inside(value) : undefined
-      const id = link ? link.required('cardId') : textOf(value)
-      const type = link?.text('type') ?? 'related-to'
-      if (type === 'is-blocked-by') blockedBy.push(id)
-      else others.push(`${id} (${type})`)
-    }
-    return { blockedBy, notes: { 'Linked card': others, Template: card.get('type') === 'template-card' } }
-  },
-})
-
+export const readTrello = boardReader(products.trello)
+export const readWekan = boardReader(products.wekan)
 /** Reads responses of Planka's API one after the other: boards, cards of a list, comments and actions of a card. */
-export const readPlanka = boardReader({
-  missing: 'The file is not a response of the API of Planka with a board: it has no included lists and cards',
-  ...{ colors: colors.planka, position: 'position' },
-  parts: {
-    ...{ 'included.lists.*': 'lists', 'included.labels.*': 'labels', 'included.users.*': 'people' },
-    ...{ 'included.customFields.*': 'fields', 'included.taskLists.*': 'checklists' },
-    ...{ 'included.cardLabels.*': 'links', 'included.cardMemberships.*': 'links' },
-    ...{ 'included.customFieldValues.*': 'links', 'included.attachments.*': 'links' },
-    ...{ 'included.cards.*': 'card', 'included.tasks.*': 'item' },
-    // The response with the cards of a list has the cards in `items`.
-    'items.*': (row) => (row.text('listId') === undefined ? 'comment' : 'card'),
-  },
-})
-
+export const readPlanka = boardReader(products.planka)
 /** Reads the output of `occ deck:export`, the export of a board, or a response of the API of Nextcloud Deck. */
-export const readDeck = boardReader({
-  missing: 'The file is not a Deck export of boards with cards: it has no stacks',
-  position: 'order',
-  parts: {
-    ...{ 'boards.*': 'lanes', 'boards.*.stacks.*': 'lists', 'boards.*.labels.*': 'labels' },
-    ...{ 'stacks.*': 'lists', 'labels.*': 'labels', '*.stacks.*': 'lists', '*.labels.*': 'labels' },
-    '*': boardOrStack,
-    ...{ 'boards.*.stacks.*.cards.*': 'card', 'stacks.*.cards.*': 'card' },
-    ...{ '*.stacks.*.cards.*': 'card', '*.cards.*': 'card' },
-  },
-})
-
-/** Returns what the entries of a list are. */
-function boardOrStack(row: Entry) {
-  if (row.isSet('stacks')) return 'lanes'
-  return row.isSet('cards') ? 'lists' : undefined
-}
+export const readDeck = boardReader(products.deck)
 
 /**
  * Reads issues and comments of GitHub: lists of the REST API one after the other, a JSON object for each line, or the
@@ -87,7 +18,7 @@ function boardOrStack(row: Entry) {
 export const readGitHub = boardReader({
   missing: 'The file has no issues: expected a list of issues of GitHub',
   // An issue, a list of issues, or a list of such lists.
-  parts: { '': issueOrComment, '*': issueOrComment, '*.*': issueOrComment },
+  parts: { '': 'issueOrComment', '*': 'issueOrComment', '*.*': 'issueOrComment' },
   card(issue, board) {
     const milestone = issue.text('milestone.title')
     if (milestone !== undefined) board.defineField('milestone', issue.row, 'milestone')
@@ -107,13 +38,6 @@ export const readGitHub = boardReader({
     }
   },
 })
-
-function issueOrComment(row: Entry) {
-  if (row.get('issue_url') !== undefined) return 'comment'
-  if (row.get('number') !== undefined && row.get('title') !== undefined) return 'card'
-  const message = 'The file is not a list of issues of GitHub: an issue has a number and a title'
-  throw new ImportError(message, `row ${row.row}`)
-}
 
 /** Reads the JSON export of an Asana project, or lists of tasks of the API, one after the other. */
 export const readAsanaJson = boardReader({
