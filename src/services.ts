@@ -141,7 +141,7 @@ function openSharedServices(config: Config, log: Log) {
     log.warn('postgres.js is installed without its corrections: run "npm run setup", and not "npm install"')
   warnOfServerSettings(redis, config.redisUrl, [config.redisPrefix, queuePrefix(config)], log)
   const subscriber = openSubscriber(config.redisUrl, log)
-  const notifications = new Notifications(redis, subscriber, `${config.redisPrefix}:versions`)
+  const notifications = new Notifications(redis, subscriber, `${config.redisPrefix}:versions-2`)
   const knownCommits = new KnownCommits()
   const versions = openVersions(database.reads, knownCommits, counts.readWaits.versions)
   const subscriptions = openSubscriptions(database.reads, notifications, config, log)

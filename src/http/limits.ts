@@ -16,8 +16,6 @@ interface Policy {
 }
 
 const maxKeys = 50_000
-/** The maximum delay of a timer (2^31 - 1 ms) in seconds. A timer with a longer delay fires at once. */
-const maxTimerSeconds = 2_147_483
 
 /** Counts in the memory of this process. The least recently used keys beyond 50,000 are deleted. */
 export class BoundedMemory extends RateLimiterMemory {
@@ -189,7 +187,7 @@ export function openLimits(redis: RedisClient, config: Config, log: Log) {
     new RateLimiterRedis({
       ...{ points, duration: seconds, keyPrefix: `${config.redisPrefix}:limit:${name}` },
       ...{ storeClient: redis, rejectIfRedisNotReady: true },
-      insuranceLimiter: new BoundedMemory({ points, duration: Math.min(seconds, maxTimerSeconds) }),
+      insuranceLimiter: new BoundedMemory({ points, duration: seconds }),
     })
   const perMinute = (name: string, points: number) => {
     const policy = { name, points, seconds: 60 }
@@ -249,8 +247,8 @@ const oneAtATime = {
   ...{ slots: Infinity, slotsOfKey: 1, waitingOfKey: 50 },
 }
 
-/** How long an address is exempt from the account's delays after a sign-in. */
-const exemptSeconds = 30 * 86_400
+/** How long an address is exempt from the account's delays after a sign-in. A timer can wait for 24 days. */
+const exemptSeconds = 20 * 86_400
 
 const hashedKey = (text: string): string => createHash('sha256').update(text).digest('base64url')
 

@@ -53,20 +53,15 @@ export class Notifications {
   private send(): void {
     const all = this.pending
     this.pending = new Map()
-    let message = this.processId
-    for (const one of all.values()) {
-      if (this.listeners.size > 0) this.deliver(one, true)
-      message += `,${formatted(one)}`
-    }
-    if (this.redis.status === 'ready') this.redis.publish(this.channel, message).catch(() => {})
+    for (const one of all.values()) this.deliver(one, true)
+    if (this.redis.status !== 'ready') return
+    this.redis.publish(this.channel, JSON.stringify([this.processId, ...all.values()])).catch(() => {})
   }
 
   private read(message: string): void {
-    if (message.startsWith(this.processId)) return
-    for (const text of message.split(',')) {
-      const one = parsed(text)
-      if (one) this.deliver(one, false)
-    }
+    const [processId, ...all] = JSON.parse(message) as [string, ...ProjectVersion[]]
+    if (processId === this.processId) return
+    for (const one of all) this.deliver(one, false)
   }
 
   private deliver(changed: ProjectVersion, isOwn: boolean): void {
@@ -88,22 +83,3 @@ const merged = (earlier: ProjectVersion, later: ProjectVersion): ProjectVersion 
   version: Math.max(later.version, earlier.version),
   newMembers: [...(earlier.newMembers ?? []), ...(later.newMembers ?? [])],
 })
-
-/** Separates `next`. The previous release reads the words after the mark as ids of new members, who have no streams. */
-const nextMark = '>'
-
-function formatted({ projectId, version, newMembers = [], next }: ProjectVersion): string {
-  const words = [projectId, version, ...newMembers]
-  if (next) words.push(nextMark, next.after, next.lastEventId, ...next.rows)
-  return words.join(' ')
-}
-
-function parsed(text: string): ProjectVersion | undefined {
-  const [projectId = '', versionText, ...rest] = text.split(' ')
-  if (!versionText) return undefined
-  const version = Number(versionText)
-  const mark = rest.indexOf(nextMark)
-  if (mark < 0) return { projectId, version, newMembers: rest }
-  const [after = '', lastEventId = '', ...rows] = rest.slice(mark + 1)
-  return { projectId, version, newMembers: rest.slice(0, mark), next: { after, version, lastEventId, rows } }
-}

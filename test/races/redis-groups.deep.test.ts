@@ -18,7 +18,7 @@ async function expectNotified({ nodes }: RedisGroup, { atA, atB, env }: Pair): P
   const { id } = await make(atA, '/projects', { name: 'Followed' })
   const held = atB.get(`/projects/${id}/events?after=1&wait=20`)
   await eventually('two subscribers', async () => {
-    const names = ['PUBSUB', 'NUMSUB', `${env.REDIS_PREFIX}:versions`]
+    const names = ['PUBSUB', 'NUMSUB', `${env.REDIS_PREFIX}:versions-2`]
     const counts = await Promise.all(nodes.map((node) => node.command(...names).catch(() => '')))
     return counts.flat().reduce<number>((sum, count) => sum + (Number(count) || 0), 0) === 2
   })
