@@ -7,7 +7,6 @@ import type { StoredEvent } from '../model/events.ts'
 import { model } from '../model/model.ts'
 import { grouped, inOrder } from '../postgres/grouped.ts'
 import type { Sql } from '../postgres/database.ts'
-import { GenerationMap } from '../reads/versions.ts'
 import { notFound, HttpError } from '../responses/errors.ts'
 import { isId } from '../id-format.ts'
 
@@ -25,8 +24,8 @@ export interface ChildRef {
 
 export type RowLocations = ReturnType<typeof openRowLocations>
 
-/** The maximum number of rows of an entity in a generation. */
-const maxLocations = 50_000
+/** The maximum number of cached rows of an entity. */
+const maxLocations = 100_000
 
 /** If a row has moved, a command sent to its old project gets 404 (no such row) or 403 (no sufficient role). */
 const statusesAfterMove = new Set([403, 404])
@@ -35,7 +34,7 @@ type Work<T> = (location: RowLocation) => Promise<T>
 
 /** Finds a row's project by the row's id. If a cached location is old, the old project's actor rejects the command. */
 export function openRowLocations(sql: Sql, counts = newHits()) {
-  const caches = each(() => new GenerationMap<RowLocation>(maxLocations))
+  const caches = each(() => new Map<string, RowLocation>())
   const find = each((kind) => openFind(sql, kind))
   const findTaken = openFindTaken(sql)
   const cachedLocation = (kind: Entity, id: string) => {
@@ -65,7 +64,7 @@ export function openRowLocations(sql: Sql, counts = newHits()) {
           return now ? workAtFound(now) : missing()
         })
       const workAtFound = (location: RowLocation) => {
-        caches[kind].set(id, location)
+        cache(caches[kind], id, location)
         return workAt(location)
       }
       const cached = cachedLocation(kind, id)
@@ -78,13 +77,19 @@ export function openRowLocations(sql: Sql, counts = newHits()) {
 const each = <T>(make: (kind: Entity) => T) =>
   Object.fromEntries(model().names.map((kind) => [kind, make(kind)])) as Record<Entity, T>
 
-function cacheNew(caches: Record<Entity, GenerationMap<RowLocation>>, events: StoredEvent[]): void {
+/** Forgets all rows instead of the oldest: an LRU cache costs three times as much. */
+function cache(locations: Map<string, RowLocation>, id: string, location: RowLocation): void {
+  if (locations.size >= maxLocations) locations.clear()
+  locations.set(id, location)
+}
+
+function cacheNew(caches: Record<Entity, Map<string, RowLocation>>, events: StoredEvent[]): void {
   for (const { entity, entityId, projectId, before, after } of events) {
     if (before || !after) continue
     const { number, taskId } = after as { number: number; taskId?: string }
     const location =
       entity === 'task' ? { projectId, taskId: entityId, number } : taskId && caches.task.get(taskId)
-    if (location) caches[entity].set(entityId, location)
+    if (location) cache(caches[entity], entityId, location)
   }
 }
 

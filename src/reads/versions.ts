@@ -77,9 +77,10 @@ export interface NextCommit extends VersionRef {
   rows: string[]
 }
 
-/** The maximum number of ids of a generation. Two generations take about 20 MB. */
-const maxIds = 100_000
-const maxRows = 100
+/** The maximum number of commits in memory: about 20 MB. */
+const maxCommits = 100_000
+/** The maximum number of changed rows of a commit that keeps cached results valid. */
+const maxRows = 5
 /** Shared by most commits, because they only create rows. */
 const noRows: string[] = []
 const maxCommitsAdvanced = 100
@@ -108,43 +109,14 @@ export function nextCommit(
   return { after: head.expectedEventId, version: head.version, lastEventId: head.lastEventId, rows }
 }
 
-/**
- * A full young generation replaces the old generation, whose entries are dropped. An LRU cache would cost 3,000 more
- * instructions for each entry, more than the rest of a commit here.
- */
-export class GenerationMap<V> {
-  private young = new Map<string, V>()
-  private old = new Map<string, V>()
-  private weight = 0
-
-  /** @param max weight of one generation */
-  constructor(private readonly max: number) {}
-
-  get(key: string): V | undefined {
-    return this.young.get(key) ?? this.old.get(key)
-  }
-
-  set(key: string, value: V, weight = 1): void {
-    this.weight += weight
-    if (this.weight > this.max) {
-      ;[this.old, this.young] = [this.young, new Map()]
-      this.weight = weight
-    }
-    this.young.set(key, value)
-  }
-
-  delete(key: string): void {
-    this.young.delete(key)
-    this.old.delete(key)
-  }
-}
-
 /** The latest commits of all processes, as far as this process knows them. Cached results stay valid after most of them. */
 export class KnownCommits {
-  private readonly known = new GenerationMap<NextCommit>(maxIds)
+  private readonly known = new Map<string, NextCommit>()
 
+  /** Forgets all commits instead of the oldest: an LRU cache costs three times as much. */
   add(next: NextCommit): void {
-    this.known.set(next.after, next, 2 + next.rows.length)
+    if (this.known.size >= maxCommits) this.known.clear()
+    this.known.set(next.after, next)
   }
 
   /**
