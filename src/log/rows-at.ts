@@ -130,9 +130,7 @@ function referencedIds(
   const value = sql(`${alias}.${column.name}`)
   const ids = !isMany
     ? sql`(select ${value} as id, 1 as n) x`
-    : column.type === 'jsonb'
-      ? sql`(select e.id::uuid, e.n from jsonb_array_elements_text(${value}) with ordinality e(id, n)) x`
-      : sql`unnest(${value}) with ordinality x(id, n)`
+    : sql`unnest(${value}) with ordinality x(id, n)`
   return sql`select x.id, x.n, ${rowExists(sql, entity, to, alias, snapshot)} as is_present from ${ids} where x.id is not null`
 }
 
@@ -158,9 +156,9 @@ function rowExists(sql: Sql, entity: Entity, to: Entity, alias: string, snapshot
 function visibleIds(sql: Sql, { isMany, column, values }: ReferenceField, alias: string, ids: SqlPart) {
   const shown = sql`from (${ids}) f where f.is_present`
   if (!isMany) return sql`(select f.id ${shown})`
-  let list = sql`coalesce(array_agg(f.id order by f.n), '{}')`
-  if (values) list = sql`jsonb_object_agg(f.id, f.value)`
-  else if (column.type === 'jsonb') list = sql`coalesce(jsonb_agg(f.id order by f.n), '[]')`
+  const list = values
+    ? sql`jsonb_object_agg(f.id, f.value)`
+    : sql`coalesce(array_agg(f.id order by f.n), '{}')`
   return sql`case when ${sql(`${alias}.${column.name}`)} is not null then (select ${list} ${shown}) end`
 }
 

@@ -20,17 +20,6 @@ const accepts = ({ values }: ReferenceField, row: Row | undefined, value: unknow
 
 const objectOf = (entries: [string, unknown][]) => (entries.length > 0 ? Object.fromEntries(entries) : null)
 
-/** The values that are shown, and for each value of the column whether it is shown. */
-function shownValues(state: KeyedRows, field: ReferenceField, stored: object) {
-  const rows = rowsByKey(state, field)
-  const entries = Object.entries(stored)
-  const isShown = ([key, value]: [string, unknown]) => accepts(field, rows.get(key), value)
-  return {
-    shown: objectOf(entries.filter(isShown)),
-    bits: entries.map((one) => (isShown(one) ? '1' : '0')).join(''),
-  }
-}
-
 /** The shown values that the target project accepts for the same key and type. */
 function movedValues(source: KeyedRows, target: KeyedRows, field: ReferenceField, stored: object) {
   const [before, after] = [rowsByKey(source, field), rowsByKey(target, field)]
@@ -83,6 +72,19 @@ export const listEditedTwice = ({ name, edits: [add, remove] }: ReferenceField) 
 export const tooManyReferences = (entity: Entity, { name, max }: ReferenceField) =>
   conflict(`A ${entity} has at most ${max} ${name}`)
 
+/** Returns the ids, or the keys and values, in a field, whether each is shown, and the field with only some of them. */
+function partsOf(state: RowSource, field: ReferenceField, value: unknown) {
+  if (!field.values) {
+    const ids: unknown[] = idsIn(value)
+    const some = (shown: unknown[]): unknown => storedIds(field, shown as string[])
+    return { parts: ids, areShown: ids.map((id) => state.has(field.to, String(id))), some }
+  }
+  const rows = rowsByKey(state, field)
+  const parts = Object.entries(value as object)
+  const areShown = parts.map(([key, one]) => accepts(field, rows.get(key), one))
+  return { parts, areShown, some: (shown: unknown[]) => objectOf(shown as typeof parts) }
+}
+
 /** If references are hidden, `eventId` gets a suffix, so that the ETag changes too. */
 export function hideDeletedReferences<R>(state: RowSource, entity: Entity, row: R): R {
   if (!row) return row
@@ -91,19 +93,10 @@ export function hideDeletedReferences<R>(state: RowSource, entity: Entity, row: 
   for (const field of referencesOf(entity)) {
     const value = (row as Row)[field.name]
     if (value == null) continue
-    if (field.values) {
-      const values = shownValues(state, field, value)
-      bits += values.bits
-      if (values.bits.includes('0')) (shown ??= { ...(row as Row) })[field.name] = values.shown
-      continue
-    }
-    const ids = idsIn(value)
-    const there = ids.filter((id) => {
-      const isThere = state.has(field.to, id)
-      bits += isThere ? '1' : '0'
-      return isThere
-    })
-    if (there.length < ids.length) (shown ??= { ...(row as Row) })[field.name] = storedIds(field, there)
+    const { parts, areShown, some } = partsOf(state, field, value)
+    bits += areShown.map(Number).join('')
+    if (areShown.includes(false))
+      (shown ??= { ...(row as Row) })[field.name] = some(parts.filter((_, n) => areShown[n]))
   }
   return shown ? ({ ...shown, eventId: `${(row as Row).eventId}.${bits}` } as R) : row
 }
