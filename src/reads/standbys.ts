@@ -225,11 +225,15 @@ export interface Demand {
 const otherHistory = () => new Error('the standby has other events than the primary')
 const notAStandby = () => new Error('the server is not a standby')
 
+interface Seen extends VersionRef {
+  missing: number
+  nextTryAt: number
+}
+
 /** A standby, with the last known states of projects: hints, because each statement compares the state again. */
 class Standby {
   readonly counts = { standby: 0, behind: 0, failed: 0 }
-  readonly seen = new LRUCache<string, Versioned & { nextTryAt: number }>({ max: maxProjects })
-  lagVersions = 0
+  readonly seen = new LRUCache<string, Seen>({ max: maxProjects })
   private isAway = true
   private restsUntil = 0
   /** When the standby last had all changes that the primary had. */
@@ -247,6 +251,11 @@ class Standby {
 
   get lagSeconds(): number {
     return this.isCaughtUp && !this.isAway ? 0 : (performance.now() - this.caughtUpAt) / 1_000
+  }
+
+  /** The maximum number of versions that a project lacked when it was last read. */
+  get lagVersions(): number {
+    return this.isCaughtUp ? 0 : Math.max(0, ...this.seen.values().map(({ missing }) => missing))
   }
 
   get state(): 'ok' | 'behind' | 'away' {
@@ -272,8 +281,8 @@ class Standby {
     const isSame = lastEventId === wanted.lastEventId
     if (version === wanted.version && !isSame) throw otherHistory()
     const now = performance.now()
-    this.seen.set(projectId, { projectId, version, lastEventId, nextTryAt: isSame ? 0 : now + nextTryMs })
-    this.lagVersions = Math.max(this.lagVersions, wanted.version - version)
+    const nextTryAt = isSame ? 0 : now + nextTryMs
+    this.seen.set(projectId, { version, lastEventId, missing: wanted.version - version, nextTryAt })
     const isOld = wanted.lastEventId < firstIdAt(nowMs() - lagMs)
     if (version < wanted.version && isOld) this.restsUntil = now + lagMs
   }
@@ -293,8 +302,6 @@ class Standby {
 }
 
 const probeTimeoutMs = 1_000
-/** A probe compares the projects of each standby that were read last, at most this many. */
-const maxProbed = 100
 /** The positions of the primary in the last ten minutes. */
 const maxPositions = 600
 
@@ -302,50 +309,26 @@ const maxPositions = 600
 const position = (sql: Sql, lsn: string) =>
   sql`pg_wal_lsn_diff(${sql.unsafe(lsn)}, '0/0')::float8 as position`
 
-interface Seen extends VersionRef {
-  n: number
-  /** The id of the event with the version of the primary. */
-  idAtVersion: string | null
-}
-
-/** Returns a function that compares the standbys with the primary. */
+/** Returns a function that compares the positions of the standbys and of the primary in the write-ahead log. */
 function openProbe(primary: Sql, standbys: Standby[]) {
   const positions: { at: number; position: number }[] = []
 
-  async function compare(standby: Standby, versions: Versioned[]) {
+  async function compare(standby: Standby) {
     const { reads: sql } = standby.pools
-    const ids = versions.map(({ projectId }) => projectId)
-    const seqs = versions.map(({ version }) => version)
-    const rows = sql<{ isStandby: boolean; position: number | null; seen: Seen[] | null }[]>`
-      select pg_is_in_recovery() as is_standby, ${position(sql, 'pg_last_wal_replay_lsn()')}, (
-        select json_agg(json_build_object('n', q.n, 'version', s.version, 'lastEventId', s.last_event_id,
-          'idAtVersion', (select e.id from events e where e.project_id = q.id and e.seq = q.seq)))
-        from unnest(${ids}::uuid[], ${seqs}::bigint[]) with ordinality q(id, seq, n)
-        join streams s on s.project_id = q.id) as seen`
+    const rows = sql<{ isStandby: boolean; position: number | null }[]>`
+      select pg_is_in_recovery() as is_standby, ${position(sql, 'pg_last_wal_replay_lsn()')}`
     const [row] = (await within(probeTimeoutMs, rows)) ?? []
     if (!row) throw new Error('the standby does not answer')
     if (!row.isStandby) throw notAStandby()
-    standby.lagVersions = 0
-    for (const { n, version, lastEventId, idAtVersion } of row.seen ?? []) {
-      const wanted = versions[n - 1]!
-      if (idAtVersion !== null && idAtVersion !== wanted.lastEventId) throw otherHistory()
-      standby.note(wanted, version, lastEventId)
-    }
     const caughtUp = positions.find((one) => one.position <= (row.position ?? 0))
     standby.answered(caughtUp?.at ?? 0, caughtUp !== undefined && caughtUp === positions[0])
   }
 
   return async (): Promise<void> => {
-    const ids = new Set(standbys.flatMap(({ seen }) => [...seen.keys().take(maxProbed)]))
     const at = performance.now()
-    const [row] = await primary<{ position: number; versions: Versioned[] | null }[]>`
-      select ${position(primary, 'pg_current_wal_lsn()')}, (
-        select json_agg(json_build_object('projectId', project_id, 'version', version, 'lastEventId', last_event_id))
-        from streams where project_id = any(${[...ids]}::uuid[])) as versions`
+    const [row] = await primary<{ position: number }[]>`select ${position(primary, 'pg_current_wal_lsn()')}`
     positions.unshift({ at, position: row!.position })
     positions.length = Math.min(positions.length, maxPositions)
-    await Promise.all(
-      standbys.map((one) => compare(one, row!.versions ?? []).catch((error) => one.fail(error))),
-    )
+    await Promise.all(standbys.map((one) => compare(one).catch((error) => one.fail(error))))
   }
 }
