@@ -23,7 +23,7 @@ import { sampleCycle } from '../tasks/blockers.ts'
 import { claimNotUndoable, moveNotUndoable, readyNotUndoable, timeNotUndoable } from '../tasks/entity.ts'
 import type { MemberRow, TaskRow } from '../../drizzle/rows.ts'
 import type { ProjectState, State } from '../../src/actor/state.ts'
-import { mapInOrder, withPrefix, rejectReinvited } from '../../src/batch/map-in-order.ts'
+import { mapInOrder, withPrefix } from '../../src/batch/map-in-order.ts'
 import { checkRow } from '../../src/commands/decide.ts'
 import type { EventType } from '../../src/model/entities.ts'
 import { undoRuleOf, definitionOf, rowAfter } from '../../src/model/model.ts'
@@ -164,11 +164,6 @@ export const undoProject = command('project.undo', {
 
 export const undo: Module = { writes: [['post', '/projects/:id/undo', undoProject, 'Undo changes']] }
 
-const memberReplaced = () =>
-  conflict(
-    'One undo cannot both remove a user from the project and add the user again: undo the events one after another',
-  )
-
 /** Decides the inverse events, for the latest event first, and applies each before it decides the next. */
 function decideUndo(state: ProjectState, context: RuleContext, undo: UndoInput): EventDraft[] {
   const { events } = undo
@@ -187,7 +182,6 @@ function decideUndo(state: ProjectState, context: RuleContext, undo: UndoInput):
     if (event.after) apply(seq, invert(types.get(seq)!, event, run))
     else for (const [of, change] of restore(types.get(seq)!, event, run)) apply(of, change)
   })
-  rejectReinvited(new Map(), changes, memberReplaced)
   for (const [of, change] of unassignNonMembers(changes, run)) apply(of, change)
   return changes
 }

@@ -21,7 +21,7 @@ import type { Person } from '../reads/people.ts'
 import { HttpError, conflict, badRequest, invalid } from '../responses/errors.ts'
 import { type EtagRow, preconditionFailed, requireMatch, textUnmatched } from '../responses/if-match.ts'
 import { IdOf, Input, mapIds, OneOf, parseInstant } from '../schema/input.ts'
-import { mapInOrder, operationError, rejectReinvited } from './map-in-order.ts'
+import { mapInOrder, operationError } from './map-in-order.ts'
 import {
   DryRun,
   operationsSchema,
@@ -127,7 +127,7 @@ const canonical = <Input extends { ifClaim?: IfClaim }>({ ifClaim, ...given }: I
 const batchErrors = (): HttpError[] => [
   ...[wrongProject(), replyTooLarge(), preconditionFailed(), versionChanged(), claimEnded()],
   ...[operationError(0, roleNeeded('EDITOR')), operationError(0, wasConflict(['status']))],
-  ...[operationError(1, reinvited()), operationError(0, textUnmatched())],
+  ...[operationError(0, textUnmatched())],
 ]
 
 const commandOf = (kinds: OperationTypes, { op }: { op: string }): Command => kinds.get(op)!.command
@@ -177,7 +177,6 @@ function preloadOf(
 type NamedRow = { id: string; person?: Person }
 
 const wasConflict = (fields: string[]) => conflict(`The resource differs from "was" in: ${fields.join(', ')}`)
-const reinvited = () => conflict('A member removed in a batch cannot be invited again in the same batch')
 
 /** Decides each operation on the state after the previous operations. Pure. @throws HttpError of the first rejection */
 function decideOperations(
@@ -188,7 +187,6 @@ function decideOperations(
 ) {
   const trial = state.fork()
   const names = new Map<string, NamedRow>()
-  const removedMembers = new Map<string, string>()
   const changes: EventDraft[] = []
   const results = mapInOrder(operations, ({ op, as, was, ifMatch, ...rawInput }, n) => {
     const kind = kinds.get(op)!
@@ -204,7 +202,6 @@ function decideOperations(
     if (kind.command.emptyReply && decision.answer === undefined) throw conflict(kind.command.emptyReply)
     const shownBy = personIn(trial, shown, person)
     if (was) requireWas(shown && definitionOf(kind.noun).view.of(shown as never, shownBy), was)
-    rejectReinvited(removedMembers, decision.changes, reinvited)
     for (const change of decision.changes) trial.apply(change)
     changes.push(...decision.changes)
     const id = (decision.answer as { id: string } | undefined)?.id ?? subject!

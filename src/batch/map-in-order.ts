@@ -1,4 +1,3 @@
-import type { EventDraft } from '../model/events.ts'
 import { HttpError } from '../responses/errors.ts'
 
 export const operationError = (n: number, error: HttpError): HttpError =>
@@ -19,17 +18,3 @@ export const mapInOrder = <T, R>(
       throw error instanceof HttpError ? prefix(n, error) : error
     }
   })
-
-/** One commit cannot remove and invite a user: its statement inserts new members before it deletes old members. */
-export function rejectReinvited(
-  removed: Map<string, string>,
-  changes: EventDraft[],
-  error: () => HttpError,
-): void {
-  for (const change of changes) {
-    if (change.entity !== 'member') continue
-    const { before, after, entityId } = change as EventDraft<'member'>
-    if (!after) removed.set(before!.userId!, entityId)
-    else if (!before && (removed.get(after.userId) ?? entityId) !== entityId) throw error()
-  }
-}

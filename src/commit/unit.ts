@@ -29,7 +29,8 @@ export interface CommitUnit {
 
 /**
  * How an event writes its row. `insert_plain`: the row is plain, so the statement leaves out the optional columns. `upsert`: the old row may still exist,
- * because a worker deletes it later.
+ * because a worker deletes it later. Postgres executes the last part of a statement first, so a commit deletes rows before it inserts rows: it can
+ * remove a member and invite the same user.
  */
 export const rowWrites = ['insert', 'insert_plain', 'upsert', 'update', 'delete'] as const
 export type RowWrite = (typeof rowWrites)[number]
