@@ -182,7 +182,6 @@ function decideUndo(state: ProjectState, context: RuleContext, undo: UndoInput):
     if (event.after) apply(seq, invert(types.get(seq)!, event, run))
     else for (const [of, change] of restore(types.get(seq)!, event, run)) apply(of, change)
   })
-  for (const [of, change] of unassignNonMembers(changes, run)) apply(of, change)
   return changes
 }
 
@@ -219,13 +218,18 @@ export function* restore(by: EventType, event: LoggedEvent, run: UndoState): Gen
     if (task) throw idTaken()
   } else if ((taskId && !isInProject) || state.row(entity, entityId)) throw undoConflict(event, [], run)
   const create = (type: EventType, row: object) => created(state, context, type, row as never) as EventDraft
-  const row: object = withDefaults(entity, event.before!)
-  const position = entity === 'task' && restoredPosition(row as TaskRow, seq, run)
+  const row = withDefaults<Row>(entity, event.before as Row)
+  const position = entity === 'task' && restoredPosition(row as unknown as TaskRow, seq, run)
   const placed = position ? { ...row, position } : row
   yield [seq, create(by, definitionOf(entity).restored?.(placed as never, undefined) ?? placed)]
   for (const [child, row] of childrenOf(seq, undo))
     yield [seq, create(`${child}.created`, withDefaults(child, row))]
   if (entity === 'member') yield* reassignTasks(event, run)
+  const former = entity === 'task' ? fieldsOfFormerMembers(row, run) : []
+  if (former.length === 0) return
+  const fields = Object.fromEntries(former.map((name) => [name, null]))
+  const restored = state.row('task', entityId)!
+  yield [seq, updated(state, context, 'task.unassigned', restored, { ...fields, updatedAt: context.now })]
 }
 
 function requireCanReturn(event: LoggedEvent, run: UndoState): void {
@@ -256,32 +260,14 @@ function* reassignTasks(
   }
 }
 
-/** Clears users of restored tasks who have left. @throws HttpError 409 if the undo restores only the user */
-function unassignNonMembers(changes: EventDraft[], { state, context }: UndoState): [number, EventDraft][] {
-  const assigned = changes.filter(
-    ({ entity, before, after }) =>
-      entity === 'task' && after && (!before || userFields.some((name) => name in before)),
-  )
-  return [...Map.groupBy(assigned, ({ entityId }) => entityId)].flatMap(
-    ([id, events]): [number, EventDraft][] => {
-      const task = state.row('task', id)
-      const names = userFields.filter((name) => {
-        const userId = task?.[name as 'assigneeId']
-        return userId && !state.roleOf(userId) && events.some(({ before }) => !before || name in before)
-      })
-      if (!task || names.length === 0) return []
-      const [restored] = events.filter(({ before }) => !before)
-      const fields = Object.fromEntries(names.map((name) => [name, null]))
-      if (!restored) throw assigneeNotMember()
-      return [
-        [
-          restored.undoes!,
-          updated(state, context, 'task.unassigned', task, { ...fields, updatedAt: context.now }),
-        ],
-      ]
-    },
-  )
-}
+/** Returns the fields of a task that contain a user who has left the project and whom this undo does not add again. */
+const fieldsOfFormerMembers = (task: Row, { state, undo }: UndoState): string[] =>
+  userFields.filter((name) => {
+    const userId = task[name] as string | null | undefined
+    const isRestored = ({ entity, before, after }: LoggedEvent) =>
+      entity === 'member' && !after && (before as MemberRow).userId === userId
+    return userId && !state.roleOf(userId) && !undo.events.some(isRestored)
+  })
 
 export interface UndoState extends PlacesOfUndo {
   /** A copy of the project's state, to which the inverse events are applied. */
@@ -329,6 +315,7 @@ function invert(by: EventType, event: LoggedEvent, run: UndoState): EventDraft {
   if (before) {
     const at = 'updatedAt' in row ? { updatedAt: context.now } : {}
     const logged = Object.fromEntries(fields.map((name) => [name, before[name]]))
+    if (event.entity === 'task' && fieldsOfFormerMembers(logged, run).length > 0) throw assigneeNotMember()
     if (isPlaced) logged.position = restoredPosition(before as unknown as TaskRow, event.seq, run)
     const set = definitionOf(event.entity).restored?.(logged as never, row as never) ?? logged
     return updated(state, context, by, row as never, { ...set, ...at } as never)
