@@ -149,9 +149,8 @@ const undocumented = {
   // Clients usually wait for 30 s.
   writeTimeoutMs: ['WRITE_TIMEOUT_MS', 15_000, integer(100, 600_000)],
   bodyTimeoutMs: ['BODY_TIMEOUT_MS', 15_000, integer(10, 600_000)],
-  // Beyond these sizes, a group commit does not become faster, and each prepared statement needs memory of Postgres.
+  // Beyond this size, a group commit does not become faster.
   commitEvents: ['COMMIT_EVENTS', 512, integer(1, 10_000)],
-  commitShapes: ['COMMIT_SHAPES', 64, integer(0, 1_000)],
   // A home commits this many commands in about two seconds. The queue of one project is shorter than the queue of all
   // projects together.
   mailboxCommands: ['MAILBOX_COMMANDS', 2_000, integer(1, 100_000)],

@@ -38,7 +38,7 @@ export function openCommit(
   counts = newCommitCounts(),
 ): Commit {
   const locked = new LRUCache<string, true>({ max: maxLockedProjects })
-  const chooseStatement = openChooseStatement(limits.commitShapes)
+  const chooseStatement = openChooseStatement()
   const { commitEvents, commitProjects } = limits
   // The units that wait have different projects, because an actor commits one unit at a time.
   const keys = Math.min(commitEvents, commitProjects)
@@ -158,30 +158,23 @@ const isIdTaken = (error: unknown): boolean =>
   (errorCode(error) === '23502' && (error as PostgresError).column_name === 'task_id')
 const isPrimaryKey = (name = '') => model().all.some(({ table }) => name === `${getTableName(table)}_pkey`)
 
+/** The maximum number of texts of statements in memory. Connections limit their prepared statements themselves. */
+const maxTexts = 500
 /**
- * A prepared statement takes about 0.4 MiB on each connection, and 100,000 shapes are possible. So the `maxStatements`
- * most recently used shapes have their own statement. All other groups use the statement of `widestShape`. A new shape
- * replaces the least recently used one only when it recurs: preparing a statement costs more than the unused parts.
+ * A group with more kinds of writes uses the statement of `widestShape`. Such groups rarely recur, and preparing a
+ * statement costs more than the unused parts.
  */
-export function openChooseStatement(maxStatements: number) {
-  const max = Math.max(maxStatements, 1)
-  const own = new LRUCache<string, string>({ max })
-  const seen = new LRUCache<string, true>({ max })
-  const widest = new Map<string, string>()
+const maxOwnWrites = 3
+
+function openChooseStatement() {
+  const texts = new LRUCache<string, string>({ max: maxTexts })
   return (wanted: Shape): { shape: Shape; text: string } => {
-    const key = JSON.stringify(wanted)
-    const known = own.get(key)
-    if (known) return { shape: wanted, text: known }
-    if (maxStatements > 0 && (own.size < max || seen.delete(key))) {
-      const text = commitStatement(wanted)
-      own.set(key, text)
-      return { shape: wanted, text }
-    }
-    seen.set(key, true)
-    const shape = widestShape(wanted)
-    const name = JSON.stringify(shape)
-    const text = widest.get(name) ?? commitStatement(shape)
-    widest.set(name, text)
+    const shape = wanted.writes.length > maxOwnWrites ? widestShape(wanted) : wanted
+    const key = JSON.stringify(shape)
+    const known = texts.get(key)
+    if (known) return { shape, text: known }
+    const text = commitStatement(shape)
+    texts.set(key, text)
     return { shape, text }
   }
 }

@@ -17,8 +17,7 @@ const everyEventType = model.eventTypes.filter((type) => !ofOthers.test(type))
 const seenTypes = new Set<string>()
 
 const service = await forFile(openTestService({ LEASE_SLICE_MS: '0' }))
-// The second service uses only the generic form of the commit statement.
-const { client: there } = await forFile(openTestService({ ...service.env, COMMIT_SHAPES: '0' }))
+const { client: there } = await forFile(openTestService(service.env))
 const here = await Promise.all(['Ada', 'Bea', 'Cyd', 'Dan'].map((name) => register(service.client, name)))
 const people: Person[][] = [here, here.map(({ id, email, token }) => ({ ...there.as(token), id, email }))]
 const sql = service.services.database.reads
