@@ -40,14 +40,7 @@ export async function purgeProject(sql: Sql, projectId: string, throttle: Thrott
     if (parent === 'project' && !isDeletedByWorker && name !== 'task')
       await purgeRows(sql, getTableName(table), sql`project_id = ${projectId}`, throttle)
   await deleteServiceAccounts(sql, projectId, throttle)
-  await forEachPage(throttle, 0, async (after) => {
-    const [row] = await sql<{ last: number }[]>`
-      with deleted as (delete from events where project_id = ${projectId} and seq > ${after} and seq <= ${after + throttle.batchRows}
-        returning seq)
-      select seq::float8 - 1 as last from events
-      where project_id = ${projectId} and seq > ${after + throttle.batchRows} order by seq limit 1`
-    return row?.last
-  })
+  await purgeRows(sql, 'events', sql`project_id = ${projectId}`, throttle)
   await sql`delete from ready_cursors where project_id = ${projectId}`
   await sql`
     with deleted as (delete from streams where project_id = ${projectId}

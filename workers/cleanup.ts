@@ -6,7 +6,7 @@ import type { Sql } from '../src/postgres/database.ts'
 import type { Services } from '../src/services.ts'
 import { endLostImports, expireImports } from './imports/remove.ts'
 import type { Steps } from './run-jobs.ts'
-import { forEachPage, purgeRows, type Throttle, whilePagesAreFull } from './throttle.ts'
+import { forEachPage, purgeRows, type Throttle } from './throttle.ts'
 
 export function recurringSteps({ config, database: { background: sql }, encryption }: Services): Steps {
   const { historyDays, idempotencyHours } = config
@@ -25,23 +25,18 @@ export function recurringSteps({ config, database: { background: sql }, encrypti
   return steps
 }
 
-/** The indexed time at which the rows of a table expire. */
+/** When the rows of a table have expired, by an index. */
 const expiring = {
-  api_tokens: { key: 'id', at: 'expires_at', isOld: 'expires_at < now()' },
-  revoked_tokens: { key: 'jti', at: 'expires_at', isOld: 'expires_at < now()' },
-  mail_tokens: { key: 'id', at: 'expires_at', isOld: 'expires_at < now()' },
+  api_tokens: 'expires_at < now()',
+  revoked_tokens: 'expires_at < now()',
+  mail_tokens: 'expires_at < now()',
   // The document of a deleted row remains for an hour, so that a slow process does not write an older document.
-  search_documents: { key: 'id', at: 'at', isOld: "doc is null and at < now() - interval '1 hour'" },
+  search_documents: "doc is null and at < now() - interval '1 hour'",
 }
 type ExpiringTable = keyof typeof expiring
 
 export const expireRows = (sql: Sql, table: ExpiringTable, throttle: Throttle): Promise<void> =>
-  whilePagesAreFull(throttle, async () => {
-    const { key, at, isOld } = expiring[table]
-    const old = `select ${key} from ${table} where ${isOld} order by ${at} limit $1`
-    const statement = `delete from ${table} where ${key} = any(array(${old}))`
-    return (await sql.unsafe(statement, [throttle.batchRows])).count
-  })
+  purgeRows(sql, table, sql.unsafe(expiring[table]), throttle)
 
 /** Blocks of a table that one statement reads. */
 const pageBlocks = 64

@@ -40,15 +40,15 @@ export const whilePagesAreFull = (throttle: Throttle, work: () => Promise<number
   forEachPage(throttle, true, async () => (await work()) === throttle.batchRows || undefined)
 
 /**
- * Deletes the rows of a table with an `id`. Counts found rows, not deleted rows: a concurrent job may delete rows of a full page.
+ * Deletes rows of a table. Counts found rows, not deleted rows: a concurrent job may delete rows of a full page.
  * The deletion checks the condition again, because a row may be restored while the deletion waits for a lock.
  */
 export const purgeRows = (sql: Sql, table: string, where: SqlPart, throttle: Throttle): Promise<void> =>
   whilePagesAreFull(throttle, async () => {
     const name = sql(table)
     const [row] = await sql<{ count: number }[]>`
-      with found as materialized (select id from ${name} where ${where} limit ${throttle.batchRows}),
-      deleted as (delete from ${name} where id = any(array(select id from found)) and ${where})
+      with found as materialized (select ctid from ${name} where ${where} limit ${throttle.batchRows}),
+      deleted as (delete from ${name} where ctid = any(array(select ctid from found)) and ${where})
       select count(*)::int4 as count from found`
     return row!.count
   })

@@ -45,9 +45,10 @@ export function openStreamedSnapshots(services: Services) {
       const found = await openExportedProject(services, sql, caller.userId, projectId)
       // Like a list with `asOf`, a snapshot shows a claim until the log contains its end.
       const exported = { ...found, isPast: true }
-      const rows = await countRows(exported, kinds)
+      const ofParts = kinds.reduce((sum, kind) => sum + rowsOfKind(exported, kind).length, 0)
+      const ofTasks = kinds.includes('tasks') ? exported.maxTasks : 0
       // The request itself is charged as one read.
-      await charge(services, caller, rows - maxRows)
+      await charge(services, caller, ofParts + ofTasks - maxRows)
       return { ...found, texts: messagesOf(services, exported, kinds) }
     }
     const place = Promise.resolve(places.acquire(caller.userId))
@@ -78,15 +79,6 @@ async function* stream(opening: Promise<VersionRef & { spool: Spool }>, close: (
 
 const rowsOfKind = ({ parts }: ExportedProject, kind: string) =>
   parts.flatMap(({ name, shown }) => (definitionOf(name).plural === kind ? shown : []))
-
-async function countRows(exported: ExportedProject, kinds: string[]) {
-  const { sql, projectId } = exported
-  const ofParts = kinds.reduce((sum, kind) => sum + rowsOfKind(exported, kind).length, 0)
-  if (!kinds.includes('tasks')) return ofParts
-  const [found] = await sql<{ tasks: number }[]>`
-    select count(*)::float8 as tasks from tasks where project_id = ${projectId}`
-  return ofParts + found!.tasks
-}
 
 /** Yields messages without an `id`, so that a client whose connection breaks receives the whole snapshot again. */
 async function* messagesOf(
