@@ -1,12 +1,11 @@
 import { isId } from '../../src/id-format.ts'
 import type { StoredRows } from '../../src/model/entities.ts'
-import { type Fact, type FactKind, factQuery } from '../../src/model/definition.ts'
+import { type FactKind, factQuery } from '../../src/model/definition.ts'
 import { definitionOf } from '../../src/model/model.ts'
 import { columnList } from '../../src/postgres/columns.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 
-interface Integrations extends Fact {
-  projectId: string
+interface Integrations {
   /** The creators, including deleted service accounts whose integrations still work. */
   links: { id: string; createdBy: string | null }[]
   isTruncated: boolean
@@ -28,9 +27,8 @@ const maxListed = 100
 
 /** The webhooks, service accounts and tokens that a command needs. */
 export const integrations: FactKind<Integrations, Wanted> = {
-  create: (projectId) => ({ projectId, links: [], isTruncated: false }),
-  async load(sql, fact, wanted, put) {
-    const { projectId } = fact
+  create: () => ({ links: [], isTruncated: false }),
+  async load(sql, projectId, fact, wanted, put) {
     fact.links = await linksOf(sql, projectId, idsOf(wanted, 'creator'))
     const creators = fact.links.map(({ id }) => id)
     const [webhooks, accounts, tokens] = await Promise.all([

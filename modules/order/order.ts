@@ -1,6 +1,6 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
 import type { EventDraft } from '../../src/model/events.ts'
-import type { Fact, FactKind } from '../../src/model/definition.ts'
+import type { FactKind } from '../../src/model/definition.ts'
 import { end, type Gap, keyOf, start, partsInOrder } from './keys.ts'
 import { positionKey } from '../../drizzle/schema/tasks.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
@@ -15,19 +15,18 @@ export interface Neighbours {
 }
 
 /** The known part of a project's order: gaps, and the tasks between two known gaps. */
-export class Order implements Fact {
+export class Order {
   /** At most this many tasks on each side of a gap were loaded. */
   radius = 0
 
   constructor(
-    readonly projectId: string,
     /** The ends of the known gaps, by their starts. */
     private readonly gaps = new Map<string, string>(),
     private readonly ids = new Map<string, string>(),
   ) {}
 
   fork(): Order {
-    const fork = new Order(this.projectId, new Map(this.gaps), new Map(this.ids))
+    const fork = new Order(new Map(this.gaps), new Map(this.ids))
     fork.radius = this.radius
     return fork
   }
@@ -99,7 +98,11 @@ export class Order implements Fact {
 export interface WantedOrder {
   taskId?: string
   key?: string
-  around?: { key: string; radius: number }
+  around?: Around
+}
+interface Around {
+  key: string
+  radius: number
 }
 
 interface Point {
@@ -110,15 +113,17 @@ interface Point {
 }
 
 export const orderFact: FactKind<Order, WantedOrder> = {
-  create: (projectId) => new Order(projectId),
-  async load(sql, order, wanted) {
-    const points = await readPoints(sql, order.projectId, wanted)
+  create: () => new Order(),
+  copy: (order) => order.fork(),
+  apply: (order, change) => order.apply(change),
+  async load(sql, projectId, order, wanted) {
+    const points = await readPoints(sql, projectId, wanted)
     for (const { id, key, low, high } of points) {
       if (id !== null) order.addTask(key, id)
       order.addGap(low ?? start, id === null ? (high ?? end) : key)
       if (id !== null) order.addGap(key, high ?? end)
     }
-    const rows = wanted.map(({ around }) => around && loadAround(sql, order, around))
+    const rows = wanted.map(({ around }) => around && loadAround(sql, projectId, order, around))
     return [...points.flatMap(({ id }) => id ?? []), ...(await Promise.all(rows)).flatMap((ids) => ids ?? [])]
   },
 }
@@ -153,9 +158,9 @@ function readPoints(sql: Sql, projectId: string, wanted: WantedOrder[]): Promise
 }
 
 /** Loads one task more on each side, so that the outermost gaps are known too. */
-async function loadAround(sql: Sql, order: Order, { key, radius }: { key: string; radius: number }) {
+async function loadAround(sql: Sql, projectId: string, order: Order, { key, radius }: Around) {
   const limit = radius + 1
-  const near = (by: Comparison) => nearest(sql, order.projectId, by, sql`${key}`, limit)
+  const near = (by: Comparison) => nearest(sql, projectId, by, sql`${key}`, limit)
   const [below, above] = await Promise.all(
     [near('<='), near('>')].map((rows) => sql<{ id: string; key: string }[]>`select id, key from ${rows} n`),
   )

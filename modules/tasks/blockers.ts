@@ -2,13 +2,7 @@ import type { TaskRow } from '../../drizzle/rows.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
 import { isId } from '../../src/id-format.ts'
 import { maxMoved } from '../../src/log/rows.ts'
-import {
-  type CheckedState,
-  type Fact,
-  factQuery,
-  type FactKind,
-  type FactQuery,
-} from '../../src/model/definition.ts'
+import { type CheckedState, factQuery, type FactKind, type FactQuery } from '../../src/model/definition.ts'
 import { type EventDraft, updated } from '../../src/model/events.ts'
 import { textLength } from '../../src/model/model.ts'
 import { invalid, conflict } from '../../src/responses/errors.ts'
@@ -21,50 +15,35 @@ const named = { tasks: 20, characters: 100 }
 type Blocker = Pick<TaskRow, 'number' | 'title' | 'blockedByIds'>
 
 /** The tasks that block a task, directly or through other tasks; null for a task that is not in the project. */
-class Blockers extends Map<string, Blocker | null> implements Fact {
-  constructor(
-    readonly projectId: string,
-    blockers?: Blockers,
-  ) {
-    super(blockers)
-  }
+type Blockers = Map<string, Blocker | null>
 
-  fork(): Blockers {
-    return new Blockers(this.projectId, this)
+/** The shortest path from the task through its new blockers back to the task. @throws HttpError 409 */
+function cycleThrough(task: TaskRow, newBlockerIds: string[], known: Blockers): Blocker[] | undefined {
+  const blockedBy = new Map(newBlockerIds.map((id) => [id, task.id]))
+  // The loop also visits the keys that it adds.
+  for (const id of blockedBy.keys()) {
+    const blocker = known.get(id)
+    if (blocker === undefined || blockedBy.size > maxBlockers) throw tooManyBlockers()
+    if (id === task.id) break
+    for (const next of blocker?.blockedByIds ?? []) if (!blockedBy.has(next)) blockedBy.set(next, id)
   }
-
-  apply({ entity, entityId, after }: EventDraft): void {
-    if (entity === 'task') this.set(entityId, after as TaskRow | null)
-  }
-
-  /** The shortest path from the task through its new blockers back to the task. @throws HttpError 409 */
-  cycleThrough(task: TaskRow, newBlockerIds: string[]): Blocker[] | undefined {
-    const blockedBy = new Map(newBlockerIds.map((id) => [id, task.id]))
-    // The loop also visits the keys that it adds.
-    for (const id of blockedBy.keys()) {
-      const blocker = this.get(id)
-      if (blocker === undefined || blockedBy.size > maxBlockers) throw tooManyBlockers()
-      if (id === task.id) return this.pathTo(task, blockedBy)
-      for (const next of blocker?.blockedByIds ?? []) if (!blockedBy.has(next)) blockedBy.set(next, id)
-    }
-    return undefined
-  }
-
-  private pathTo(task: TaskRow, blockedBy: Map<string, string>): Blocker[] {
-    const path: Blocker[] = [task]
-    for (let id = blockedBy.get(task.id)!; id !== task.id; id = blockedBy.get(id)!)
-      path.unshift(this.get(id)!)
-    return [task, ...path]
-  }
+  if (!blockedBy.has(task.id)) return undefined
+  const path: Blocker[] = [task]
+  for (let id = blockedBy.get(task.id)!; id !== task.id; id = blockedBy.get(id)!) path.unshift(known.get(id)!)
+  return [task, ...path]
 }
 
 export const blockers: FactKind<Blockers, string[]> = {
-  create: (projectId) => new Blockers(projectId),
+  create: () => new Map(),
+  copy: (fact) => new Map(fact),
+  apply(fact, { entity, entityId, after }) {
+    if (entity === 'task') fact.set(entityId, after as TaskRow | null)
+  },
   /** Also loads the rows of the new blockers, because a later command of the group may claim the task. */
-  async load(sql, fact, wanted) {
+  async load(sql, projectId, fact, wanted) {
     // `offset 0` keeps Postgres from reading all tasks of the project for each blocker.
     const task = sql`select id, number, title, blocked_by_ids from tasks
-      where id = b.id and project_id = ${fact.projectId} offset 0`
+      where id = b.id and project_id = ${projectId} offset 0`
     /** @returns false if the tasks have more blockers than the limit; then only the nearest are loaded */
     const load = async (wantedIds: string[]) => {
       // Inputs also contain malformed ids, and the names of tasks that a batch creates.
@@ -113,7 +92,7 @@ export function requireNoCycle(row: TaskRow, before: TaskRow | undefined, state:
   const newBlockerIds = row.blockedByIds!.filter((id) => !before?.blockedByIds?.includes(id))
   if (newBlockerIds.length === 0) return
   if (newBlockerIds.includes(row.id)) throw blockedByItself()
-  const cycle = state.fact(blockers).cycleThrough(row, newBlockerIds)
+  const cycle = cycleThrough(row, newBlockerIds, state.fact(blockers))
   if (cycle) throw blockersInCycle(cycle)
 }
 
@@ -131,19 +110,14 @@ export function blockerFacts({ blockedByIds, addBlockedByIds }: BlockerInput): F
 const maxDependents = 500
 
 /** The tasks that a moving task blocks. A move has a commit of its own, so no earlier event changes these tasks. */
-interface Dependents extends Fact {
-  projectId: string
-  ids: string[]
-}
-
-export const dependents: FactKind<Dependents, string> = {
-  create: (projectId) => ({ projectId, ids: [] }),
-  async load(sql, fact, taskIds) {
+export const dependents: FactKind<{ ids: string[] }, string> = {
+  create: () => ({ ids: [] }),
+  async load(sql, projectId, fact, taskIds) {
     // With a condition on the project, Postgres would read all tasks of the project instead of the index.
     const rows = await sql<{ id: string }[]>`
       with dependents as materialized (
         select id, project_id from tasks where blocked_by_ids && ${taskIds}::uuid[])
-      select id from dependents where project_id = ${fact.projectId} order by id limit ${maxDependents + 1}`
+      select id from dependents where project_id = ${projectId} order by id limit ${maxDependents + 1}`
     fact.ids = rows.map(({ id }) => id)
     return fact.ids
   },
@@ -177,32 +151,19 @@ interface Holder {
 }
 
 /** The tasks that have the external ids of a group of commands. */
-class ExternalIds extends Map<string, Holder> implements Fact {
-  constructor(
-    readonly projectId: string,
-    holders?: ExternalIds,
-  ) {
-    super(holders)
-  }
-
-  fork(): ExternalIds {
-    return new ExternalIds(this.projectId, this)
-  }
-
-  apply({ entity, before, after }: EventDraft): void {
+export const externalIds: FactKind<Map<string, Holder>, string> = {
+  create: () => new Map(),
+  copy: (fact) => new Map(fact),
+  apply(fact, { entity, before, after }) {
     if (entity !== 'task') return
     const [old, now] = [before as Partial<TaskRow> | null, after as TaskRow | null]
-    if (old?.externalId) this.delete(old.externalId)
-    if (now?.externalId) this.set(now.externalId, now)
-  }
-}
-
-export const externalIds: FactKind<ExternalIds, string> = {
-  create: (projectId) => new ExternalIds(projectId),
-  async load(sql, fact, wanted) {
+    if (old?.externalId) fact.delete(old.externalId)
+    if (now?.externalId) fact.set(now.externalId, now)
+  },
+  async load(sql, projectId, fact, wanted) {
     const rows = await sql<(Holder & { externalId: string })[]>`
       select t.id, t.number, t.external_id from unnest(${wanted}::text[]) q(external_id) cross join lateral (
-        select * from tasks where project_id = ${fact.projectId} and external_id = q.external_id limit 1) t`
+        select * from tasks where project_id = ${projectId} and external_id = q.external_id limit 1) t`
     for (const { externalId, ...holder } of rows) fact.set(externalId, holder)
     return rows.map(({ id }) => id)
   },

@@ -12,7 +12,7 @@ import {
   withChildren,
 } from '../../src/log/rows.ts'
 import { noClaim } from '../../src/model/claims.ts'
-import type { Fact, FactKind } from '../../src/model/definition.ts'
+import type { FactKind } from '../../src/model/definition.ts'
 import type { EventType } from '../../src/model/entities.ts'
 import { created, deleted, diff, type EventDraft, updated } from '../../src/model/events.ts'
 import { model, textLengthSql } from '../../src/model/model.ts'
@@ -23,14 +23,10 @@ import { timesOf, rowFieldsOf, requireAssignable } from './fields.ts'
 import { releaseDependents } from './blockers.ts'
 import { type TaskChange, userFields } from './schema.ts'
 
-interface MovingChildren extends Fact {
-  children: Children
-}
-
 /** The children of a moving task. If too many exist, loads one more than may move, so that the rule rejects the move. */
-export const movingChildren: FactKind<MovingChildren, string> = {
+export const movingChildren: FactKind<{ children: Children }, string> = {
   create: () => ({ children: noChildren() }),
-  async load(sql, { children }, [taskId]) {
+  async load(sql, _, { children }, [taskId]) {
     const lists = model().ofTask.map(async ({ name, table }) => {
       const rows = await sql<{ before: number }[]>`
         select * from (

@@ -3,8 +3,8 @@ import type { ProjectState } from '../../src/actor/state.ts'
 import { failedClaim, isLive } from '../../src/model/claims.ts'
 import { positionKey } from '../../drizzle/schema/tasks.ts'
 import { isId } from '../../src/id-format.ts'
-import { type EventDraft, observed } from '../../src/model/events.ts'
-import { type Fact, type FactKind, FactNeeded, factQuery } from '../../src/model/definition.ts'
+import { observed } from '../../src/model/events.ts'
+import { type FactKind, FactNeeded, factQuery } from '../../src/model/definition.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { isUnblocked, isReady } from '../tasks/ready.ts'
 import { priorities } from '../tasks/schema.ts'
@@ -36,16 +36,13 @@ const filterKey = ({ labels = [], anyLabel = [], priority, assigneeId, maxAttemp
 export const hasOnlyIds = ({ labels = [], anyLabel = [], assigneeId }: TaskFilter): boolean =>
   [...labels, ...anyLabel, assigneeId ?? []].flat().every(isId)
 
-interface ReadyTasks extends Fact {
-  projectId: string
-  /** The ids of the first ready tasks for each filter of a group, and how many more to load if more may be ready. */
-  loaded: Map<string, { ids: string[]; more?: number }>
-}
+/** The ids of the first ready tasks for each filter of a group, and how many more to load if more may be ready. */
+type ReadyTasks = Map<string, { ids: string[]; more?: number }>
 
 export const readyTasks: FactKind<ReadyTasks, WantedTasks> = {
-  create: (projectId) => ({ projectId, loaded: new Map() }),
+  create: () => new Map(),
   /** One query for all filters: the commands of a group take different tasks. */
-  async load(sql, fact, wanted) {
+  async load(sql, projectId, fact, wanted) {
     const groups = [...Map.groupBy(wanted.filter(hasOnlyIds), filterKey).values()]
     if (groups.length === 0) return []
     const filters = groups.map((group) => {
@@ -59,12 +56,12 @@ export const readyTasks: FactKind<ReadyTasks, WantedTasks> = {
       select q.n::int4 as n, t.id from rows from (jsonb_to_recordset(${JSON.stringify(filters)}::text::jsonb)
         as (labels uuid[], any_label uuid[], priority text, assignee_id uuid, max_attempts int4, most int4)) with ordinality
         as q(labels, any_label, priority, assignee_id, max_attempts, most, n)
-      cross join lateral (${firstReady(sql, fact.projectId)}) t order by q.n, t.rank, t.key`
+      cross join lateral (${firstReady(sql, projectId)}) t order by q.n, t.rank, t.key`
     const byGroup = Map.groupBy(rows, ({ n }) => n - 1)
     for (const [n, [filter]] of groups.entries()) {
       const ids = (byGroup.get(n) ?? []).map(({ id }) => id)
       const isFull = ids.length >= filters[n]!.most
-      fact.loaded.set(filterKey(filter!), { ids, ...(isFull && { more: 4 * ids.length }) })
+      fact.set(filterKey(filter!), { ids, ...(isFull && { more: 4 * ids.length }) })
     }
     return rows.map(({ id }) => id)
   },
@@ -75,7 +72,7 @@ export const readyTasks: FactKind<ReadyTasks, WantedTasks> = {
  * @throws FactNeeded if further tasks may be ready
  */
 export function findReady(state: ProjectState, now: string, filter: TaskFilter): TaskRow | undefined {
-  const { ids = [], more = Infinity } = state.fact(readyTasks).loaded.get(filterKey(filter)) ?? {}
+  const { ids = [], more = Infinity } = state.fact(readyTasks).get(filterKey(filter)) ?? {}
   for (const id of ids) {
     const task = state.row('task', id)
     if (task && isFree(state, task, now) && fits(task, filter)) return task
@@ -133,32 +130,21 @@ export function isFree(state: ProjectState, task: TaskRow, now: string): boolean
 }
 
 /** The tasks without an open blocker that have had no event `task.ready` since an event ended their last blocker. */
-class Unrecorded implements Fact {
-  constructor(
-    readonly projectId: string,
-    readonly ids = new Set<string>(),
-  ) {}
-
-  fork(): Unrecorded {
-    return new Unrecorded(this.projectId, new Set(this.ids))
-  }
-
-  apply({ type, entityId }: EventDraft): void {
-    if (type === 'task.ready') this.ids.delete(entityId)
-  }
-}
-
-const unrecorded: FactKind<Unrecorded, Static<typeof RecordReady>['tasks']> = {
-  create: (projectId) => new Unrecorded(projectId),
-  async load(sql, fact, wanted) {
+const unrecorded: FactKind<Set<string>, Static<typeof RecordReady>['tasks']> = {
+  create: () => new Set(),
+  copy: (fact) => new Set(fact),
+  apply(fact, { type, entityId }) {
+    if (type === 'task.ready') fact.delete(entityId)
+  },
+  async load(sql, projectId, fact, wanted) {
     const all = wanted.flat()
     const rows = await sql<{ id: string }[]>`
       select t.id from unnest(${all.map(({ id }) => id)}::uuid[], ${all.map(({ eventId }) => eventId)}::uuid[]) q(id, event_id)
       join tasks t on t.id = q.id
-      where t.project_id = ${fact.projectId} and t.status <> 'DONE' and ${isUnblocked(sql)} and not exists (
+      where t.project_id = ${projectId} and t.status <> 'DONE' and ${isUnblocked(sql)} and not exists (
         select from events e where e.task_id = q.id and e.id > q.event_id and e.type = 'task.ready'
-          and e.project_id = ${fact.projectId})`
-    for (const { id } of rows) fact.ids.add(id)
+          and e.project_id = ${projectId})`
+    for (const { id } of rows) fact.add(id)
     return rows.map(({ id }) => id)
   },
 }
@@ -171,7 +157,7 @@ export const recordReady = command('task.record_ready', {
   preload: ({ tasks }) => ({ facts: [factQuery(unrecorded, tasks)] }),
   weight: ({ tasks }) => tasks.length,
   decide(state, context, { tasks }) {
-    const { ids } = state.fact(unrecorded)
+    const ids = state.fact(unrecorded)
     const found = tasks.flatMap(({ id }) => (ids.has(id) && state.project && state.row('task', id)) || [])
     const ready = found.filter((task) => isFree(state, task, context.now))
     return { changes: ready.map((task) => observed(state, context, 'task.ready', task)), answer: undefined }

@@ -109,9 +109,10 @@ async function loadMissing(find: FindRows, state: State, preloads: Preload[]): P
 async function loadFacts(sql: Sql, state: State, preloads: Preload[]): Promise<string[]> {
   const queries = preloads.flatMap(({ facts = [] }) => facts)
   const kinds = [...Map.groupBy(queries, ({ kind }) => kind)].map(([kind, wanted]) => {
-    const fact = state.facts.get(kind) ?? kind.create(state.projectId as never)
+    const fact = state.facts.get(kind) ?? kind.create()
     state.facts.set(kind, fact)
-    return kind.load(sql, fact as never, wanted.map((one) => one.wanted) as never, state.put.bind(state))
+    const all = wanted.map((one) => one.wanted) as never
+    return kind.load(sql, state.projectId, fact as never, all, state.put.bind(state))
   })
   return (await Promise.all(kinds)).flatMap((ids) => ids ?? [])
 }

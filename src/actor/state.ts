@@ -54,7 +54,7 @@ export class State {
     const fork = new State(this.projectId, this.version, this.lastNumber, this.lastEventId, this)
     fork.project = this.project
     fork.bytes = this.bytes
-    for (const [kind, fact] of this.facts) fork.facts.set(kind, fact.fork?.() ?? fact)
+    for (const [kind, fact] of this.facts) fork.facts.set(kind, kind.copy?.(fact as never) ?? fact)
     return fork
   }
 
@@ -152,7 +152,7 @@ export class State {
     if (after)
       this.put(entity, entityId, unlogged ? { ...this.row(entity, entityId), ...after, ...unlogged } : after)
     else this.drop(entity, entityId)
-    if (this.facts.size > 0) for (const fact of this.facts.values()) fact.apply?.(change)
+    if (this.facts.size > 0) for (const [kind, fact] of this.facts) kind.apply?.(fact as never, change)
     const number = entity === 'task' ? (after as StoredRows['task'] | null)?.number : undefined
     if (number !== undefined && number > this.lastNumber) this.lastNumber = number
   }

@@ -151,26 +151,23 @@ export const standardEvents = {
   deleted: { by: 'created', admit: byDeleterOrAdmin },
 } as const
 
-/**
- * Data about a project that rules need besides rows, such as which external ids are taken. Loaded for each group of
- * commands; `apply` updates the data for each event of the group.
- */
-export interface Fact {
-  /** Returns a copy on which operations can be tried. Without this method, forks of the state share the fact. */
-  fork?(): Fact
-  apply?(change: EventDraft): void
-}
+/** Data about a project that rules need besides rows, such as which external ids are taken. Loaded for each group of commands. */
+export type Fact = object
 
 type PutRow = (entity: Entity, id: string, row: { id: string }) => void
 
 /** Loads one kind of fact. The object itself is the key of the kind. */
 export interface FactKind<F extends Fact = Fact, Wanted = unknown> {
-  create(projectId: string): F
+  create(): F
+  /** Returns a copy on which operations can be tried. Without this function, forks of the state share the fact. */
+  copy?(fact: F): F
+  /** Updates the data for an event of the group. */
+  apply?(fact: F, change: EventDraft): void
   /**
    * Adds the data for `wanted`, as of the project's committed version. Returns the ids of tasks to load as rows.
    * @param put adds a row of an entity with `load: 'on demand'`
    */
-  load(sql: Sql, fact: F, wanted: Wanted[], put: PutRow): Promise<string[] | void>
+  load(sql: Sql, projectId: string, fact: F, wanted: Wanted[], put: PutRow): Promise<string[] | void>
 }
 
 export interface FactQuery {

@@ -24,7 +24,7 @@ export const nextId = () => `00000000-0000-7000-8000-${String(++ids).padStart(12
 export function openProject(kinds: object[] = [blockers, dependents, externalIds]) {
   const id = nextId()
   const state = new State(id)
-  for (const kind of kinds as (typeof blockers)[]) state.facts.set(kind as never, kind.create(id))
+  for (const kind of kinds as (typeof blockers)[]) state.facts.set(kind as never, kind.create())
   const of = { projectId: id, createdAt: start, eventId: id }
   state.put('project', id, { ...of, id, ownerId: 'owner', name: 'Engine', description: null } as never)
   for (const userId of ['admin', 'editor', 'viewer'])

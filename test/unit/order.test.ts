@@ -18,7 +18,7 @@ function openBoard(tasks: number) {
 
   /** Loads what a command wants, as the database does. */
   function load(wanted: WantedOrder[]): Order {
-    const order = new Order(projectId)
+    const order = new Order()
     const addGaps = (from: number, to: number) => {
       for (let n = from; n <= to; n++) {
         if (n < to && n >= 0 && list[n]) order.addTask(keyAt(n), list[n]!)
