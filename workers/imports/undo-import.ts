@@ -148,13 +148,13 @@ export function readBatch({ sql, importId, projectId }: Undo, batch: number): Pr
     own_tasks as materialized (select distinct task_id from own where task_id is not null),
     undone as materialized (
       select x.undoes from own_tasks o
-      cross join lateral (select undoes from events x where x.task_id = o.task_id and ${isInProject}) x
+      cross join lateral (select undoes from events x where x.task_id = o.task_id and ${isInProject} and undoes is not null) x
       union all select undoes from events
-      where project_id = ${projectId} and seq > ${batch} and exists (select from own where task_id is null)),
+      where project_id = ${projectId} and seq > ${batch} and undoes is not null and exists (select from own where task_id is null)),
     of_task as materialized (
       select o.task_id, f.seq as first, exists (
         select from events x where x.task_id = o.task_id and x.id > f.id and ${isInProject} and not ${isOwn}
-          and x.undoes is null and x.seq not in (select undoes from undone where undoes is not null)
+          and x.undoes is null and x.seq not in (select undoes from undone)
           and x.type not in ('task.due', ${observedType}) and not (${sql.unsafe(isRespacingSql('x'))})) as is_changed
       from own_tasks o
       cross join lateral (
