@@ -4,9 +4,8 @@ import type { RouteBuilders } from '../../src/routes/route-builders.ts'
 import { isId } from '../../src/id-format.ts'
 import { requireVisible } from '../../src/reads/lookups.ts'
 import { Cursor, cutToLimit, readIdPage, Limit, pageOf, idBeforePage } from '../../src/reads/pages.ts'
-import { etagAt } from '../../src/reads/versions.ts'
 import { notFound } from '../../src/responses/errors.ts'
-import { pathAndQuery, respondWithJson } from '../../src/responses/reply.ts'
+import { respondByDigest, respondWithJson } from '../../src/responses/reply.ts'
 import { Input } from '../../src/schema/input.ts'
 import type { Services } from '../../src/services.ts'
 import { tokensOf } from '../tokens/queries.ts'
@@ -46,7 +45,7 @@ export function serviceAccountRoutes(
   return new Elysia({ prefix: '/projects' }).use(accounts).use(accountTokens)
 }
 
-const serviceAccountReads = ({ database: { reads: sql }, findRole, serve }: Services) => ({
+const serviceAccountReads = ({ database: { reads: sql }, findRole }: Services) => ({
   list: {
     about: 'Returns the service accounts, oldest first. The list of members contains them too.',
     input: Input({ limit: Limit(50, 200), cursor: Cursor() }),
@@ -55,19 +54,18 @@ const serviceAccountReads = ({ database: { reads: sql }, findRole, serve }: Serv
     errors: [notFound('Project')],
     async read({ request, caller, query, params: { id = '' } }) {
       const page = readIdPage(query, 50, 200)
-      const access = await requireVisible(findRole, caller, id)
-      const etag = etagAt(access, `.${access.renaming}`)
-      const shownIn = (rows: ServiceAccount[]) =>
-        pageOf(request, cutToLimit(rows, page.limit), serviceAccountView.of, (row) => [row.id], etag)
-      const build = () =>
-        sql<ServiceAccount[]>`
-          select u.id, u.name, m.project_id, m.id as member_id, m.role, u.created_at, m.event_id,
-            (select c.id from users c where c.id = u.created_by) as created_by
-          from users u join members m on m.project_id = u.project_id and m.user_id = u.id
-          where u.project_id = ${id} and u.id > ${idBeforePage(page)} order by u.id limit ${page.limit + 1}`.then(
-          shownIn,
-        )
-      return serve(request, pathAndQuery(request), etag, build, access.version)
+      const { version } = await requireVisible(findRole, caller, id)
+      const rows = await sql<ServiceAccount[]>`
+        select u.id, u.name, m.project_id, m.id as member_id, m.role, u.created_at, m.event_id,
+          (select c.id from users c where c.id = u.created_by) as created_by
+        from users u join members m on m.project_id = u.project_id and m.user_id = u.id
+        where u.project_id = ${id} and u.id > ${idBeforePage(page)} order by u.id limit ${page.limit + 1}`
+      const shown = cutToLimit(rows, page.limit)
+      return respondByDigest(
+        request,
+        pageOf(request, shown, serviceAccountView.of, (row) => [row.id]),
+        version,
+      )
     },
   } satisfies Query,
   tokens: adminQuery(findRole, {

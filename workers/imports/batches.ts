@@ -8,7 +8,6 @@ import {
 import type { Notes } from '../../modules/imports/convert/record.ts'
 import { storableValue } from '../../modules/imports/convert/texts.ts'
 import type { Sql } from '../../src/postgres/database.ts'
-import { HttpError } from '../../src/responses/errors.ts'
 import { forEachPage, type Throttle } from '../throttle.ts'
 import { endStep, moveCursor, type Run } from './import-row.ts'
 
@@ -89,33 +88,18 @@ async function runOperations(
 ): Promise<FinishedRow[]> {
   const operations = prepared.flatMap(({ operation }) => operation ?? [])
   if (operations.length === 0) return prepared as FinishedRow[]
-  try {
-    const part = `${spec.step} ${prepared[0]!.n}-${prepared.at(-1)!.n}`
-    const before = run.dryRun ? (spec.before?.(operations) ?? []) : []
-    const { batch, results } = await runCommand(run, part, [...before, ...operations])
-    let next = before.length
-    return prepared.map((one) =>
-      one.operation ? { ...withResult(one, results[next++]!), batch } : (one as FinishedRow),
-    )
-  } catch (error) {
-    if (!isRejected(error)) throw error
-    const { message } = error
-    if (prepared.length === 1) return [withResult(prepared[0]!, { outcome: 'rejected', message })]
-    const middle = prepared.length >> 1
-    const first = await runOperations(run, spec, prepared.slice(0, middle))
-    return [...first, ...(await runOperations(run, spec, prepared.slice(middle)))]
-  }
-}
-
-/** The commit of a batch is rejected as a whole if, for example, another project uses one of its ids. */
-const isRejected = (error: unknown): error is HttpError =>
-  error instanceof HttpError && [400, 409, 413, 422].includes(error.status)
-
-function withResult(one: PreparedRow, { outcome, id, message }: Partial<ImportResult>): FinishedRow {
-  // Without task numbers, which a dry run cannot know, and without the name of the field.
-  const text = message?.replace(/#\d+ (?=")/g, '').replace(/^(addBlockedByIds|blockedByIds)/, 'they')
-  if (text) one.notes.report(one.subject ? `${one.subject}: ${text}` : text)
-  return { ...one, outcome: outcome!, id }
+  const part = `${spec.step} ${prepared[0]!.n}-${prepared.at(-1)!.n}`
+  const before = run.dryRun ? (spec.before?.(operations) ?? []) : []
+  const { batch, results } = await runCommand(run, part, [...before, ...operations])
+  let next = before.length
+  return prepared.map((one) => {
+    if (!one.operation) return one as FinishedRow
+    const { outcome, id, message } = results[next++]!
+    // Without task numbers, which a dry run cannot know, and without the name of the field.
+    const text = message?.replace(/#\d+ (?=")/g, '').replace(/^(addBlockedByIds|blockedByIds)/, 'they')
+    if (text) one.notes.report(one.subject ? `${one.subject}: ${text}` : text)
+    return { ...one, outcome, id, batch }
+  })
 }
 
 /**

@@ -112,8 +112,8 @@ export const endStep = (run: Run, step: ImportStep, work?: (tx: Sql) => Promise<
 export function failureOf(error: unknown): string {
   if (error instanceof ImportError) return error.message
   const http = toHttpError(error)
-  if (http?.status === 403) return http.message
   if (http?.status === 404) return 'The project was deleted, or the account is no longer its member'
+  if (http && [400, 403, 409, 413, 422].includes(http.status)) return http.message
   throw error
 }
 

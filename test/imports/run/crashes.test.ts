@@ -1,7 +1,7 @@
 import type { ImportedItem } from '../../../modules/imports/items.ts'
 import type { Reader } from '../../../modules/imports/readers/file.ts'
 import { connectionError } from '../../../src/postgres/errors.ts'
-import { conflict, unavailable } from '../../../src/responses/errors.ts'
+import { unavailable } from '../../../src/responses/errors.ts'
 import type { Services } from '../../../src/services.ts'
 import { openRunImport } from '../../../workers/imports/run-import.ts'
 import { openUndoImport } from '../../../workers/imports/undo-import.ts'
@@ -152,14 +152,6 @@ function failingOnce(): { services: Services; failed: Set<unknown> } {
 const disturbances: Record<string, (begun: Begun) => Promise<unknown>> = {
   async 'stops after each batch'({ id }) {
     expect(await work(id, perBatch, openRunImport(services, { readers, batchRows: 2 }))).toBeGreaterThan(8)
-  },
-  async 'has batches that are rejected as a whole'({ id }) {
-    const runHere: Services['runHere'] = async (request) => {
-      const { operations } = request.input as { operations: object[] }
-      if (operations.length > 2) throw conflict('Another project uses one of the ids')
-      return services.runHere(request)
-    }
-    await work(id, fast, openRunImport({ ...services, runHere }, { readers }))
   },
   // Two workers can run the same job if Redis has lost the job, or if the lock of a paused worker has expired.
   'runs in two workers': ({ id }) => Promise.all([work(id), work(id)]),
