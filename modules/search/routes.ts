@@ -3,9 +3,8 @@ import type { Query } from '../../src/commands/query.ts'
 import type { Module } from '../../src/module.ts'
 import { requireVisible } from '../../src/reads/lookups.ts'
 import { nextLink, writeCursor } from '../../src/reads/pages.ts'
-import { etagAt } from '../../src/reads/versions.ts'
 import { notFound } from '../../src/responses/errors.ts'
-import { pathAndQuery, respondWithBody } from '../../src/responses/reply.ts'
+import { respondByDigest } from '../../src/responses/reply.ts'
 import type { Services } from '../../src/services.ts'
 import { maxHits, readHits } from './find.ts'
 import { cursorOf, hitView, readSearchRequest, SearchParameters } from './schema.ts'
@@ -15,7 +14,7 @@ import { openScope, poolFor, withIndexed } from './up-to-date.ts'
 const about = `Returns tasks, comments and projects of all projects of the caller, or of one project. A task matches by its title and description, a comment by its text, a project by its name and description. Accents and case do not matter. The hits are the newest ${maxHits} matches: first titles with all words, then titles with some of the words, then comments, then descriptions; each newest first. If nothing matches, the response contains similar titles with \`fuzzy: true\`.`
 
 function search(services: Services): Query {
-  const { findRole, serve } = services
+  const { findRole } = services
   const inScope = openScope(services)
   return {
     about,
@@ -29,17 +28,10 @@ function search(services: Services): Query {
       const { projectId } = wanted
       const project = projectId === undefined ? undefined : await requireVisible(findRole, caller, projectId)
       return inScope(caller, project?.projectId, async (scope) => {
-        const build = async (etag = '') => {
-          const { hits, next } = await readHits(poolFor(services, scope), caller.userId, scope, wanted)
-          const link = next && nextLink(request.url, 'cursor', writeCursor(cursorOf(next)))
-          return { etag, body: JSON.stringify(hits), link: link ?? null }
-        }
-        // While events are not indexed yet, the response can change without a new version of the project.
-        if (!project || scope.indexed !== 'all')
-          return withIndexed(await respondWithBody(request, await build()), scope.indexed)
-        const etag = etagAt(project)
-        const response = await serve(request, pathAndQuery(request), etag, () => build(etag), project.version)
-        return withIndexed(response, scope.indexed)
+        const { hits, next } = await readHits(poolFor(services, scope), caller.userId, scope, wanted)
+        const link = next ? nextLink(request.url, 'cursor', writeCursor(cursorOf(next))) : null
+        const page = { body: JSON.stringify(hits), link }
+        return withIndexed(await respondByDigest(request, page, project?.version), scope.indexed)
       })
     },
   }
