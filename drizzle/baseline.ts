@@ -50,5 +50,3 @@ export class OutdatedDatabase extends Error {
     )
   }
 }
-
-export const outdatedBackup = `An earlier release made the backup: restore the backup with ${earlierRelease}, then run "npm run migrate" with this release`

@@ -56,7 +56,7 @@ async function main(command = 'start', ...args: string[]): Promise<void> {
     if (admin && typeof admin !== 'function') return shutdown.stop(printResult(admin))
     const config = await withLocalServers(given, { command, isOneOff }, log, shutdown)
     const migrates = command === 'migrate' || command === 'start' || !given.databaseUrl
-    if (migrates) await shutdown.unlessStopping(migrateDatabase(config, log, command === 'migrate'))
+    if (migrates) await shutdown.unlessStopping(migrateDatabase(config, log))
     if (command === 'migrate') return shutdown.stop(0)
     if (typeof admin === 'function') return shutdown.stop(await runOnDatabase(config, admin))
     if (!migrates) await shutdown.unlessStopping(warnIfNotMigrated(config, log, shutdown))

@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
 import { parseEnv } from 'node:util'
 
 /** Returns the names of all environment variables. `inFiles` lists the names that Bun has read from `.env` files. */
@@ -19,5 +18,3 @@ function namesIn(file: string): string[] {
     return []
   }
 }
-
-export const resolveForCaller = (path: string): string => resolve(process.env.INIT_CWD ?? '', path)

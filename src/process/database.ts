@@ -10,55 +10,47 @@ import { explain, requireUsable, toConfigError } from './database-errors.ts'
 import type { Shutdown } from './shutdown.ts'
 
 const maxPauseMs = 2_000
-/** One holds the lock, the other applies the migrations. */
-const migrationConnections = 2
 /** The check continues in the background after this time, so that an unreachable database does not delay the start. */
 const checkTimeoutMs = 1_000
 
-/** @param isOnly whether the process ends after the migrations */
-export async function migrateDatabase(config: Config, log: Log, isOnly: boolean): Promise<void> {
-  const connections = isOnly ? migrationConnections : connectionsOf(config)
-  const missing = await retryUntilReachable(config.databaseUrl, log, async (server) => {
-    await withConnections(server, (sql) => requireUsable(sql, connections, true))
+export async function migrateDatabase({ databaseUrl }: Config, log: Log): Promise<void> {
+  await retryUntilReachable(databaseUrl, log, async (server) => {
+    await withConnections(server, requireUsable)
     await migrate(server)
-    return withConnections(server, missingExtensions)
   })
   log.info('database migrations are complete')
-  warnAboutExtensions(log, missing)
 }
 
-/** Leaves out the connections for searches and exports, because few processes open all of them at once. */
-const connectionsOf = ({ readConnections, commitSlots, backgroundConnections }: Config) =>
-  readConnections + commitSlots + backgroundConnections
-
-export async function warnIfNotMigrated(config: Config, log: Log, shutdown: Shutdown): Promise<void> {
-  const checked = retryUntilReachable(config.databaseUrl, log, async (server) => {
-    await withConnections(server, (sql) => requireUsable(sql, connectionsOf(config), false))
-    if (!(await isMigrated(server))) return undefined
-    return withConnections(server, (sql) => sql`select from tasks limit 0`.then(() => missingExtensions(sql)))
-  }).then((missing) => {
-    if (missing) warnAboutExtensions(log, missing)
-    else log.warn('the database is not migrated: run "npm run migrate"')
+export async function warnIfNotMigrated(
+  { databaseUrl }: Config,
+  log: Log,
+  shutdown: Shutdown,
+): Promise<void> {
+  const checked = retryUntilReachable(databaseUrl, log, async (server) => {
+    await withConnections(server, requireUsable)
+    if (!(await isMigrated(server))) log.warn('the database is not migrated: run "npm run migrate"')
+    else await withConnections(server, (sql) => sql`select from tasks limit 0`)
   })
   checked.catch((error) => shutdown.fail(error))
   await within(checkTimeoutMs, checked)
 }
 
 /** Processes and Postgres may start in any order. @throws ConfigError if waiting cannot help */
-async function retryUntilReachable<T>(
+async function retryUntilReachable(
   databaseUrl: string,
   log: Log,
-  attempt: (server: Server) => Promise<T>,
-): Promise<T> {
+  attempt: (server: Server) => Promise<unknown>,
+): Promise<void> {
   let lastReason: string | undefined
   for (let pauseMs = 100; ; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
     try {
-      return await attempt(primaryServer(databaseUrl))
+      await attempt(primaryServer(databaseUrl))
+      return
     } catch (error) {
-      const { reason, advice, isFromPostgres, isTemporary } = explain(error, databaseUrl) ?? {}
+      const { reason, advice, isTemporary } = explain(error, databaseUrl) ?? {}
       if (!isTemporary) throw toConfigError(error, databaseUrl)
-      const message = isFromPostgres ? 'Postgres cannot be used yet' : 'Postgres cannot be reached'
-      if (reason !== lastReason) log.warn({ reason, ...(advice && { advice }) }, `${message}; retrying`)
+      if (reason !== lastReason)
+        log.warn({ reason, advice: advice || undefined }, 'Postgres cannot be used yet; retrying')
       lastReason = reason
     }
     await sleep(pauseMs)
@@ -80,21 +72,4 @@ export function printResult({ code, text }: CommandResult): number {
   if (code === 0) console.log(text)
   else console.error(text)
   return code
-}
-
-const uses: Record<string, string> = {
-  btree_gin: 'searches are slower in a database with many projects',
-  pg_trgm: 'searches without a hit suggest no similar titles',
-}
-
-/** Returns the extensions that the search uses and the database lacks. */
-export async function missingExtensions(sql: Sql): Promise<string[]> {
-  const rows = await sql<{ name: string }[]>`select extname as name from pg_extension`
-  return Object.keys(uses).filter((name) => !rows.some((row) => row.name === name))
-}
-
-function warnAboutExtensions(log: Log, missing: string[]): void {
-  if (missing.length === 0) return
-  const effects = missing.map((name) => `${uses[name]} (${name})`).join(', and ')
-  log.warn(`the database lacks an extension: ${effects}`)
 }

@@ -48,11 +48,8 @@ no right in the schema | revoke create on schema public from ROLE | migrate | pe
 no use of the schema | revoke all on schema public from public, ROLE | migrate | no schema has been selected
 a search_path without a schema | alter role ROLE set search_path = nowhere | migrate | no schema has been selected
 extensions in another schema | create schema more; create extension btree_gin schema more; create extension pg_trgm schema more | migrate | operator class
-a role that may not log in | alter role ROLE nologin | migrate | is not permitted to log in
-a role with a single connection | alter role ROLE connection limit 1 | migrate | connection limit of 1
 a read-only database | alter database NAME set default_transaction_read_only = on | migrate | is read-only
-a read-only role | alter role ROLE set default_transaction_read_only = on | migrate | is read-only
-fewer connections than a process opens | alter role ROLE connection limit 10 | start | connection limit of 10`
+a read-only role | alter role ROLE set default_transaction_read_only = on | start | is read-only`
 
 test.each(
   exclusions
@@ -65,7 +62,7 @@ test.each(
   await execute(broken)
   const { code, output } = await run(command, given)
   expect({ code, output }).toEqual({ code: 1, output: expect.stringContaining(reported) })
-  expect(output).toStartWith('DATABASE_URL cannot be used.')
+  expect(output).toStartWith('DATABASE_URL cannot be used: ')
   // The administrator of the test must still be able to write.
   await execute(`set default_transaction_read_only = off; ${adviceIn(output)}`)
   if (command === 'migrate') await migrate(given.DATABASE_URL)
@@ -124,11 +121,12 @@ test('web ends if its user may not use the tables, and its advice helps', async 
   await migrate(given.DATABASE_URL)
   await execute(`create role ${role}_web login password 's3cret'`)
   const asWeb = { ...given, DATABASE_URL: given.DATABASE_URL.replace(role, `${role}_web`) }
-  for (const problem of ['may not read and write the tables', 'permission denied for schema drizzle']) {
-    const { code, output } = await run('web', asWeb)
-    expect({ code, output }).toEqual({ code: 1, output: expect.stringContaining(problem) })
-    await execute(adviceIn(output))
-  }
+  const { code, output } = await run('web', asWeb)
+  expect({ code, output }).toEqual({
+    code: 1,
+    output: expect.stringContaining('permission denied for schema'),
+  })
+  await execute(adviceIn(output))
   expect(await (await spawnService('web', asWeb)).stop()).toBe(0)
   await execute(`drop owned by ${role}_web; drop role ${role}_web`)
 })
@@ -141,16 +139,8 @@ const rejected: [what: string, change: (url: URL) => string, error: string][] = 
     ({ href, host }) => href.replace('s3cret', 'wrong').replace(host, `${host},${host}`),
     'password authentication failed',
   ],
-  [
-    'two servers without TLS',
-    ({ href, host }) => `${href.replace(host, `${host},${host}`)}?sslmode=require`,
-    'sslmode=disable',
-  ],
-  [
-    'no user',
-    (url) => Object.assign(url, nobody).href,
-    'Add the user: postgres://user:password@host/database',
-  ],
+  ['a server without TLS', ({ href }) => `${href}?sslmode=require`, 'Correct sslmode'],
+  ['no user', (url) => Object.assign(url, nobody).href, 'Set a user, a password'],
   [
     'a server that is not a Postgres',
     () => `postgres://u@127.0.0.1:${silent.port}/d`,
@@ -176,16 +166,4 @@ test('the name of a database may contain encoded characters', async () => {
   expect(await run('migrate', { ...given, DATABASE_URL })).toEqual({ code: 0, output: '' })
   expect((await run('admin', { ...given, DATABASE_URL }, 'projects')).output).toBe('No project\n')
   await execute('drop database "NAME #é"')
-})
-
-test('web waits until a database is not read-only', async () => {
-  const { given, execute } = await openScene()
-  await migrate(given.DATABASE_URL)
-  await execute('alter role ROLE set default_transaction_read_only = on')
-  const web = begin('web', { ...given, LOG_LEVEL: 'info' })
-  await eventually('the warning', () => web.output().includes('the database is read-only'))
-  expect(web.output()).toContain('Postgres cannot be used yet')
-  expect(web.output()).toContain('reset default_transaction_read_only')
-  web.signal('SIGTERM')
-  expect((await web.ended).code).toBe(0)
 })

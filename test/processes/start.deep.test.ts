@@ -123,7 +123,7 @@ test('start and migrate wait until Postgres can be reached, and log that they wa
   const waiting = { ...env, LOG_LEVEL: 'info', DATABASE_URL }
   const both = [begin('migrate', waiting), begin('start', waiting)]
   await eventually('both commands to wait for Postgres', () =>
-    both.every(({ output }) => output().includes('Postgres cannot be reached')),
+    both.every(({ output }) => output().includes('Postgres cannot be used yet')),
   )
   const forward = createServer((socket) => {
     const onward = connect(Number(port), hostname)
@@ -144,7 +144,7 @@ test.each([['SIGTERM', 143] as const, ['SIGINT', 130] as const])(
   async (signal, code) => {
     const DATABASE_URL = `postgres://127.0.0.1:${await freePort()}/docket`
     const waiting = begin('migrate', { ...env, LOG_LEVEL: 'info', DATABASE_URL })
-    await eventually('the log line', () => waiting.output().includes('Postgres cannot be reached'))
+    await eventually('the log line', () => waiting.output().includes('Postgres cannot be used yet'))
     waiting.signal(signal)
     expect((await waiting.ended).code).toBe(code)
   },

