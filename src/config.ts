@@ -6,11 +6,11 @@ import { tlsOf, tlsParameters } from './tls.ts'
 
 /** The message does not contain the URL, because a URL may contain a password. */
 const url =
-  (protocols: string[], unencoded = '') =>
+  (protocols: string[]) =>
   (value: string): string => {
     const isKnown = protocols.some((protocol) => value.startsWith(`${protocol}//`))
-    const ending = isKnown ? unencodedIn(value).filter((one) => !unencoded.includes(one)) : []
-    const advice = ending.map((one) => `${one} as ${encodeURIComponent(one)}`).join(' and ')
+    const unencoded = isKnown ? unencodedIn(value) : []
+    const advice = unencoded.map((one) => `${one} as ${encodeURIComponent(one)}`).join(' and ')
     check(!advice, `must be a URL: in the user and the password, percent-encode ${advice}`)
     check(!hasBareIpv6(value), 'must be a URL with brackets around an IPv6 address, for example [::1]')
     const starts = protocols.map((protocol) => `${protocol}//`).join(' or ')
@@ -20,23 +20,16 @@ const url =
     return value
   }
 const httpUrl = url(['http:', 'https:'])
-/** The client for mail also accepts a user such as `ada@example.com`, and a `%` that begins no escape. */
-const smtpUrl = url(['smtp:', 'smtps:'], '@%')
+const smtpUrl = url(['smtp:', 'smtps:'])
 
 function databaseUrl(value: string): string {
-  const [first, second] = urlsIn(url(['postgres:', 'postgresql:'])(value))
+  const [first] = urlsIn(url(['postgres:', 'postgresql:'])(value))
   if (!first) return value
   const { hostname, searchParams } = new URL(first)
   const isSocket = searchParams.has('host') || /^%2f/i.test(hostname)
   check(
     !isSocket,
     'must have a host before the name of the database, such as localhost: sockets of Unix are not supported',
-  )
-  const session = searchParams.get('target_session_attrs')
-  const canWrite = !session || ['read-write', 'primary'].includes(session) || (session === 'any' && !second)
-  check(
-    canWrite,
-    'must lead to a server that accepts writes: set target_session_attrs=read-write, or leave it out',
   )
   tlsOf(value)
   return value
@@ -51,21 +44,21 @@ function standbyUrls(value: string): string[] {
   return all
 }
 
-const manyHostProtocols = ['redis+sentinel:', 'redis+cluster:', 'rediss+sentinel:', 'rediss+cluster:']
-
 /** One server (by TCP or Unix socket), a master that Sentinel knows by name, or a cluster. */
 function redisUrl(value: string): string {
-  const [first, second] = urlsIn(url(['redis:', 'rediss:', 'unix:', ...manyHostProtocols])(value))
+  const all = ['redis:', 'rediss:', 'unix:', ...manyHostProtocols]
+  const [first, second] = urlsIn(url(all)(value))
   if (!first) return value
   const { protocol, pathname, searchParams } = new URL(first)
-  const allowsManyHosts = !second || manyHostProtocols.includes(protocol)
-  check(allowsManyHosts, 'must start with redis+sentinel:// or redis+cluster:// to name several hosts')
-  const isNamed = !protocol.endsWith('+sentinel:') || pathname.length > 1
-  check(isNamed, 'must end with the name of the master: redis+sentinel://host:26379/NAME')
-  const isPath = protocol !== 'unix:' || value.startsWith('unix:///')
-  check(isPath, 'must have the absolute path of a socket, such as unix:///run/redis.sock')
-  const isNumbered = !/^rediss?:$/.test(protocol) || /^\/?\d*$/.test(pathname)
-  check(isNumbered, 'must end with the number of a database or without one, such as redis://host:6379/0')
+  const isNamed = pathname.length > 1
+  const isNumbered = !second && /^\/?\d*$/.test(pathname)
+  const isWhole = protocol.endsWith('+sentinel:')
+    ? isNamed
+    : manyHostProtocols.includes(protocol) || isNumbered
+  check(
+    isWhole || value.startsWith('unix:///'),
+    'must be a URL such as redis://host:6379/0, unix:///run/redis.sock, redis+sentinel://host:26379/NAME or redis+cluster://host:6379',
+  )
   const { mode } = tlsOf(value, 'verify-full')
   const isSecure = protocol.startsWith('rediss')
   const parameter = tlsParameters.find((one) => searchParams.has(one))
@@ -74,6 +67,8 @@ function redisUrl(value: string): string {
   check(isSure, `must have an sslmode of require, verify-ca or verify-full with rediss, not "${mode}"`)
   return value
 }
+
+const manyHostProtocols = ['redis+sentinel:', 'redis+cluster:', 'rediss+sentinel:', 'rediss+cluster:']
 
 /** `named` is for a pooler that supports named prepared statements, `on` for any other pooler. */
 const poolers = ['off', 'on', 'named']

@@ -32,24 +32,14 @@ export function trustProxy(value: string): TrustedProxies {
 }
 
 function readNetwork(written: string): Network {
-  const [text = '', mask, ...rest] = written.split('/')
+  const [text = '', bits, ...rest] = written.split('/')
   const address = readAddress(text)
-  const bits = address && rest.length === 0 ? bitsOf(mask, text, address) : undefined
-  if (address && bits !== undefined) return [address, bits]
+  const all = address?.kind() === 'ipv4' ? 32 : 128
+  const isWhole = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= all)
+  if (address && isWhole && rest.length === 0) return [address, Number(bits ?? all)]
   throw new ConfigError(
     `must be on, off, a number of proxies such as 2, or addresses, networks, loopback, linklocal or uniquelocal such as loopback,10.0.0.0/8, not "${written}"`,
   )
-}
-
-/** @param mask a number of bits or a subnet mask, such as 255.0.0.0 */
-function bitsOf(mask: string | undefined, text: string, address: Address): number | undefined {
-  const all = address.kind() === 'ipv4' ? 32 : 128
-  if (mask === undefined) return all
-  if (all === 32 && ipaddr.IPv4.isValidFourPartDecimal(mask))
-    return ipaddr.IPv4.parse(mask).prefixLengthFromSubnetMask() ?? undefined
-  // The bits of an IPv4 address in IPv6, such as ::ffff:10.0.0.0/104, begin at bit 96.
-  const bits = /^\d{1,3}$/.test(mask) ? Number(mask) - (all === 32 && text.includes(':') ? 96 : 0) : -1
-  return bits >= 0 && bits <= all ? bits : undefined
 }
 
 /** Returns undefined for a text that is not an address, such as `unknown`. IPv4 in IPv6 becomes IPv4. */
@@ -95,9 +85,9 @@ export function addressOf(...request: Parameters<typeof clientOf>): string {
   return `${network.join(':')}::/64`
 }
 
-/** Some proxies add a port or quotes: `1.2.3.4:5678`, `"[2001:db8::1]:443"`. */
+/** Some proxies add a port: `1.2.3.4:5678`, `[2001:db8::1]:443`. */
 function withoutPort(address: string): string {
-  const text = address.trim().replace(/^"(.*)"$/, '$1')
+  const text = address.trim()
   return /^\[(.*)\](?::\d+)?$/.exec(text)?.[1] ?? text.replace(/^([\d.]+):\d+$/, '$1')
 }
 

@@ -1,5 +1,4 @@
 import { availableParallelism } from 'node:os'
-import process from 'node:process'
 
 /** Thrown at start. The message names each invalid variable and what its value must be. */
 export class ConfigError extends Error {}
@@ -29,13 +28,8 @@ export const integer = (min: number, max: number) => (value: string, name: strin
 
 /** The number of processes that share a port; `auto` means one for each core. */
 export const concurrency = (max: number) => (value: string) => {
-  const canShare = process.platform === 'linux'
-  if (value === 'auto') return canShare ? Math.min(availableParallelism(), max) : 1
+  if (value === 'auto') return Math.min(availableParallelism(), max)
   check(isInteger(value, 1, max), `must be auto or a whole number from 1 to ${max}, not "${value}"`)
-  check(
-    canShare || Number(value) === 1,
-    'must be 1 on this system: only Linux distributes the connections of a port over processes',
-  )
   return Number(value)
 }
 

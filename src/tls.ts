@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { type ConnectionOptions, createSecureContext } from 'node:tls'
+import { type ConnectionOptions, createSecureContext, type SecureContextOptions } from 'node:tls'
 import { urlsIn } from './hosts.ts'
 import { ConfigError } from './setting-values.ts'
 
@@ -32,13 +32,12 @@ export function tlsOf(url: string, fallback: TlsMode = 'disable'): Tls {
     )
   const twice = tlsParameters.find((name) => searchParams.getAll(name).length > 1)
   if (twice) throw new ConfigError(`must have the parameter ${twice} only once`)
-  const isSystem = searchParams.get('sslrootcert') === 'system'
-  const mode = readMode(searchParams, isSystem ? 'verify-full' : fallback)
+  const mode = readMode(searchParams, fallback)
   const [ca, cert, key] = ['sslrootcert', 'sslcert', 'sslkey'].map((name) =>
-    isSystem && name === 'sslrootcert' ? undefined : readPem(name, searchParams.get(name)),
+    readFile(name, searchParams.get(name)),
   )
   if (!cert !== !key) throw new ConfigError('must have both sslcert and sslkey, or neither')
-  requireMatch(cert, key)
+  requirePem({ ca, cert, key })
   const isVerified = mode.startsWith('verify') || (mode === 'require' && ca !== undefined)
   return {
     mode,
@@ -53,32 +52,28 @@ function readMode(parameters: URLSearchParams, fallback: TlsMode): TlsMode {
   const given = parameters.get('sslmode')
   const mode = modes.find((one) => one === (given ?? fallback))
   if (!mode) throw new ConfigError(`must have an sslmode of ${modes.join(', ')}, not "${given}"`)
-  if (parameters.get('sslrootcert') === 'system' && mode !== 'verify-full')
-    throw new ConfigError(`must have sslmode=verify-full with sslrootcert=system, not "${mode}"`)
   const file = tlsParameters.find((name) => name !== 'sslmode' && parameters.has(name))
   if (file && given === null && mode === 'disable')
     throw new ConfigError(`must have an sslmode with ${file}, for example sslmode=verify-full`)
   return mode
 }
 
-function readPem(name: string, path: string | null): string | undefined {
+function readFile(name: string, path: string | null): string | undefined {
   if (path === null) return undefined
   try {
-    const pem = readFileSync(path, 'utf8')
-    createSecureContext({ [name === 'sslkey' ? 'key' : name === 'sslcert' ? 'cert' : 'ca']: pem })
-    if (pem.includes(name === 'sslkey' ? 'PRIVATE KEY-----' : ' CERTIFICATE-----')) return pem
+    return readFileSync(path, 'utf8')
   } catch (error) {
-    const { code = '', syscall } = error as NodeJS.ErrnoException
-    if (syscall) throw new ConfigError(`must have an ${name} that can be read: "${path}" fails with ${code}`)
+    const { code } = error as NodeJS.ErrnoException
+    throw new ConfigError(`must have an ${name} that can be read: "${path}" fails with ${code}`)
   }
-  const content = name === 'sslkey' ? 'an unencrypted private key' : 'a certificate'
-  throw new ConfigError(`must have an ${name} that contains ${content} in PEM format: "${path}" does not`)
 }
 
-function requireMatch(cert: string | undefined, key: string | undefined): void {
+function requirePem(files: SecureContextOptions): void {
   try {
-    createSecureContext({ cert, key })
+    createSecureContext(files)
   } catch {
-    throw new ConfigError('must have an sslkey that belongs to the certificate of sslcert')
+    throw new ConfigError(
+      'must have certificates in PEM format in sslrootcert and sslcert, and the unencrypted key of sslcert in sslkey',
+    )
   }
 }

@@ -71,7 +71,6 @@ const outcomes: [parameters: string, onlyTls: Outcome, onlyPlain: Outcome, eithe
   ['sslmode=require', 'tls', rejectsTls, 'tls'],
   ['sslmode=verify-ca', untrusted, untrusted, untrusted],
   ['sslmode=verify-full', untrusted, untrusted, untrusted],
-  ['sslrootcert=system', untrusted, untrusted, untrusted],
   [`sslmode=require&${root}`, 'tls', rejectsTls, 'tls'],
   [`sslmode=require&${otherRoot}`, untrusted, untrusted, untrusted],
   [`sslmode=prefer&${otherRoot}`, 'tls', 'plain', 'tls'],

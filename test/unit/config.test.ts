@@ -98,11 +98,10 @@ test.each(Object.entries(urls))(
   (name, url) => {
     for (const character of '#%/?@')
       for (const password of [`s${character}cret`, `12${character}xy`, `${character}x`, `x${character}`]) {
-        const isRead = name === 'SMTP_URL' && '@%'.includes(character)
         const encoded = encodeURIComponent(character)
         const advice = `in the user and the password, percent-encode ${character} as ${encoded}`
         expect(complaint({ [name]: url.replace('PASSWORD', password) })).toBe(
-          isRead ? undefined : `${name} must be a URL: ${advice}`,
+          `${name} must be a URL: ${advice}`,
         )
         expect(complaint({ [name]: url.replace('PASSWORD', encodeURIComponent(password)) })).toBeUndefined()
       }
@@ -138,11 +137,10 @@ test('sslcert needs its sslkey', async () => {
   expect(complaint({ DATABASE_URL: given })).toBe(
     'DATABASE_URL must have both sslcert and sslkey, or neither',
   )
-  for (const [name, message] of [
-    ['other', 'belongs to the certificate'],
-    ['cert', 'unencrypted private key'],
-  ])
-    expect(complaint({ DATABASE_URL: `${given}&sslkey=${path(name!)}` })).toContain(message!)
+  for (const name of ['other', 'cert'])
+    expect(complaint({ DATABASE_URL: `${given}&sslkey=${path(name)}` })).toContain(
+      'unencrypted key of sslcert',
+    )
   expect(complaint({ DATABASE_URL: `${given}&sslkey=${path('key')}` })).toBeUndefined()
 })
 
