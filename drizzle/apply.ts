@@ -1,6 +1,6 @@
 import type { MigrationMeta } from 'drizzle-orm/migrator'
 import type postgres from 'postgres'
-import { isReplaced, OutdatedDatabase } from './baseline.ts'
+import replaced from './migrations/replaced.json' with { type: 'json' }
 
 const concurrently = /^\s*create (?:unique )?index concurrently (?:if not exists )?"(\w+)"/i
 /** Other queries wait behind a schema change that waits for a lock, so a migration fails after this time. */
@@ -9,6 +9,19 @@ const lockTimeoutMs = 2_000
 const unfinished = ' unfinished'
 
 const undefinedTable = '42P01'
+
+/**
+ * Puts the migrations 0000 to 0024, which the baseline replaces, before the later ones. The last replaced migration has the
+ * statements of the baseline. A database that begins with the baseline records all of them, because earlier releases
+ * count the recorded migrations, and backups name them.
+ */
+export function withReplaced([baseline, ...later]: MigrationMeta[]): MigrationMeta[] {
+  const recorded = replaced.map((one) => ({ ...one, sql: [], bps: true }))
+  return [...recorded.slice(0, -1), { ...recorded.at(-1)!, sql: baseline!.sql }, ...later]
+}
+
+export const isReplaced = ({ folderMillis }: MigrationMeta): boolean =>
+  folderMillis <= replaced.at(-1)!.folderMillis
 
 export async function countApplied(sql: postgres.Sql): Promise<number> {
   const rows = sql`select from drizzle.__drizzle_migrations where hash not like ${`%${unfinished}`}`
@@ -21,19 +34,18 @@ export async function countApplied(sql: postgres.Sql): Promise<number> {
   )
 }
 
-/**
- * Creates concurrent indexes after the transaction of their migration. A repeated call continues after a failure.
- * @throws OutdatedDatabase
- */
+/** Creates concurrent indexes after the transaction of their migration. A repeated call continues after a failure. */
 export async function applyMissing(sql: postgres.Sql, migrations: MigrationMeta[]): Promise<void> {
   await createMigrationsTable(sql)
   const read = () => sql<{ hash: string; at: string }[]>`
     select hash, created_at::text as at from drizzle.__drizzle_migrations order by created_at`
-  const replaced = migrations.filter(isReplaced)
-  if ((await read()).length === 0) await sql.begin((tx) => applyToEmpty(tx, replaced))
+  if ((await read()).length === 0) await sql.begin((tx) => applyToEmpty(tx, migrations.filter(isReplaced)))
   const rows = await read()
   const last = Number(rows.at(-1)?.at ?? 0)
-  if (replaced.some(({ folderMillis }) => folderMillis > last)) throw new OutdatedDatabase()
+  if (last < replaced.at(-1)!.folderMillis)
+    throw new Error(
+      'The database of DATABASE_URL has the tables of an earlier release: run "npm run migrate" with the release of commit 240b63a2, then with this release',
+    )
   for (const { sql: statements, hash, folderMillis } of migrations) {
     const indexes = statements.filter((statement) => concurrently.test(statement))
     const others = statements.filter((statement) => !concurrently.test(statement))

@@ -2,8 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { readMigrationFiles } from 'drizzle-orm/migrator'
 import postgres from 'postgres'
-import { applyMissing, countApplied } from './apply.ts'
-import { withReplaced } from './baseline.ts'
+import { applyMissing, countApplied, withReplaced } from './apply.ts'
 
 const migrationsFolder = fileURLToPath(new URL('./migrations', import.meta.url))
 const lockKey = 0x646f636b // "dock"

@@ -69,10 +69,7 @@ async function main(command = 'start', ...args: string[]): Promise<void> {
     begin(port)
     log.info(urlsOf({ host: config.host, port }), 'listening')
   }
-  await run().catch((error) => {
-    begin()
-    return shutdown.fail(error)
-  })
+  await run().catch((error) => shutdown.fail(error))
 }
 
 /** Runs as a child of a supervisor, which has migrated the database and logs the address. */

@@ -46,21 +46,15 @@ export async function requireFreePorts(command: string, config: Config): Promise
 
 export function portError(error: unknown, { host, port }: Address, prefix = ''): unknown {
   const { code = '', message } = error as NodeJS.ErrnoException
-  const isBadHost = /^(EADDRNOTAVAIL|EAFNOSUPPORT|EINVAL|EAI_AGAIN|ENOTFOUND)$/.test(code)
   if (code === 'EADDRINUSE')
     return new ConfigError(
       `${prefix}PORT ${port} is taken by another program: stop that program, or set another ${prefix}PORT`,
     )
-  if (code === 'EACCES')
-    return new ConfigError(
-      `${prefix}PORT ${port} needs more privileges than this user has: set ${prefix}PORT to 1024 or more`,
-    )
   // If the name of a host is unknown, Bun reports an error without a code.
-  if (isBadHost || message.startsWith('Failed to listen'))
-    return new ConfigError(
-      `${prefix}HOST "${host}" is not an address of this machine: set one of its addresses, or 0.0.0.0 for all addresses`,
-    )
-  return error
+  if (!/^(EACCES|EADDRNOTAVAIL|EAFNOSUPPORT|EINVAL|EAI_AGAIN|ENOTFOUND)$/.test(code) && code) return error
+  return new ConfigError(
+    `${prefix}PORT ${port} of ${prefix}HOST "${host}" cannot be opened: set an address of this machine, or 0.0.0.0 for all addresses, and a port of 1024 or more. ${message}`,
+  )
 }
 
 const closeMs = 1_000

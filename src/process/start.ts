@@ -1,10 +1,10 @@
-import { distance } from 'fastest-levenshtein'
-import process from 'node:process'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import process from 'node:process'
 import { pathToFileURL } from 'node:url'
+import { parseEnv } from 'node:util'
 import { type Config, settingNames } from '../config.ts'
-import { variableNames } from '../local/environment.ts'
-import { type Log, openBufferedLog, openLog } from '../logger.ts'
+import { type Log, openLog } from '../logger.ts'
 import { nearest } from '../schema/validation.ts'
 import { urlsOf } from './port.ts'
 import { localSecret } from '../local/files.ts'
@@ -12,45 +12,36 @@ import { startLocal } from '../local/start.ts'
 import type { Shutdown } from './shutdown.ts'
 import type { LogProgress } from '../local/server.ts'
 
-/** The command `start` buffers its log until `begin(port)`, which first prints the startup banner with the URLs. */
+/** The command `start` logs only warnings until `begin(port)`, which first prints the startup banner with the URLs. */
 export function openStartupLog(command: string, { host, logLevel }: Config, isChild: boolean) {
-  if (isChild || command !== 'start')
-    return { log: openLog(logLevel, isChild ? { pid: process.pid } : null), begin: (_port?: number) => {} }
-  const { log, begin } = openBufferedLog(logLevel)
+  const log = openLog(logLevel, isChild ? { pid: process.pid } : null)
+  const isHeld = command === 'start' && !isChild && logLevel === 'info'
+  if (isHeld) log.level = 'warn'
   return {
     log,
-    begin(port?: number) {
-      const { api, docs } = urlsOf({ host, port: port ?? 0 })
-      if (port) process.stdout.write(`API         ${api}\nSwagger UI  ${docs}\n`)
-      begin()
+    begin(port: number) {
+      const { api, docs } = urlsOf({ host, port })
+      if (command === 'start') process.stdout.write(`API         ${api}\nSwagger UI  ${docs}\n`)
+      log.level = logLevel
     },
   }
-}
-
-export function warnOfUnknownSettings(log: Log): void {
-  for (const { name: variable, suggestion } of misspeltSettings(settingNames(), variableNames()))
-    log.warn({ variable }, `unknown setting${suggestion ? `; did you mean ${suggestion}?` : ''}`)
 }
 
 /** A `.env` may also contain variables for Compose, Postgres, OpenTelemetry and the runtime. */
 const foreign =
   /^(COMPOSE_|DOCKER_|POSTGRES_|REDIS_PASSWORD$|PG[A-Z]+$|OTEL_|NODE_|BUN_|NPM_|TZ$|SSL_)|_PROXY$/i
-/** The environment contains variables of other programs, so only long and very similar names count. */
-const closeEdits = 2
-const longCharacters = 8
 
-/** Returns the variables that look like settings but are not, and the setting that may be meant. */
-export function misspeltSettings(
-  settings: string[],
-  { inFiles, inEnvironment }: ReturnType<typeof variableNames>,
-) {
-  const all = [...new Set([...inFiles, ...inEnvironment])].filter((name) => !settings.includes(name))
-  return all.flatMap((name): { name: string; suggestion: string | undefined }[] => {
-    if (inFiles.includes(name) && !foreign.test(name)) return [{ name, suggestion: nearest(name, settings) }]
-    const isLong = name.length >= longCharacters
-    const suggestion = isLong && settings.find((one) => distance(name, one) <= closeEdits)
-    return suggestion ? [{ name, suggestion }] : []
-  })
+/** Warns of variables in `.env` files that are not settings. */
+export function warnOfUnknownSettings(log: Log): void {
+  const settings = settingNames()
+  const mode = process.env.NODE_ENV || 'development'
+  const files = ['.env', `.env.${mode}`, '.env.local', `.env.${mode}.local`].filter(existsSync)
+  const names = files.flatMap((file) => Object.keys(parseEnv(readFileSync(file, 'utf8'))))
+  for (const variable of new Set(names)) {
+    if (settings.includes(variable) || foreign.test(variable)) continue
+    const suggestion = nearest(variable, settings)
+    log.warn({ variable }, `unknown setting${suggestion ? `; did you mean ${suggestion}?` : ''}`)
+  }
 }
 
 /** Postgres writes a checkpoint when it stops, and another process may be starting the servers. */
@@ -64,9 +55,8 @@ export async function withLocalServers(
 ) {
   const { dataDir, databaseUrl, redisUrl, jwtSecret } = given
   const wanted = { postgres: !databaseUrl, redis: !redisUrl && !isOneOff }
-  const isBuffered = command === 'start' && log.isLevelEnabled('info')
   const logProgress: LogProgress = (message, takesLong) =>
-    takesLong && isBuffered ? console.error(message) : log.info(message)
+    takesLong && command === 'start' ? console.error(message) : log.info(message)
   const abort = new AbortController()
   const starting = startLocal({ dataDir, ...wanted, log: logProgress, signal: abort.signal })
   const stop = () => {

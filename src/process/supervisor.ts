@@ -52,10 +52,10 @@ export function openSupervisor({ config, log, shutdown, env, hasWorker, onPort }
       if (!reusePort) await shutdown.unlessStopping(requireFree(config))
       shutdown.onClose('processes', stop, stopTimeoutMs + graceMs)
       process.on('exit', () => all.forEach((place) => place.kill()))
-      const roll = oneAtATime(replaceAll)
+      let rolling = Promise.resolve()
       shutdown.onHangUp(() => {
         log.info({ signal: 'SIGHUP' }, 'rolling restart')
-        roll()
+        rolling = rolling.then(replaceAll)
       })
       if (port > 0) onPort(port)
       // The first child starts alone: it logs an error that every child would log, and reports the port that the system
@@ -76,20 +76,6 @@ export function openSupervisor({ config, log, shutdown, env, hasWorker, onPort }
           places.map(async (place, n) => withProcessLabel(`${role}-${n + 1}`, await place.measure())),
         ),
       ),
-  }
-}
-
-/** Returns a function that runs `work`. All calls during a run together cause one more run. */
-function oneAtATime(work: () => Promise<void>): () => void {
-  let running = Promise.resolve()
-  let isNextQueued = false
-  const run = () => {
-    isNextQueued = false
-    return work()
-  }
-  return () => {
-    if (!isNextQueued) running = running.then(run)
-    isNextQueued = true
   }
 }
 

@@ -36,7 +36,7 @@ const rejections: [commands: string[], line: RegExp, env: Record<string, string>
   ...[...hosts.map((host) => ['HOST', host]), ['HOME_HOST', hosts[0]!]].map(
     ([name, host]): (typeof rejections)[number] => [
       ['web'],
-      RegExp(`^${name} ${RegExp.escape(`"${host}"`)} is not an address`),
+      RegExp(`PORT \\d+ of ${name} ${RegExp.escape(`"${host}"`)} cannot be opened`),
       { ...env, [name!]: host! },
     ],
   ),

@@ -1,29 +1,8 @@
-import { settingNames } from '../../src/config.ts'
-import { misspeltSettings } from '../../src/process/start.ts'
 import { createApp, eventually, make, openLog, openScene, openTestService, requestHead } from '../kit.ts'
-import { readYaml, sendRaw, words } from '../kit.ts'
+import { sendRaw, words } from '../kit.ts'
 import { busyMs, openBusyCheck } from '../../src/process/metrics-server.ts'
 import type { Log } from '../../src/logger.ts'
 import { retirePort } from '../../src/process/port.ts'
-
-const settings = settingNames()
-const reported = (inFiles: string[], inEnvironment: string[] = []) =>
-  misspeltSettings(settings, { inFiles, inEnvironment }).map(
-    ({ name, suggestion }) => `${name}: ${suggestion}`,
-  )
-
-const { misspelt } = readYaml<{
-  misspelt: Record<'inFiles' | 'inEnvironment', object> & Record<'ofOthers' | 'usual', string[][]>
-}>('test/unit/settings.yaml')
-const pairsOf = (all: object) => Object.entries(all).map(([name, suggestion]) => `${name}: ${suggestion}`)
-
-test('the start reports unknown variables of .env, and typos in the environment, with the nearest setting', () => {
-  expect(reported(Object.keys(misspelt.inFiles))).toEqual(pairsOf(misspelt.inFiles))
-  expect(reported(misspelt.ofOthers.flat())).toEqual([])
-  const { inEnvironment } = misspelt
-  expect(reported([], Object.keys(inEnvironment))).toEqual(pairsOf(inEnvironment))
-  expect(reported([], [...misspelt.usual.flat(), ...Object.keys(process.env), ...settings])).toEqual([])
-})
 
 const minute = 60_000
 const repeated = (percent: number, minutes: number) => Array.from({ length: minutes }, () => percent)

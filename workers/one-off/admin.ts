@@ -42,7 +42,6 @@ export const parseAdmin = (words: string[]) =>
       'users list [text]': [help.accounts, listAccounts],
       'users create <email> <name>': ['creates an account and prints its password', createAccount],
       'users reset-password <email>': ['sets and prints a new password; revokes all tokens', resetPassword],
-      'users verify <email>': ['marks the address as verified', verify],
       'users sign-out <email>': [
         'revokes all tokens of an account, in every process within a second',
         signOut,
@@ -101,12 +100,6 @@ async function resetPassword({ sql }: AdminContext, email = ''): Promise<string>
 
 const signOut = async ({ sql }: AdminContext, email = ''): Promise<string> =>
   `All tokens of ${await revokeTokens(sql, email)} are revoked`
-
-async function verify({ sql }: AdminContext, email = ''): Promise<string> {
-  const { id, email: address } = await accountOf(sql, email)
-  await sql`update users set email_verified_at = coalesce(email_verified_at, now()) where id = ${id}`
-  return `${plain(address)} is verified`
-}
 
 async function removeAccount({ sql }: AdminContext, email = ''): Promise<string> {
   const address = await change(sql, email, async (account) =>
@@ -187,12 +180,10 @@ async function listJobs({ sql }: AdminContext): Promise<string> {
     where parked_at is not null order by parked_at, id limit ${maxJobs}`
   const [count] = await sql<{ parked: number; open: number }[]>`
     select count(parked_at)::int4 as parked, (count(*) - count(parked_at))::int4 as open from outbox`
-  const more = count!.parked - parked.length
   const line = ({ id, name, projectId, attempts, parkedAt, error }: OutboxRow): string =>
     `${id}  ${name}  project ${projectId ?? '-'}  ${attempts} attempts  since ${parkedAt}\n  ${error ?? ''}`
   return [
     ...parked.map(line),
-    ...(more > 0 ? [`and ${more} more`] : []),
     `${withUnit(count!.parked, 'dead letter')}, ${withUnit(count!.open, 'job')} waiting or running`,
   ].join('\n')
 }

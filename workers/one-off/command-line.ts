@@ -1,7 +1,6 @@
 import type { Config } from '../../src/config.ts'
 import { errorCode } from '../../src/postgres/errors.ts'
 import type { Sql } from '../../src/postgres/database.ts'
-import { nearest } from '../../src/schema/validation.ts'
 
 export interface AdminContext {
   config: Config
@@ -52,33 +51,19 @@ export function parse(
   const [name = 'help', verb] = words
   if (['help', '--help', '-h'].includes(name)) return { code: 0, text: helpOf(all) }
   const group = all.filter(({ path }) => path[0] === name)
-  if (group.length === 0) return wrong(unknownWord('command', name, all, 0), all)
+  if (group.length === 0) return wrong(`"${plain(name)}" is not a command`, all)
   const [first] = group
   const hasVerb = verb !== undefined && first!.path.length > 1
   const command = hasVerb ? group.find(({ path }) => path[1] === verb) : first
-  if (!command) return wrong(unknownWord(`command of ${name}`, verb!, group, 1), group)
+  if (!command) return wrong(`"${plain(verb!)}" is not a command of ${name}`, group)
   const { path, parameters, run } = command
   const args = words.slice(path.length)
-  const problem = argumentProblem(parameters, args)
-  if (problem) return wrong(`${path.join(' ')}: ${problem}`, group)
+  const required = parameters.filter((word) => word.startsWith('<'))
+  if (args.length < required.length || args.length > parameters.length) {
+    const given = plain(args.join(' ')) || 'nothing'
+    return wrong(`${path.join(' ')} needs ${parameters.join(' ') || 'no argument'}, not: ${given}`, group)
+  }
   return (context) => printed(run(context, ...args))
-}
-
-function unknownWord(kind: string, word: string, commands: { path: string[] }[], at: number): string {
-  const suggestion = nearest(
-    word,
-    commands.map(({ path }) => path[at]!),
-  )
-  return `"${plain(word)}" is not a ${kind}${suggestion ? `; did you mean ${suggestion}?` : ''}`
-}
-
-function argumentProblem(parameters: string[], args: string[]): string | undefined {
-  const missing = parameters.filter((word, at) => word.startsWith('<') && args[at] === undefined)
-  if (missing.length > 0) return `${missing.join(' and ')} ${missing.length > 1 ? 'are' : 'is'} missing`
-  const extra = args[parameters.length]
-  return extra === undefined
-    ? undefined
-    : `"${plain(extra)}" is one argument too many; put quotes around a name with spaces`
 }
 
 async function printed(output: Promise<string>): Promise<Output> {
