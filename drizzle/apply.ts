@@ -90,9 +90,6 @@ async function applyInTransaction(
 /** A failed concurrent creation leaves an invalid index, which is dropped first. */
 async function createIndex(sql: postgres.Sql, statement: string): Promise<void> {
   const [, name = ''] = concurrently.exec(statement)!
-  const [existing] = await sql<{ isValid: boolean }[]>`
-    select indisvalid as "isValid" from pg_index where indexrelid = to_regclass(${`"${name}"`})`
-  if (existing?.isValid) return
-  if (existing) await sql.unsafe(`drop index concurrently "${name}"`)
+  await sql.unsafe(`drop index concurrently if exists "${name}"`)
   await sql.unsafe(statement)
 }

@@ -4,12 +4,11 @@ import { check, ConfigError } from './setting-values.ts'
 type Address = ipaddr.IPv4 | ipaddr.IPv6
 type Network = [Address, number]
 
-/** The proxies whose headers are trusted, as in `trust proxy` of Express. `off` means no hops and no networks. */
-interface TrustedProxies {
-  /** The number of proxies in front of this process. */
-  hops: number
-  networks: Network[]
-}
+/**
+ * Returns true for an address that is a trusted proxy, as `trust proxy` of Express: by the number of proxies that are
+ * nearer to this process, or by the address. Undefined if no proxy is trusted.
+ */
+type TrustProxy = ((address: Address | undefined, hop: number) => boolean) | undefined
 
 export interface AddressBook {
   requestIP(request: Request): { address: string } | null
@@ -23,12 +22,14 @@ const names = new Map(
   }),
 )
 
-export function trustProxy(value: string): TrustedProxies {
-  if (value === 'off') return { hops: 0, networks: [] }
-  if (value === 'on') return { hops: 1, networks: [] }
-  if (/^\d{1,3}$/.test(value)) return { hops: Number(value), networks: [] }
+export function trustProxy(value: string): TrustProxy {
+  if (value === 'off' || value === '0') return undefined
+  if (value === 'on') return (_, hop) => hop < 1
+  if (/^\d{1,3}$/.test(value)) return (_, hop) => hop < Number(value)
   const written = value.split(',').flatMap((one) => names.get(one.trim()) ?? one.trim())
-  return { hops: 0, networks: written.map(readNetwork) }
+  const networks = written.map(readNetwork)
+  return (address) =>
+    networks.some(([network, bits]) => network.kind() === address?.kind() && address.match(network, bits))
 }
 
 function readNetwork(written: string): Network {
@@ -50,25 +51,15 @@ function readAddress(text: string): Address | undefined {
   return address.isIPv4MappedAddress() ? address.toIPv4Address() : address
 }
 
-export const trustsProxies = ({ hops, networks }: TrustedProxies): boolean => hops > 0 || networks.length > 0
-
-const isTrusted = ({ hops, networks }: TrustedProxies, address: Address | undefined, hop: number): boolean =>
-  hop < hops ||
-  networks.some(([network, bits]) => network.kind() === address?.kind() && address.match(network, bits))
-
 const peerOf = (request: Request, server: AddressBook | null) =>
   readAddress(server?.requestIP(request)?.address ?? '')
 
 /** Returns the last address that a trusted proxy has reported, or the address of the connection. */
-function clientOf(
-  request: Request,
-  server: AddressBook | null,
-  proxies: TrustedProxies,
-): Address | undefined {
+function clientOf(request: Request, server: AddressBook | null, trust: TrustProxy): Address | undefined {
   let client = peerOf(request, server)
-  const reported = trustsProxies(proxies) ? request.headers.get('x-forwarded-for') : null
-  const before = reported?.split(',').reverse() ?? []
-  for (let hop = 0; hop < before.length && isTrusted(proxies, client, hop); hop++) {
+  if (!trust) return client
+  const before = request.headers.get('x-forwarded-for')?.split(',').reverse() ?? []
+  for (let hop = 0; hop < before.length && trust(client, hop); hop++) {
     const next = readAddress(withoutPort(before[hop]!))
     if (!next) break
     client = next
@@ -120,14 +111,20 @@ export interface BasePaths {
   vary: string[]
 }
 
-export function openBasePaths(config: { basePath: string; trustProxy: TrustedProxies }): BasePaths {
-  if (!trustsProxies(config.trustProxy)) return { of: () => config.basePath, vary: [] }
+export function openBasePaths({
+  basePath,
+  trustProxy,
+}: {
+  basePath: string
+  trustProxy: TrustProxy
+}): BasePaths {
+  if (!trustProxy) return { of: () => basePath, vary: [] }
   return {
     vary: ['X-Forwarded-Prefix'],
     of(request, server) {
       const header = request.headers.get('x-forwarded-prefix')
-      if (header === null || !isTrusted(config.trustProxy, peerOf(request, server), 0)) return config.basePath
-      return readBasePath(header) ?? config.basePath
+      if (header === null || !trustProxy(peerOf(request, server), 0)) return basePath
+      return readBasePath(header) ?? basePath
     },
   }
 }

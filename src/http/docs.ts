@@ -6,7 +6,7 @@ import { claimEnded } from '../model/claims.ts'
 import { keyReused } from '../commit/idempotency.ts'
 import type { Config } from '../config.ts'
 import { description, completeDocument, type OpenApiDocument } from '../openapi/document.ts'
-import { type BasePaths, trustsProxies } from '../proxies.ts'
+import type { BasePaths } from '../proxies.ts'
 import { type HttpError, internalError, invalidToken, missingToken, urlTooLong } from '../responses/errors.ts'
 import { preconditionFailed } from '../responses/if-match.ts'
 import { contentEncoded, notJson, notUtf8, tooLarge, tooSlow } from './json-body.ts'
@@ -16,7 +16,7 @@ import { docsPath as path, pages, redirectTo, staticResponse } from './pages.ts'
 /** Adds the path that proxies remove to the paths in `Location` and `Link`, which name resources of this service. */
 export function prefixLinks(basePaths: BasePaths, { basePath, trustProxy }: Config) {
   const app = new Elysia({ name: 'prefix-links' })
-  if (!basePath && !trustsProxies(trustProxy)) return app
+  if (!basePath && !trustProxy) return app
   return app.mapResponse({ as: 'global' }, ({ request, server, response }) => {
     if (!(response instanceof Response)) return
     const { headers } = response

@@ -10,8 +10,6 @@ import { within } from '../waits.ts'
 
 const defaultTimeoutMs = 15_000
 
-class TimeoutError extends Error {}
-
 export function openOutbound({
   webhookAllowHttp: allowHttp,
   webhookAllowPrivate: allowPrivate,
@@ -34,16 +32,15 @@ export function openPost(destinations: Destinations, { timeoutMs, ca }: { timeou
     request.signal?.throwIfAborted()
     const startedAt = performance.now()
     const abort = new AbortController()
-    const stop = () => abort.abort(request.signal?.reason)
-    const timer = setTimeout(
-      () => abort.abort(new TimeoutError(`No response within ${timeoutMs / 1000} s`)),
-      timeoutMs,
-    )
+    const timeout = new Error(`No response within ${timeoutMs / 1000} s`)
+    const timer = setTimeout(() => abort.abort(timeout), timeoutMs)
+    const stop = () => abort.abort()
     request.signal?.addEventListener('abort', stop)
     try {
       const response = await attempt(request, abort.signal).catch((error: unknown) => {
         request.signal?.throwIfAborted()
-        return { status: null, error: reasonOf(error), answer: '', retryAfterMs: null }
+        const reason = error === timeout ? timeout.message : reasonOf(error)
+        return { status: null, error: reason, answer: '', retryAfterMs: null }
       })
       return { ...response, durationMs: Math.round(performance.now() - startedAt) }
     } finally {
@@ -56,7 +53,6 @@ export function openPost(destinations: Destinations, { timeoutMs, ca }: { timeou
 /** Administrators of the webhook see the reason, so it must not reveal internal addresses. */
 function reasonOf(error: unknown): string {
   if (error instanceof ForbiddenUrl) return `The URL ${error.message}`
-  if (error instanceof TimeoutError) return error.message
   const { code } = error as NodeJS.ErrnoException
   return code ? `No connection: ${code}` : 'No connection'
 }

@@ -119,7 +119,12 @@ function openPlace(role: Role, spawn: () => Child, { log, shutdown, stopTimeoutM
     const isObsolete = () => isStopping || child !== current
     if (isObsolete()) return
     failedStarts = child.uptimeMs() < stableMs ? failedStarts + 1 : 0
-    if (!hasBeenUp || failedStarts >= maxFailedStarts) return giveUp(role, exit, failedStarts, shutdown)
+    // A child has printed why it cannot start.
+    if (!hasBeenUp && exit.code !== null) return shutdown.stop(1)
+    if (!hasBeenUp || failedStarts >= maxFailedStarts)
+      return shutdown.fail(
+        new Error(`The ${role} process ended right after its start, ${failedStarts} times`),
+      )
     const restartInMs = minPauseMs * 2 ** failedStarts
     log.error({ ended: child.pid, ...exit, restartInMs }, 'a child process ended unexpectedly')
     await sleep(restartInMs)
@@ -149,12 +154,6 @@ function openPlace(role: Role, spawn: () => Child, { log, shutdown, stopTimeoutM
       return (await Promise.all(ends)).every(({ code }) => code === 0)
     },
   }
-}
-
-function giveUp(role: Role, { code, signal }: Exit, starts: number, shutdown: Shutdown): Promise<void> {
-  if (starts === 1 && code !== null) return shutdown.stop(1)
-  const ending = starts > 1 ? `right after its start, ${starts} times` : `by ${signal} before it was ready`
-  return shutdown.fail(new Error(`The ${role} process ended ${ending}`))
 }
 
 export function childEnvs(config: Config, given: Env): Record<Role, Env> {
