@@ -49,13 +49,10 @@ export class Actors {
   }
 
   load() {
-    let [deepest, stateBytes] = [0, 0]
-    for (const actor of this.actors.values()) {
-      deepest = Math.max(deepest, actor.queue.length)
-      stateBytes += actor.bytes
-    }
+    let deepest = 0
+    for (const actor of this.actors.values()) deepest = Math.max(deepest, actor.queue.length)
     const { actors, pending, leases } = this
-    return { known: actors.size, waiting: pending.size, deepest, stateBytes, leases: leases.size }
+    return { known: actors.size, waiting: pending.size, deepest, leases: leases.size }
   }
 
   /** Rejects new commands, waits at most `timeoutMs` for the accepted ones, and releases the leases. */

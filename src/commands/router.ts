@@ -112,7 +112,6 @@ export function openRoute(
       return execute(command, routed, deadline)
     } catch (error) {
       if (!(error instanceof ConnectionLost)) throw error
-      counts.lost++
       if (!error.sent) return route(command, routed, deadline, retries)
       if (retries >= maxRetries) throw outcomeUnknown()
       return route(command, { ...routed, again: true }, deadline, retries + 1).catch(asUnknown)
@@ -131,6 +130,7 @@ const maxUnsentBytes = 16_777_216
 interface RouterDependencies extends Omit<ServeDependencies, 'ttlMs'> {
   config: Config
   redis: RedisClient
+  counts: ReturnType<typeof newForwardCounts>
 }
 
 /** Routes commands to the homes of their projects. Before `join`, a process executes every command itself. */
@@ -184,7 +184,6 @@ interface ServeDependencies {
   isClosing(): boolean
   ttlMs: number
   log: Log
-  counts?: ReturnType<typeof newForwardCounts>
 }
 
 /**
@@ -192,7 +191,7 @@ interface ServeDependencies {
  * that arrives later is decided only after a search of the log, even if the retry arrived before the original.
  */
 export function openServe(dependencies: ServeDependencies) {
-  const { registry, execute, scheduler, isClosing, ttlMs, log, counts = newForwardCounts() } = dependencies
+  const { registry, execute, scheduler, isClosing, ttlMs, log } = dependencies
   const inProgressById = new Map<string, { routed: RoutedCommand; done: Promise<Reply> }>()
   const retried = new LRUCache<string, true>({ max: maxRetried, ttl: ttlMs })
 
@@ -217,7 +216,6 @@ export function openServe(dependencies: ServeDependencies) {
     const registered = registry.get(routed?.name ?? '')
     const isKnown = registered !== undefined && registered.form === routed?.form
     if (!routed || !isKnown || isClosing()) return respond({ kind: 'unknown' })
-    counts.served++
     executeOnce(registered, routed, deadline).then(
       (reply) => respond({ kind: 'reply', ...reply }),
       (error) => respond(errorResponse(log, error, routed.traceparent)),

@@ -39,7 +39,7 @@ export const newCommitCounts = () => ({
 
 export const newLeaseCounts = () => ({ seconds: new Distribution(), waits: 0, handOvers: 0 })
 
-export const newForwardCounts = () => ({ forwarded: 0, lost: 0, served: 0 })
+export const newForwardCounts = () => ({ forwarded: 0 })
 
 export type Counts = ReturnType<typeof openCounts>
 
@@ -155,8 +155,6 @@ export function countFamilies(counts: Counts): Family[] {
     counter('lease_waits_total', 'Requested leases that another process held.', leases.waits),
     counter('lease_hand_overs_total', 'Leases that another process handed over.', leases.handOvers),
     counter('forwarded_commands_total', 'Commands forwarded to their home process.', forwards.forwarded),
-    counter('forwards_lost_total', 'Forwarded commands without a reply: the home was lost.', forwards.lost),
-    counter('served_commands_total', 'Commands executed for other processes.', forwards.served),
     histogram(
       'postgres_query_duration_seconds',
       'Query time with the wait for a connection.',

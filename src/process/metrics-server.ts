@@ -55,14 +55,13 @@ export async function serveMetrics(config: Config, shutdown: Shutdown, readAll: 
 }
 
 export function serviceFamilies({ actors, counts, subscriptions, standbys }: Services): Family[] {
-  const { waiting, deepest, stateBytes } = actors.load()
+  const { waiting, deepest } = actors.load()
   const open = subscriptions.inProgress()
   const { streams, events, seconds } = subscriptions.lags.worst()
   return [
     ...countFamilies(counts),
     gauge('waiting_commands', 'Commands that wait or run.', waiting),
     gauge('mailbox_depth_commands', 'Commands in the fullest mailbox.', deepest),
-    gauge('actor_state_bytes', 'Approximate memory of all actors.', stateBytes),
     gauge('streams_open', 'Open streams of server-sent events.', streams),
     gauge('followers_open', 'Open streams and long polls.', open),
     ...lagFamilies('stream', events, seconds),
