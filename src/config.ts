@@ -190,7 +190,7 @@ export function readConfig(env: Env): Config {
   const problems: string[] = []
   const entries = Object.entries(settings).map(([key, [name, fallback, read]]) => {
     try {
-      return [key, read(env[name]?.trim() || String(fallback), name)]
+      return [key, read(env[name]?.trim() || String(fallback))]
     } catch (error) {
       problems.push(`${name} ${(error as ConfigError).message}`)
       return []

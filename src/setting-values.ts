@@ -15,14 +15,12 @@ export const text = (value: string): string => value
 
 /** For a Service of Kubernetes with the name `metrics`, Kubernetes sets METRICS_PORT=tcp://10.0.0.1:80 in all pods. */
 const serviceLink = /^(tcp|udp|sctp):\/\//
+const ofService =
+  ', which Kubernetes sets for a Service: set enableServiceLinks: false in the spec of the pod'
 
-export const integer = (min: number, max: number) => (value: string, name: string) => {
-  const range = `must be a whole number from ${min} to ${max}`
-  check(
-    !serviceLink.test(value),
-    `${range}. Kubernetes sets "${value}" for a Service: set enableServiceLinks: false in the pod's spec, or set ${name} there`,
-  )
-  check(isInteger(value, min, max), `${range}, not "${value}"`)
+export const integer = (min: number, max: number) => (value: string) => {
+  const advice = serviceLink.test(value) ? ofService : ''
+  check(isInteger(value, min, max), `must be a whole number from ${min} to ${max}, not "${value}"${advice}`)
   return Number(value)
 }
 

@@ -28,18 +28,20 @@ export async function ensureRunning(
 }
 
 async function attach(server: Server, signal: AbortSignal): Promise<number | undefined> {
-  let problem = ''
   const probe = async () => {
     const last = await running(server)
-    if (!last) return null
-    const fail = (error: Error) => void (problem = error.message)
-    return server.probe(last.port).then(() => last.port, fail)
+    return last ? (await answers(server, last.port)) && last.port : null
   }
   const port = await until(probe, readyTimeoutMs, { signal })
   if (port !== undefined) return port ?? undefined
-  const tail = await logTail(`${server.dir}.log`)
-  throw new Error(`${server.name} runs but does not answer: ${problem}. ${tail}`)
+  throw new Error(`${server.name} runs but does not answer. ${await logTail(`${server.dir}.log`)}`)
 }
+
+const answers = ({ probe }: Server, port: number) =>
+  probe(port).then(
+    () => true as const,
+    () => undefined,
+  )
 
 async function start(server: Server, launch: (port: number) => Launched, signal: AbortSignal) {
   for (let attempt = 1; attempt <= attempts; attempt++) {
@@ -52,12 +54,7 @@ async function start(server: Server, launch: (port: number) => Launched, signal:
 }
 
 async function waitUntilReady(server: Server, launched: Launched, port: number, signal: AbortSignal) {
-  const answers = () =>
-    server.probe(port).then(
-      () => true,
-      () => undefined,
-    )
-  const probe = () => (launched.ended() ? false : answers())
+  const probe = () => (launched.ended() ? false : answers(server, port))
   const isReady = await until(probe, readyTimeoutMs, { signal }).catch(() => undefined)
   const { pid, ended } = launched
   // The server has no clients yet, so SIGQUIT may stop the server immediately. A new child has no command line for a

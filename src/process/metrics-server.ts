@@ -29,20 +29,18 @@ export async function collectFamilies(parts: CollectFamilies[]): Promise<Family[
   return (await Promise.all(collected)).flatMap((families) => families ?? [])
 }
 
-/** Serves GET /metrics on METRICS_PORT, if that is set. Concurrent requests share one response. */
+/** Serves GET /metrics on METRICS_PORT, if that is set. */
 export async function serveMetrics(config: Config, shutdown: Shutdown, readAll: () => Promise<Family[][]>) {
   const { metricsHost: host, metricsPort: port } = config
   if (port === 0) return
   const { AggregatorRegistry } = await import('prom-client')
   const write = async () => AggregatorRegistry.aggregate(await readAll()).metrics()
-  let pending: Promise<string> | undefined
   const server = createServer(({ method, url }, response) => {
     const respond = (status: number, type: string, body: string) =>
       response.writeHead(status, { 'content-type': type, connection: 'close' }).end(body)
     if (method !== 'GET' || url?.split('?')[0] !== '/metrics')
       return respond(404, 'text/plain', 'This port serves only GET /metrics\n')
-    pending ??= write().finally(() => (pending = undefined))
-    pending.then(
+    write().then(
       (body) => respond(200, AggregatorRegistry.PROMETHEUS_CONTENT_TYPE, body),
       (error) => respond(500, 'text/plain', `${error instanceof Error ? error.message : error}\n`),
     )

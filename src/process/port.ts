@@ -28,7 +28,7 @@ export async function listenAt(server: Server, { host, port }: Address, prefix =
 }
 
 /** When processes share a port, opening a taken port does not fail, so this function checks the port first. */
-export async function requireFree(address: Address, prefix = ''): Promise<void> {
+async function requireFree(address: Address, prefix = ''): Promise<void> {
   const server = createServer()
   await listenAt(server, address, prefix)
   server.close()

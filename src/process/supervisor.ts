@@ -4,7 +4,7 @@ import type { Config } from '../config.ts'
 import type { Log } from '../logger.ts'
 import { type Family, withProcessLabel } from '../metrics/counts.ts'
 import { type Child, type Exit, type Env, type Role, startChild } from './child.ts'
-import { requireFree, urlsOf } from './port.ts'
+import { urlsOf } from './port.ts'
 import type { Shutdown } from './shutdown.ts'
 
 /** Time for a child to exit, added to the time of its drain. */
@@ -22,7 +22,7 @@ interface Options {
 }
 
 export function openSupervisor({ config, log, shutdown, env, hasWorker, onPort }: Options) {
-  const { drainDelayMs, drainTimeoutMs, host, reusePort, webConcurrency } = config
+  const { drainDelayMs, drainTimeoutMs, host, webConcurrency } = config
   const stopTimeoutMs = drainDelayMs + drainSteps * drainTimeoutMs + graceMs
   let { port } = config
   const open = (role: Role) => {
@@ -49,7 +49,6 @@ export function openSupervisor({ config, log, shutdown, env, hasWorker, onPort }
 
   return {
     async start(): Promise<void> {
-      if (!reusePort) await shutdown.unlessStopping(requireFree(config))
       shutdown.onClose('processes', stop, stopTimeoutMs + graceMs)
       process.on('exit', () => all.forEach((place) => place.kill()))
       let rolling = Promise.resolve()

@@ -102,11 +102,11 @@ async function* contents(tx: TransactionSql) {
   yield `${firstLine}${hashes.join(' ')}\n`
   for (const table of tablesOf(migrations)) {
     if (isDerived(table)) continue
-    const attributes = await tx<{ name: string }[]>`
-      select attname as name from pg_attribute
-      where attrelid = to_regclass(${`"${table}"`}) and attnum > 0 and not attisdropped order by attnum`
-    if (attributes.length === 0) continue // a later migration dropped the table
-    const columns = attributes.map(({ name }) => `"${name}"`).join(', ')
+    const [row] = await tx<{ columns: string | null }[]>`
+      select string_agg(format('"%s"', attname), ', ' order by attnum) as columns from pg_attribute
+      where attrelid = to_regclass(${`"${table}"`}) and attnum > 0 and not attisdropped`
+    const columns = row!.columns
+    if (columns === null) continue // a later migration dropped the table
     yield `COPY "${table}" (${columns}) FROM stdin;\n`
     yield* inChunks(await tx.unsafe(`copy "${table}" (${columns}) to stdout`).readable())
     yield endOfBlock
