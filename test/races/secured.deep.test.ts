@@ -140,7 +140,7 @@ test('to a server without TLS, sslmode=prefer connects, and sslmode=require fail
 
 const rejected: [parameters: string, advice: string][] = [
   ['', 'add sslmode='],
-  ['sslmode=verify-full', 'Set sslrootcert in DATABASE_URL'],
+  ['sslmode=verify-full', 'Correct sslmode, sslrootcert'],
 ]
 test.each(rejected)(
   'with %s, a connection that cannot succeed ends the start',

@@ -18,7 +18,7 @@ import { type AdminContext, AdminError, type Commands } from './command-line.ts'
 const firstLine = '-- docket backup 1, migrations: '
 const lastLine = '-- end of the docket backup'
 const blockLine = /^COPY "(\w+)" \("\w+"(?:, "\w+")*\) FROM stdin;$/
-const endOfBlock = '\\.\n'
+const endOfBlock = '\\.'
 
 export const backups: Commands = {
   'backup <file>': [
@@ -109,7 +109,7 @@ async function* contents(tx: TransactionSql) {
     if (columns === null) continue // a later migration dropped the table
     yield `COPY "${table}" (${columns}) FROM stdin;\n`
     yield* inChunks(await tx.unsafe(`copy "${table}" (${columns}) to stdout`).readable())
-    yield endOfBlock
+    yield `${endOfBlock}\n`
   }
   yield `${lastLine}\n`
 }
@@ -157,11 +157,11 @@ async function restoreBackup(
 ): Promise<string> {
   if (replace && replace !== 'replace')
     throw new AdminError(`"${replace}" must be the word replace or be left out`)
-  // BackupReader throws the errors of the file, which also end the unpacked stream.
+  // `linesIn` throws the errors of the file, which also end the unpacked stream.
   const unzipped = createGunzip().on('error', () => {})
   pipe(Readable.from(contentOf(file)), unzipped, () => {})
   await withConnections(primaryServer(databaseUrl), (sql) =>
-    sql.begin((tx) => restoreIn(tx, new BackupReader(unzipped), replace !== '')),
+    sql.begin((tx) => restoreIn(tx, linesIn(unzipped), replace !== '')),
   )
     .catch((error) => {
       if (!locked.includes(errorCode(error))) throw error
@@ -181,9 +181,9 @@ async function* contentOf(file: string): AsyncGenerator<Uint8Array, void, void> 
   }
 }
 
-async function restoreIn(tx: TransactionSql, backup: BackupReader, replaces: boolean): Promise<void> {
+async function restoreIn(tx: TransactionSql, lines: Lines, replaces: boolean): Promise<void> {
   await tx.unsafe(`set local statement_timeout = 0; set local lock_timeout = ${lockTimeoutMs}`)
-  const first = (await backup.line().catch(ignoreDamage)) ?? ''
+  const first = await nextOf(lines).catch(asDamage)
   if (!first.startsWith(firstLine)) throw new AdminError('The file is not a Docket backup')
   const migrations = migrationsOf(first.slice(firstLine.length).split(' '))
   if (!migrations?.some(({ sql }) => sql.length > 0))
@@ -192,17 +192,14 @@ async function restoreIn(tx: TransactionSql, backup: BackupReader, replaces: boo
     throw new AdminError('A migration is running: try again when it has finished')
   await dropTables(tx, replaces)
   await applyToEmpty(tx, migrations)
-  await loadTables(tx, backup, tablesOf(migrations)).catch((error) => {
-    ignoreDamage(error)
-    throw damaged()
-  })
+  await loadTables(tx, lines, tablesOf(migrations)).catch(asDamage)
 }
 
 /** Errors of gunzip, and SQLSTATEs of invalid values, violated constraints, and missing tables and columns. */
 const causedByContent = /^(Z_|22|23|42(?!501))/
 
-function ignoreDamage(error: unknown): undefined {
-  if (!causedByContent.test(errorCode(error))) throw error
+function asDamage(error: unknown): never {
+  throw causedByContent.test(errorCode(error)) ? damaged() : error
 }
 
 const damaged = () => new AdminError('The backup is damaged or incomplete: nothing was restored')
@@ -222,56 +219,36 @@ async function dropTables(tx: TransactionSql, replaces: boolean): Promise<void> 
     await tx.unsafe(`drop table if exists ${name}`)
 }
 
-async function loadTables(tx: TransactionSql, backup: BackupReader, tables: string[]): Promise<void> {
-  for (let line = await backup.line(); line !== lastLine; line = await backup.line()) {
-    const [statement, table] = blockLine.exec(line ?? '') ?? []
+async function loadTables(tx: TransactionSql, lines: Lines, tables: string[]): Promise<void> {
+  for (let line = await nextOf(lines); line !== lastLine; line = await nextOf(lines)) {
+    const [statement, table] = blockLine.exec(line) ?? []
     if (!statement || !tables.includes(table!)) throw damaged()
-    await pipeline(backup.rows(), await tx.unsafe(statement).writable())
+    await pipeline(rowsIn(lines), await tx.unsafe(statement).writable())
   }
   // Reads the checksum of the archive.
-  if ((await backup.line()) !== undefined) throw damaged()
+  if (!(await lines.next()).done) throw damaged()
 }
 
-/** The caller must read all rows of a block before the next line. */
-class BackupReader {
-  private rest: Buffer = Buffer.alloc(0)
-  private readonly source: AsyncIterator<Buffer>
+async function* rowsIn(lines: Lines): AsyncGenerator<Buffer> {
+  for (let line = await nextOf(lines); line !== endOfBlock; line = await nextOf(lines))
+    yield Buffer.from(`${line}\n`, 'latin1')
+}
 
-  constructor(source: AsyncIterable<Buffer>) {
-    this.source = source[Symbol.asyncIterator]()
-  }
+type Lines = AsyncGenerator<string>
 
-  async line(): Promise<string | undefined> {
-    if (await this.hasLine())
-      return this.take(this.rest.indexOf('\n') + 1)
-        .toString()
-        .trimEnd()
+/** Decodes bytes as Latin 1, because a chunk may end within a character. */
+async function* linesIn(chunks: AsyncIterable<Buffer>): Lines {
+  let rest = ''
+  for await (const chunk of chunks) {
+    const lines = (rest + chunk.toString('latin1')).split('\n')
+    rest = lines.pop()!
+    yield* lines
   }
+  if (rest) yield rest
+}
 
-  /** Returns the rows up to the end of the block. */
-  async *rows(): AsyncGenerator<Buffer> {
-    for (;;) {
-      if (!(await this.hasLine())) throw damaged()
-      if (this.rest.toString('latin1', 0, endOfBlock.length) === endOfBlock)
-        return void this.take(endOfBlock.length)
-      const end = this.rest.indexOf(`\n${endOfBlock}`)
-      yield this.take((end === -1 ? this.rest.lastIndexOf('\n') : end) + 1)
-    }
-  }
-
-  private take(bytes: number): Buffer {
-    const taken = this.rest.subarray(0, bytes)
-    this.rest = this.rest.subarray(bytes)
-    return taken
-  }
-
-  /** Reads until there is a whole line. Returns false at the end. */
-  private async hasLine(): Promise<boolean> {
-    while (!this.rest.includes('\n')) {
-      const { done, value } = await this.source.next()
-      if (done) return false
-      this.rest = Buffer.concat([this.rest, value])
-    }
-    return true
-  }
+async function nextOf(lines: Lines): Promise<string> {
+  const { done, value } = await lines.next()
+  if (done) throw damaged()
+  return value
 }
