@@ -44,9 +44,9 @@ function standbyUrls(value: string): string[] {
   return all
 }
 
-/** One server (by TCP or Unix socket), a master that Sentinel knows by name, or a cluster. */
+/** One server, a master that Sentinel knows by name, or a cluster. */
 function redisUrl(value: string): string {
-  const all = ['redis:', 'rediss:', 'unix:', ...manyHostProtocols]
+  const all = ['redis:', 'rediss:', ...manyHostProtocols]
   const [first, second] = urlsIn(url(all)(value))
   if (!first) return value
   const { protocol, pathname, searchParams } = new URL(first)
@@ -56,8 +56,8 @@ function redisUrl(value: string): string {
     ? isNamed
     : manyHostProtocols.includes(protocol) || isNumbered
   check(
-    isWhole || value.startsWith('unix:///'),
-    'must be a URL such as redis://host:6379/0, unix:///run/redis.sock, redis+sentinel://host:26379/NAME or redis+cluster://host:6379',
+    isWhole,
+    'must be a URL such as redis://host:6379/0, redis+sentinel://host:26379/NAME or redis+cluster://host:6379',
   )
   const { mode } = tlsOf(value, 'verify-full')
   const isSecure = protocol.startsWith('rediss')

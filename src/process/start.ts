@@ -1,7 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import process from 'node:process'
-import { pathToFileURL } from 'node:url'
 import { parseEnv } from 'node:util'
 import { type Config, settingNames } from '../config.ts'
 import { type Log, openLog } from '../logger.ts'
@@ -73,11 +71,10 @@ export async function withLocalServers(
   return {
     ...given,
     databaseUrl: databaseUrl || (servers.databaseUrl ?? ''),
-    redisUrl: redisUrl || (servers.redisUrl ?? missingRedisUrl(dataDir)),
+    redisUrl: redisUrl || (servers.redisUrl ?? missingRedisUrl),
     jwtSecret: jwtSecret || (isOneOff ? '' : await localSecret(dataDir)),
   }
 }
 
-/** The URL of a Unix socket that never exists. Another program could listen on a TCP port. */
-const missingRedisUrl = (dataDir: string): string =>
-  `unix:${pathToFileURL(join(dataDir, 'redis', 'absent.sock')).href.slice('file:'.length)}`
+/** No program can listen on this port. */
+const missingRedisUrl = 'redis://127.0.0.1:0'

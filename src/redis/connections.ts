@@ -70,7 +70,7 @@ function connect(url: string, own: RedisOptions): RedisClient {
 function connectServer(url: string, options: RedisOptions): Redis {
   const sentinels = sentinelsOf(url)
   if (sentinels) return new Redis({ ...sentinels, ...options })
-  return new Redis(serverUrlOf(url), { ...tlsOptionsOf(url), ...options })
+  return new Redis(url, { ...tlsOptionsOf(url), ...options })
 }
 
 /** Each node of a cluster receives all messages. After a lost connection, tries the next node. */
@@ -126,9 +126,6 @@ function credentialsOf(url: string): RedisOptions {
     ...(password && { password: decodeURIComponent(password) }),
   }
 }
-
-const serverUrlOf = (url: string): string =>
-  url.startsWith('unix:') ? decodeURIComponent(new URL(url).pathname) + new URL(url).search : url
 
 const tlsOptionsOf = (url: string): Pick<RedisOptions, 'tls'> =>
   url.startsWith('rediss') ? { tls: tlsOf(url, 'verify-full').options } : {}

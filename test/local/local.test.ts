@@ -1,12 +1,9 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { chmod, mkdir, readdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { redisBinary } from '../../src/local/redis.ts'
 import { localSecret } from '../../src/local/files.ts'
 import { startLocal } from '../../src/local/start.ts'
-import { openBlocking } from '../../src/redis/connections.ts'
-import { disconnect, newFolder, openForEach, openLog } from '../kit.ts'
+import { newFolder, openForEach } from '../kit.ts'
 
 const forEach = openForEach()
 const path = process.env.PATH
@@ -69,16 +66,4 @@ test('accepts valkey-server, and prefers redis-server', async () => {
     const bin = await only({ [name]: 'exit' })
     expect(await redisBinary(() => {})).toBe(join(bin, name))
   }
-})
-
-test('REDIS_URL may be a Unix socket with a database number', async () => {
-  const socket = join(dir, 'redis.sock')
-  const options = ['--port', '0', '--unixsocket', socket, '--unixsocketperm', '700', '--dir', dir]
-  const server = spawn(await redisBinary(console.error), options, { stdio: 'ignore' })
-  const ended = once(server, 'exit')
-  const redis = openBlocking(`unix://${encodeURI(socket)}?db=3`, openLog('silent'))
-  expect(String(await redis.client('INFO'))).toContain(' db=3 ')
-  disconnect(redis)
-  server.kill()
-  await ended
 })
