@@ -14,13 +14,11 @@ export interface AddressBook {
   requestIP(request: Request): { address: string } | null
 }
 
-const names = new Map(
-  Object.entries({
-    loopback: ['127.0.0.0/8', '::1/128'],
-    linklocal: ['169.254.0.0/16', 'fe80::/10'],
-    uniquelocal: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'],
-  }),
-)
+const names = new Map([
+  ['loopback', ['127.0.0.0/8', '::1/128']],
+  ['linklocal', ['169.254.0.0/16', 'fe80::/10']],
+  ['uniquelocal', ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7']],
+])
 
 export function trustProxy(value: string): TrustProxy {
   if (value === 'off' || value === '0') return undefined

@@ -17,8 +17,6 @@ const filter = new BigUint64Array([
   0xffffffff_00_00_0006n,
 ])
 
-export const filterNotAllowed = 'this user may not filter the connections of a port'
-
 /**
  * Without this filter, Linux resets the connections that wait in the accept queue when the port closes.
  * @throws Error if the system forbids socket filters (some systems allow them only to root)
@@ -30,7 +28,8 @@ export function dropNewConnections(port: number): void {
     symbols.setsockopt(socket, SOL_SOCKET, SO_ATTACH_FILTER, ptr(program), program.byteLength)
   const results = socketsListeningOn(port).map(attach)
   close()
-  if (results.some((result) => result !== 0)) throw new Error(filterNotAllowed)
+  if (results.some((result) => result !== 0))
+    throw new Error('this user may not filter the connections of a port')
 }
 
 function socketsListeningOn(port: number): number[] {

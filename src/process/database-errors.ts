@@ -97,24 +97,17 @@ const fill = (advice: string, user: string, database: string) =>
 const quoted = (name: string): string =>
   /^[a-z_][a-z0-9_]*$/.test(name) ? name : `"${name.replaceAll('"', '""')}"`
 
-/** Postgres 13 lacks a function that a restore uses. */
-const minVersion = 14
-
-interface Found extends Record<'version' | 'encoding' | 'database' | 'user', string> {
+interface Found extends Record<'encoding' | 'database' | 'user', string> {
   isReadOnly: boolean
 }
 
-/** @throws ConfigError with advice, if the server or its database can never serve Docket */
+/** @throws ConfigError with advice, if the database can never serve Docket */
 export async function requireUsable(sql: postgres.Sql) {
   const [found] = await sql<Found[]>`
-    select current_setting('server_version') as version, current_setting('server_encoding') as encoding,
+    select current_setting('server_encoding') as encoding,
       current_database() as database, current_user as user,
       current_setting('transaction_read_only') = 'on' and not pg_is_in_recovery() as "isReadOnly"`
-  const { version, encoding, user, database, isReadOnly } = found!
-  if (Number.parseInt(version, 10) < minVersion)
-    throw unusable(
-      `Its server is Postgres ${version}. Set a server with Postgres ${minVersion} or later; 18 is the tested version`,
-    )
+  const { encoding, user, database, isReadOnly } = found!
   if (encoding !== 'UTF8')
     throw unusable(
       `The database ${quoted(database)} has the encoding ${encoding} instead of UTF8. Run: ${fill(create, user, `${database}_utf8`)}. Then set it in DATABASE_URL`,
