@@ -163,17 +163,18 @@ export function openDestinations(policy: AddressPolicy, lookup: Lookup = openLoo
         'must begin with https://, or http:// if the operator sets WEBHOOK_ALLOW_HTTP=on',
       )
     if (url.username || url.password) throw new ForbiddenUrl('must not contain a user name or a password')
-    const literal = literalIn(url)
-    if (literal !== null) requireReachable([literal], policy)
+    const hostname = hostnameOf(url)
+    if (isIP(hostname)) requireReachable([hostname], policy)
     return url
   }
 
   /** @throws ForbiddenUrl when one of the addresses is forbidden */
   async function addressesOf(url: URL): Promise<string[]> {
-    const literal = literalIn(url)
-    const addresses = literal === null ? await lookup(url.hostname) : [literal]
+    const hostname = hostnameOf(url)
+    const addresses = isIP(hostname) ? [hostname] : await lookup(hostname)
     // Without an address, node:http would connect to localhost.
-    if (addresses.length === 0) throw noAddress()
+    if (addresses.length === 0)
+      throw Object.assign(new Error('The name has no address'), { code: 'ENOTFOUND' })
     requireReachable(addresses, policy)
     return addresses
   }
@@ -198,10 +199,6 @@ function requireReachable(addresses: string[], policy: AddressPolicy): void {
     'must resolve to a public address, or a private one if the operator sets WEBHOOK_ALLOW_PRIVATE=on',
   )
 }
-
-const noAddress = () => Object.assign(new Error('The name has no address'), { code: 'ENOTFOUND' })
-
-const literalIn = (url: URL): string | null => (isIP(hostnameOf(url)) ? hostnameOf(url) : null)
 
 type AddressPolicy = { allowHttp: boolean; allowPrivate: boolean }
 

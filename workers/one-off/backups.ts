@@ -230,8 +230,14 @@ async function loadTables(tx: TransactionSql, lines: Lines, tables: string[]): P
 }
 
 async function* rowsIn(lines: Lines): AsyncGenerator<Buffer> {
-  for (let line = await nextOf(lines); line !== endOfBlock; line = await nextOf(lines))
-    yield Buffer.from(`${line}\n`, 'latin1')
+  let rows = ''
+  for (let line = await nextOf(lines); line !== endOfBlock; line = await nextOf(lines)) {
+    rows += `${line}\n`
+    if (rows.length < chunkBytes) continue
+    yield Buffer.from(rows, 'latin1')
+    rows = ''
+  }
+  yield Buffer.from(rows, 'latin1')
 }
 
 type Lines = AsyncGenerator<string>
