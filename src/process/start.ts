@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import process from 'node:process'
 import { parseEnv } from 'node:util'
 import { type Config, settingNames } from '../config.ts'
@@ -29,13 +29,20 @@ export function openStartupLog(command: string, { host, logLevel }: Config, isCh
 const foreign =
   /^(COMPOSE_|DOCKER_|POSTGRES_|REDIS_PASSWORD$|PG[A-Z]+$|OTEL_|NODE_|BUN_|NPM_|TZ$|SSL_)|_PROXY$/i
 
+function namesIn(file: string): string[] {
+  try {
+    return Object.keys(parseEnv(readFileSync(file, 'utf8')))
+  } catch {
+    return []
+  }
+}
+
 /** Warns of variables in `.env` files that are not settings. */
 export function warnOfUnknownSettings(log: Log): void {
   const settings = settingNames()
   const mode = process.env.NODE_ENV || 'development'
-  const files = ['.env', `.env.${mode}`, '.env.local', `.env.${mode}.local`].filter(existsSync)
-  const names = files.flatMap((file) => Object.keys(parseEnv(readFileSync(file, 'utf8'))))
-  for (const variable of new Set(names)) {
+  const files = ['.env', `.env.${mode}`, '.env.local', `.env.${mode}.local`]
+  for (const variable of new Set(files.flatMap(namesIn))) {
     if (settings.includes(variable) || foreign.test(variable)) continue
     const suggestion = nearest(variable, settings)
     log.warn({ variable }, `unknown setting${suggestion ? `; did you mean ${suggestion}?` : ''}`)
