@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs'
 import process from 'node:process'
-import { parseEnv } from 'node:util'
+import { namesInEnvFiles } from '../local/environment.ts'
 import { type Config, settingNames } from '../config.ts'
 import { type Log, openLog } from '../logger.ts'
 import { nearest } from '../schema/validation.ts'
@@ -29,20 +28,10 @@ export function openStartupLog(command: string, { host, logLevel }: Config, isCh
 const foreign =
   /^(COMPOSE_|DOCKER_|POSTGRES_|REDIS_PASSWORD$|PG[A-Z]+$|OTEL_|NODE_|BUN_|NPM_|TZ$|SSL_)|_PROXY$/i
 
-function namesIn(file: string): string[] {
-  try {
-    return Object.keys(parseEnv(readFileSync(file, 'utf8')))
-  } catch {
-    return []
-  }
-}
-
 /** Warns of variables in `.env` files that are not settings. */
 export function warnOfUnknownSettings(log: Log): void {
   const settings = settingNames()
-  const mode = process.env.NODE_ENV || 'development'
-  const files = ['.env', `.env.${mode}`, '.env.local', `.env.${mode}.local`]
-  for (const variable of new Set(files.flatMap(namesIn))) {
+  for (const variable of namesInEnvFiles()) {
     if (settings.includes(variable) || foreign.test(variable)) continue
     const suggestion = nearest(variable, settings)
     log.warn({ variable }, `unknown setting${suggestion ? `; did you mean ${suggestion}?` : ''}`)

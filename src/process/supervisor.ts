@@ -118,12 +118,7 @@ function openPlace(role: Role, spawn: () => Child, { log, shutdown, stopTimeoutM
     const isObsolete = () => isStopping || child !== current
     if (isObsolete()) return
     failedStarts = child.uptimeMs() < stableMs ? failedStarts + 1 : 0
-    // A child has printed why it cannot start.
-    if (!hasBeenUp && exit.code !== null) return shutdown.stop(1)
-    if (!hasBeenUp || failedStarts >= maxFailedStarts)
-      return shutdown.fail(
-        new Error(`The ${role} process ended right after its start, ${failedStarts} times`),
-      )
+    if (!hasBeenUp || failedStarts >= maxFailedStarts) return giveUp(role, exit, failedStarts, shutdown)
     const restartInMs = minPauseMs * 2 ** failedStarts
     log.error({ ended: child.pid, ...exit, restartInMs }, 'a child process ended unexpectedly')
     await sleep(restartInMs)
@@ -153,6 +148,12 @@ function openPlace(role: Role, spawn: () => Child, { log, shutdown, stopTimeoutM
       return (await Promise.all(ends)).every(({ code }) => code === 0)
     },
   }
+}
+
+/** A child that cannot start for the first time has printed the reason. */
+function giveUp(role: Role, { code }: Exit, starts: number, shutdown: Shutdown): Promise<void> {
+  if (starts === 1 && code !== null) return shutdown.stop(1)
+  return shutdown.fail(new Error(`The ${role} process ended right after its start, ${starts} times`))
 }
 
 export function childEnvs(config: Config, given: Env): Record<Role, Env> {
