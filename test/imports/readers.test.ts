@@ -244,11 +244,3 @@ test('rejects a line of deep JSON in an export of Docket', async () => {
   const file = `${JSON.stringify({ docket: 1, project: { id: 'p', name: 'P' } })}\n${'['.repeat(million)}\n`
   expect((await read(file, { source: 'docket' })).error).toBe('The line is not a JSON object (line 2)')
 })
-
-test('reports at most 1,000 rows of a Todoist file that are not tasks', async () => {
-  const file = `TYPE,CONTENT\n${`other,a,${'x'.repeat(2_000)}\n`.repeat(1_500)}`
-  const { messages } = await read(file, { source: 'todoist', partBytes: 65_536 })
-  expect(messages).toHaveLength(1_000)
-  expect(messages[0]).toBe(`Row 1: Without a header: ${'x'.repeat(475)}`)
-  expect(messages.at(-1)).toBe('Further rows are not reported')
-})

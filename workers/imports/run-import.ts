@@ -87,6 +87,8 @@ const turnMs = 5
 /** The time between two checks whether the import was cancelled. */
 const checkEveryMs = 1_000
 const smallBytes = 8_388_608
+/** More lines than a report has, so that the report says that it is incomplete. */
+const maxMessages = 20_000
 const maxUnpackedBytes = 268_435_456
 /** The time after which an import that waits to read its large file is started again. */
 const waitMs = 10_000
@@ -129,7 +131,7 @@ async function readItems(run: Run, reader: Reader, admit: Admit): Promise<void> 
     open: openFile(run, admit),
     mapping,
     propose: (part) => void Object.assign(proposed, part),
-    report: (message) => void messages.add(message),
+    report: (message) => void (messages.size < maxMessages && messages.add(message)),
   })
   const pages = pagesOf(items, staging, names, run.source)
   const readPage = async () => {

@@ -2,6 +2,7 @@ import { FieldKeys } from '../../convert/names.ts'
 import { type FieldItem, ImportError, type ImportedItem, type ImportedPerson } from '../../items.ts'
 import { Entry, isObject, type Json, textOf } from '../json-file.ts'
 import { KeyMap } from '../../convert/keys.ts'
+import products from './products.json' with { type: 'json' }
 
 /** The lists that cards refer to. Rows of `checklists` and `links` name their card. */
 export type Table = 'lanes' | 'lists' | 'labels' | 'people' | 'fields' | 'checklists' | 'links'
@@ -16,14 +17,11 @@ export const nameOf = (row: Entry | undefined): string | undefined => row?.text(
 /** Products show a label without a name as its color. */
 const labelName = (label: Entry): string => label.text('name|title|color') ?? 'label'
 
-/**
- * Returns `#rrggbb` for a name in the table, or for a color in hexadecimal digits.
- * @param table pairs such as `green 61bd4f, yellow f2d600`
- */
-function colorOf(color: string | undefined, table: string): string | undefined {
-  if (color === undefined) return undefined
-  const pair = table.split(', ').find((one) => one.startsWith(`${color} `))
-  const digits = pair?.split(' ')[1] ?? color.replace(/^#/, '')
+type Colors = Record<string, string>
+
+/** Returns `#rrggbb` for the name of a color, or for a color in hexadecimal digits. */
+function colorOf(color = '', colors: Colors): string | undefined {
+  const digits = Object.hasOwn(colors, color) ? colors[color]! : color.replace(/^#/, '')
   return /^[0-9a-f]{6}$/i.test(digits) ? `#${digits.toLowerCase()}` : undefined
 }
 
@@ -37,12 +35,7 @@ function readPerson(user: Entry): ImportedPerson | undefined {
 export type FieldValue = [id: string, value: Json | undefined]
 
 /** The types of custom fields in all products. Other types are texts. */
-const fieldTypes = new Map<string, FieldItem['type']>([
-  ...(['number', 'date'] as const).map((type) => [type, type] as const),
-  ...['list', 'dropdown', 'enum'].map((type) => [type, 'choice'] as const),
-  ['currency', 'number'],
-  ['checkbox', 'boolean'],
-])
+const fieldTypes = new Map(Object.entries(products.keys.fieldTypes as Record<string, FieldItem['type']>))
 
 /** The rows that cards refer to, and the items of labels and fields. */
 export class Board {
@@ -58,8 +51,8 @@ export class Board {
   private readonly fields = new KeyMap<{ key: string; names: ReadonlyMap<string, string> }>()
   private readonly fieldKeys = new FieldKeys()
 
-  /** @param colors the names of the product's colors */
-  constructor(private readonly colors = '') {}
+  /** @param colors the product's colors by their names */
+  constructor(private readonly colors: Colors = {}) {}
 
   /** Adds a row, unless an earlier row of the table has its id. @throws ImportError above a limit */
   add(table: Table, { part, path, value, row: n }: Entry): void {

@@ -33,8 +33,8 @@ const kinds: Record<string, (row: Entry) => Kind> = {
 interface BoardSource {
   /** The message about a file without lists and cards. */
   missing: string
-  /** The names of colors, see `colorOf`. */
-  colors?: string
+  /** `rrggbb` by the names of colors. */
+  colors?: Record<string, string>
   /** The key of the position of a list, a card, a checklist or an item. */
   position?: string
   /** What the objects in the file are, by their patterns: a `Kind`, or a key of `kinds`. */
@@ -62,16 +62,13 @@ export const boardReader = (source: BoardSource): Reader =>
 
 const maxSortedCharacters = 16_000_000
 
-/** A position, the most significant number first. A missing number is the last one. */
-type Place = (number | undefined)[]
-
 class BoardReading {
   readonly board: Board
   hasCards = false
   private readonly position: string
   /** Cards that are parts of other cards may be in the file twice. */
   private readonly parts = new KeyMap<true>()
-  private unsorted: { item: TaskItem | SubtaskItem; place: Place }[] = []
+  private unsorted: { item: TaskItem | SubtaskItem; place: number[] }[] = []
   private characters = 0
 
   constructor(private readonly source: BoardSource) {
@@ -151,8 +148,9 @@ class BoardReading {
     if (comment) this.board.ready.push(comment)
   }
 
-  private sort(item: TaskItem | SubtaskItem, place: Place): void {
-    this.unsorted.push({ item, place })
+  /** @param place the most significant number first. A missing number is the last one. */
+  private sort(item: TaskItem | SubtaskItem, place: (number | undefined)[]): void {
+    this.unsorted.push({ item, place: place.map((position) => position ?? Infinity) })
     this.characters += JSON.stringify(item).length
     if (this.position === '' || this.characters > maxSortedCharacters) this.takeSorted()
   }
@@ -161,8 +159,8 @@ class BoardReading {
   takeSorted(): void {
     this.characters = 0
     const sorted = this.unsorted.splice(0).sort((one, other) => {
-      const at = one.place.findIndex((position, n) => (position ?? Infinity) !== (other.place[n] ?? Infinity))
-      return (one.place[at] ?? Infinity) < (other.place[at] ?? Infinity) ? -1 : at < 0 ? 0 : 1
+      const at = one.place.findIndex((position, n) => position !== other.place[n])
+      return at < 0 ? 0 : one.place[at]! - other.place[at]!
     })
     for (const { item } of sorted) this.board.ready.push(item)
   }

@@ -8,7 +8,6 @@ import { oneLine, subtasksOf } from '../csv/values.ts'
 import words from '../../words.json' with { type: 'json' }
 
 const maxIndent = 10
-const maxReported = 1_000
 const maxMessageCharacters = 500
 
 /** Reads a project exported as a template, or a file of a backup. */
@@ -18,13 +17,9 @@ export const readTodoist = csvReader((file) => {
   /** The latest task of the section after its ancestors, outermost first. */
   let parents: { indent: number; title: string; key: string }[] = []
   let latest: string | undefined
-  let reported = 0
   /** Adds a line about a row that is not a task to the report. */
-  function report({ number }: Row, message: string): void {
-    const line = `Row ${number}: ${message}`.slice(0, maxMessageCharacters)
-    if (++reported <= maxReported)
-      file.report(reported === maxReported ? 'Further rows are not reported' : line)
-  }
+  const report = ({ number }: Row, message: string) =>
+    file.report(`Row ${number}: ${message}`.slice(0, maxMessageCharacters))
 
   function finishTask(draft: Draft, row: Row): void {
     const { task } = draft
@@ -96,7 +91,7 @@ export const readTickTick = csvReader(() => {
   // Some backups number their tasks 1, 2, 3 …. The next backup may number them differently, so a number is no key.
   const idOf = (row: Row) => row.text('task id').replace(/^\d{1,9}$/, '')
   return {
-    columns: words.columns.ticktick,
+    ...{ columns: words.columns.ticktick, nameOfTask: 'task id' },
     priorities: { '0': 'NONE', '1': 'LOW', '3': 'MEDIUM', '5': 'HIGH' },
     keyOf: (row, title, keys) => idOf(row) || keys.next(row.text('created time'), title),
     finish(draft, row) {

@@ -95,7 +95,7 @@ export const readJira = csvReader(({ mapping }) => {
     })
   return {
     columns: words.columns.jira,
-    hasDatedComments: true,
+    ...{ hasDatedComments: true, nameOfTask: 'issue id' },
     scan(row) {
       const key = shortKey(row.text('issue key'))
       for (const blocked of row.texts('outward issue link blocks')) {

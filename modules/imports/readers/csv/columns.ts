@@ -34,7 +34,6 @@ const usualHeaders = Object.entries<string>({ title, ...Object.fromEntries(ofDec
   },
 )
 const targets = usualHeaders.map(([target]) => target)
-export const usualIds = words.headers.id.split(', ')
 
 /**
  * Returns how several columns for a target are read. `first`: the first text is used, and the others become notes.
@@ -190,7 +189,8 @@ export function targetsOf(headers: string[], { columns: given = {} }: Mapping, f
   return headers.map((header, index) => {
     const own = valueFor(given, header)
     if (own !== undefined) return own
-    const target = isTarget(header) ? header : found.get(names[index]!)
+    const isOwn = header.startsWith(fieldPrefix) && isTarget(header)
+    const target = isOwn ? header : found.get(names[index]!)
     return target && !target.startsWith(fieldPrefix) && inMapping.has(target) ? undefined : target
   })
 }

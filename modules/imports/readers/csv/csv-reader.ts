@@ -20,7 +20,6 @@ import {
   hasUnknownHeader,
   targetsOf,
   useOf,
-  usualIds,
 } from './columns.ts'
 import { Dates, isDate, unreadDate } from './dates.ts'
 import { findHeader, type Row } from './rows.ts'
@@ -35,6 +34,8 @@ export interface CsvFormat extends ColumnFormat {
   hasDatedComments?: boolean
   /** True if a title means the nearest task above with this title. Otherwise it means the first task. */
   meansNearest?: boolean
+  /** The plain header of another id by which rows refer to a task. Default: the title */
+  nameOfTask?: string
   /** Decodes the text of a cell, which may have `\n` in place of a line end. */
   decode?(text: string): string
   /** Returns the id of a task, or a digest. Default: a digest of the title, if the column `id` is empty */
@@ -282,9 +283,7 @@ export const csvReader = (formatOf: (file: CsvFile, headers: string[]) => CsvFor
     const { decode = (text: string) => text, keyOf } = format
     const refersToTasks = !format.isOwn && (columnOf('parent') ?? columnOf('blockedBy'))
     if (format.meansNearest || refersToTasks) file.references = new values.References()
-    // Rows refer to a task by an id that is not imported, such as `Issue id` of Jira, or by its title.
-    const isOtherId = (plain: string) => format.columns?.[plain] === null && usualIds.includes(plain)
-    const name = columns.find(({ plain }) => isOtherId(plain)) ?? title
+    const name = columns.find(({ plain }) => plain === format.nameOfTask) ?? title
     const [scannedKeys, keys] = [new DigestKeys(), new DigestKeys()]
     for await (const _ of row.readAll()) {
       for (const column of columns) column.scan(decode(row.at(column.index)).trim(), dates)
