@@ -18,8 +18,9 @@ import { forEachPage, ignoreStatus, purgeRows, type Throttle, whilePagesAreFull 
 export async function purgeProject(sql: Sql, projectId: string, throttle: Throttle): Promise<void> {
   const [project] = await sql`select id from projects where id = ${projectId}`
   if (project) throw new Error(`The project ${projectId} still exists, so nothing was deleted`)
-  await removeImports(sql, sql`project_id = ${projectId}`, throttle)
-  await purgeRows(sql, 'search_documents', sql`project_id = ${projectId}`, throttle)
+  const ofProject = sql`project_id = ${projectId}`
+  await removeImports(sql, ofProject, throttle)
+  await purgeRows(sql, 'search_documents', ofProject, throttle)
   await sql`delete from search_cursors where project_id = ${projectId}`
   // A task that moves to another project while this job pauses between two statements must keep its children.
   const notMovedAway = sql`and not exists (
@@ -38,9 +39,11 @@ export async function purgeProject(sql: Sql, projectId: string, throttle: Thrott
   await purgeRows(sql, 'webhook_deliveries', ofWebhooks, throttle)
   for (const { name, table, parent, isDeletedByWorker } of model.all)
     if (parent === 'project' && !isDeletedByWorker && name !== 'task')
-      await purgeRows(sql, getTableName(table), sql`project_id = ${projectId}`, throttle)
-  await deleteServiceAccounts(sql, projectId, throttle)
-  await purgeRows(sql, 'events', sql`project_id = ${projectId}`, throttle)
+      await purgeRows(sql, getTableName(table), ofProject, throttle)
+  await purgeRows(sql, 'api_tokens', sql`user_id in (select id from users where ${ofProject})`, throttle)
+  await purgeRows(sql, 'users', ofProject, throttle)
+  await sql`with done as (select) ${recordNameChange(sql, newId())}`
+  await purgeRows(sql, 'events', ofProject, throttle)
   await sql`delete from ready_cursors where project_id = ${projectId}`
   await sql`
     with deleted as (delete from streams where project_id = ${projectId}
@@ -71,28 +74,6 @@ async function purgeChildren(
     await purgeRows(sql, getTableName(table), sql`task_id = any(${taskIds}::uuid[]) ${condition}`, throttle)
 }
 
-/**
- * Deletes accounts that are no longer members. Keeps an account that has created a webhook or a member, directly or
- * through other accounts, because the chain of creators leads to the responsible user.
- */
-const deleteServiceAccounts = (sql: Sql, projectId: string, throttle: Throttle): Promise<void> =>
-  whilePagesAreFull(throttle, async () => {
-    const [row] = await sql<{ count: number }[]>`
-      with recursive own as materialized (select u.id, u.created_by, m.id is not null as is_member
-        from users u left join members m on m.project_id = u.project_id and m.user_id = u.id
-        where u.project_id = ${projectId}),
-      creators(id) as (select created_by from webhooks where project_id = ${projectId}
-        union select created_by from own where is_member
-        union select own.created_by from own join creators on creators.id = own.id),
-      found as materialized (select id from own where not is_member
-        and not exists (select from creators where creators.id = own.id) limit ${throttle.batchRows}),
-      done as (delete from users where id = any(array(select id from found)) returning id),
-      ended as (delete from api_tokens where user_id = any(array(select id from found))),
-      name_change as (${recordNameChange(sql, newId())})
-      select count(*)::int4 as count from found`
-    return row!.count
-  })
-
 /** Ends the claims of a removed member first, because they block other members, and then clears the fields with the member. */
 export async function unassignMember(
   sql: Sql,
@@ -119,7 +100,6 @@ export async function unassignMember(
         (error) => (ignoreStatus(409)(error), 0),
       )
     })
-  await deleteServiceAccounts(sql, projectId, throttle)
 }
 
 const pageRows = 50
