@@ -1,5 +1,4 @@
 import { canonicalId, isIdInAnyCase } from '../../src/id-format.ts'
-import { nearest } from '../../src/schema/validation.ts'
 import { caseless, visualForm } from '../../src/schema/input.ts'
 import { userFields } from '../tasks/schema.ts'
 import { type Call, ToolError } from './tool.ts'
@@ -78,20 +77,8 @@ function idOf(noun: string, given: string, rows: NamedRow[]): string {
   const found = rows.filter(({ names }) => names.some((name) => caseless(visualForm(name)) === wanted))
   if (found.length === 1) return found[0]!.id
   const shown = given.slice(0, maxShown)
-  if (found.length > 1)
-    throw new ToolError(
-      409,
-      `${found.length} ${noun}s have the name "${shown}"`,
-      'Pass an id that projects shows',
-    )
-  const similar = nearest(
-    shown,
-    rows.flatMap(({ names }) => names),
-  )
-  const suggestion = similar === undefined ? '' : `; did you mean ${similar}?`
-  throw new ToolError(
-    404,
-    `No ${noun} has the name or id "${shown}"${suggestion}`,
-    'Pass a name that projects shows',
-  )
+  if (found.length === 0)
+    throw new ToolError(404, `No ${noun} has the name or id "${shown}"`, 'Pass a name that projects shows')
+  const message = `${found.length} ${noun}s have the name "${shown}"`
+  throw new ToolError(409, message, 'Pass an id that projects shows')
 }

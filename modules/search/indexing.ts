@@ -89,18 +89,17 @@ async function readEvents(sql: Sql, projects: Progress[]): Promise<Event[]> {
   const titles = ['title', 'name', ...children.map(() => '')]
   const texts = ['description', 'description', ...children.map(({ asChild }) => asChild!.text)]
   const limit = Math.ceil(maxEvents / Math.max(1, projects.length))
-  const others = searchedFields.map((name) => sql`, case r.kind when 'task' then a.after ->> ${name} end`)
-  const text =
-    others.length > 0
-      ? sql`concat_ws(e'\n', a.after ->> k.text${others.reduce((all, one) => sql`${all}${one}`)})`
-      : sql`a.after ->> k.text`
+  const others = searchedFields.reduce(
+    (all, name): SqlPart => sql`${all}, case r.kind when 'task' then a.after ->> ${name} end`,
+    sql``,
+  )
   return sql<Event[]>`
     with kinds as (
       select * from unnest(${['task', 'project', ...children.map(({ name }) => name)]}::text[], ${titles}::text[], ${texts}::text[],
         ${['', '', ...children.map(({ plural }) => plural)]}::text[]) k(kind, title, text, list))
     select e.project_id, e.seq::float8 as seq, e.id as event_id, e.task_id, e.type = 'task.deleted' as is_deleted_task,
       r.kind, r.id, is_change, a.after ->> 'createdAt' as at, case r.kind when 'task' then (a.after ->> 'number')::int4 end as number,
-      a.after ->> nullif(k.title, '') as title, ${text} as text
+      a.after ->> nullif(k.title, '') as title, concat_ws(e'\n', a.after ->> k.text ${others}) as text
     from unnest(${projects.map(({ projectId }) => projectId)}::uuid[], ${projects.map(({ seq }) => seq)}::bigint[]) p(id, seq)
     cross join lateral (
       select *, sum(case type when 'task.moved_in' then ${eventsOfMove}::int4 else 1 end) over (order by seq) as size
@@ -235,10 +234,9 @@ const projectRow = (sql: Sql, projectId: string) => sql<Row[]>`
   select 'project' as kind, id, null::uuid as task_id, id as project_id, event_id, created_at as at, null::int4 as number,
     name as title, description as text from projects where id = ${projectId}`
 
-const searchedColumns = searchedFields.map((name) => `, t.${tasks[name].name}`)
+const searchedColumns = ['description' as const, ...searchedFields].map((name) => `t.${tasks[name].name}`)
 /** SQL for the text of the task `t` besides its title. */
-export const taskText =
-  searchedColumns.length > 0 ? `concat_ws(e'\\n', t.description${searchedColumns.join('')})` : 't.description'
+export const taskText = `concat_ws(e'\\n', ${searchedColumns.join()})`
 
 /** SQL for the next rows. In the order of the indexes, so that a page reads at most one page of the children of a task. */
 function nextRows(sql: Sql, projectId: string, { task, id }: FillCursor): SqlPart {

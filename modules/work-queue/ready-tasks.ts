@@ -46,15 +46,12 @@ export const readyTasks: FactKind<ReadyTasks, WantedTasks> = {
     const groups = [...Map.groupBy(wanted.filter(hasOnlyIds), filterKey).values()]
     if (groups.length === 0) return []
     const filters = groups.map((group) => {
-      const [{ assigneeId, maxAttempts, ...filter } = {}] = group
-      const [labels, any_label] = [filter.labels, filter.anyLabel].map((ids) => (ids?.length ? ids : null))
       const most = group.length + Math.max(...group.map(({ more = moreTasks }) => more))
-      const { priority } = filter
-      return { labels, any_label, priority, assignee_id: assigneeId, max_attempts: maxAttempts, most }
+      return { ...group[0], most }
     })
     const rows = await sql<{ n: number; id: string }[]>`
       select q.n::int4 as n, t.id from rows from (jsonb_to_recordset(${JSON.stringify(filters)}::text::jsonb)
-        as (labels uuid[], any_label uuid[], priority text, assignee_id uuid, max_attempts int4, most int4)) with ordinality
+        as (labels uuid[], "anyLabel" uuid[], priority text, "assigneeId" uuid, "maxAttempts" int4, most int4)) with ordinality
         as q(labels, any_label, priority, assignee_id, max_attempts, most, n)
       cross join lateral (${firstReady(sql, projectId)}) t order by q.n, t.rank, t.key`
     const byGroup = Map.groupBy(rows, ({ n }) => n - 1)
@@ -119,8 +116,8 @@ function firstReady(sql: Sql, projectId: string): SqlPart {
 const fitsSql = (sql: Sql): SqlPart => sql`
   (q.max_attempts is null
     or coalesce(t.attempts, 0) + coalesce((t.claimed_until <= now())::int4, 0) < q.max_attempts) and
-  (q.assignee_id is null or t.assignee_id = q.assignee_id) and (q.labels is null or t.label_ids @> q.labels)
-  and (q.any_label is null or t.label_ids && q.any_label)`
+  (q.assignee_id is null or t.assignee_id = q.assignee_id) and (q.labels is null or coalesce(t.label_ids, '{}') @> q.labels)
+  and (coalesce(q.any_label, '{}') = '{}' or t.label_ids && q.any_label)`
 
 export function isFree(state: ProjectState, task: TaskRow, now: string): boolean {
   const { projectId, status, blockedByIds } = task
