@@ -28,10 +28,10 @@ export class State {
   readonly facts = new Map<FactKind<never, never>, Fact>()
   /** The accounts that hold claims on loaded tasks. Valid for one group, because a name may change without an event. */
   readonly people: Map<string, Person>
-  private readonly rows: Partial<Record<Entity, CopyOnWriteMap<Row>>> = {}
+  private readonly rows: Partial<Record<Entity, Map<string, Row | null>>> = {}
   /** Ids of rows deleted since the load. A new row must not reuse these ids. */
-  private readonly deletedIds: CopyOnWriteMap<true>
-  private readonly byUser: CopyOnWriteMap<MemberRow>
+  private readonly deletedIds: Set<string>
+  private readonly byUser: Map<string, MemberRow>
   /** The approximate memory of the rows. */
   bytes = 0
 
@@ -41,19 +41,20 @@ export class State {
     public version = 0,
     public lastNumber = 0,
     public lastEventId = nilId,
-    private readonly base?: State,
+    base?: State,
   ) {
     this.people = base?.people ?? new Map()
     this.loaded = base?.loaded ?? { eventId: lastEventId, at: performance.now() }
-    this.deletedIds = new CopyOnWriteMap(base?.deletedIds)
-    this.byUser = new CopyOnWriteMap(base?.byUser)
+    this.deletedIds = new Set(base?.deletedIds)
+    this.byUser = new Map(base?.byUser)
   }
 
-  /** A copy on which changes can be tried. This state must not change while the copy is in use. */
+  /** A copy on which changes can be tried. */
   fork(): State {
     const fork = new State(this.projectId, this.version, this.lastNumber, this.lastEventId, this)
     fork.project = this.project
     fork.bytes = this.bytes
+    for (const [entity, rows] of Object.entries(this.rows)) fork.rows[entity as Entity] = new Map(rows)
     for (const [kind, fact] of this.facts) fork.facts.set(kind, kind.copy?.(fact as never) ?? fact)
     return fork
   }
@@ -66,7 +67,7 @@ export class State {
   }
 
   memberOf(userId: string): MemberRow | undefined {
-    return this.byUser.get(userId) ?? undefined
+    return this.byUser.get(userId)
   }
 
   row<E extends Entity>(entity: E, id: string): StoredRows[E] | undefined {
@@ -88,11 +89,11 @@ export class State {
   }
 
   all<E extends Entity>(entity: E): StoredRows[E][] {
-    return this.rowsOf(entity).values() as StoredRows[E][]
+    return [...this.rowsOf(entity).values()].filter((row) => row !== null) as StoredRows[E][]
   }
 
-  private rowsOf(entity: Entity): CopyOnWriteMap<Row> {
-    return (this.rows[entity] ??= new CopyOnWriteMap(this.base?.rowsOf(entity)))
+  private rowsOf(entity: Entity): Map<string, Row | null> {
+    return (this.rows[entity] ??= new Map())
   }
 
   /** True if the row is loaded, or is known not to exist. */
@@ -101,7 +102,7 @@ export class State {
   }
 
   hasId(id: string): boolean {
-    return model().names.some((name) => this.row(name, id) !== undefined) || this.deletedIds.get(id) === true
+    return model().names.some((name) => this.row(name, id) !== undefined) || this.deletedIds.has(id)
   }
 
   roleOf(userId: string): Role | null {
@@ -126,7 +127,7 @@ export class State {
 
   drop(entity: Entity, id: string): void {
     this.put(entity, id, null)
-    this.deletedIds.set(id, true)
+    this.deletedIds.add(id)
     this.bytes += idBytes
     for (const { name, parent, load } of model().all) {
       if (load !== 'on demand' || parent !== entity) continue
@@ -155,35 +156,5 @@ export class State {
     if (this.facts.size > 0) for (const [kind, fact] of this.facts) kind.apply?.(fact as never, change)
     const number = entity === 'task' ? (after as StoredRows['task'] | null)?.number : undefined
     if (number !== undefined && number > this.lastNumber) this.lastNumber = number
-  }
-}
-
-/** A map whose copy costs the same for every size: the copy stores only its changes, and reads the rest from its base. */
-class CopyOnWriteMap<V> {
-  private readonly changes = new Map<string, V | null>()
-
-  constructor(private readonly base?: CopyOnWriteMap<V>) {}
-
-  /** Null for a value that is known to be absent, undefined if nothing is known. */
-  get(key: string): V | null | undefined {
-    const value = this.changes.get(key)
-    return value === undefined && this.base ? this.base.get(key) : value
-  }
-
-  set(key: string, value: V | null): void {
-    this.changes.set(key, value)
-  }
-
-  delete(key: string): void {
-    if (this.base) this.changes.set(key, null)
-    else this.changes.delete(key)
-  }
-
-  values(): V[] {
-    return [...this.entries().values()].filter((value) => value !== null)
-  }
-
-  private entries(): Map<string, V | null> {
-    return this.base ? new Map([...this.base.entries(), ...this.changes]) : this.changes
   }
 }

@@ -61,7 +61,6 @@ export async function transact(
   actors: StatefulActor[],
   group: QueuedCommand[],
 ): Promise<void> {
-  let rejection: Error | null = null
   for (let attempt = 0; ; attempt++) {
     group = rejectExpired(group)
     if (group.length === 0) return
@@ -73,7 +72,6 @@ export async function transact(
         ? { states: actors.map(({ state }) => state!), group }
         : await prepare(by, actors, group)
       if (!warm) group = prepared.group = rejectExpired(prepared.group)
-      if (rejection) return group.forEach((command) => rejectWith(command, rejection))
       const unit = decideGroup(prepared, by.react)
       const changes = unit.events.length + unit.records.length > 0
       const outcome = await (changes ? by.commit(unit) : verify(by, prepared.states))
@@ -85,8 +83,7 @@ export async function transact(
       }
       dropStates(actors)
       if (outcome === 'unknown') noteUnknown(group, unit)
-      if (outcome instanceof Error && group.length > 1) return transactEach(by, actors, group)
-      if (outcome instanceof Error) rejection = outcome
+      if (outcome instanceof Error) throw outcome
     } catch (error) {
       dropStates(actors)
       if (isTransient(error) || error instanceof FactNeeded) continue

@@ -1,4 +1,4 @@
-import { type Static, Type, type TObject, type TSchema } from '@sinclair/typebox'
+import { type Static, Type, type TSchema } from '@sinclair/typebox'
 import type { Preload } from '../actor/load.ts'
 import type { ProjectState } from '../actor/state.ts'
 import {
@@ -20,7 +20,7 @@ import { definitionOf } from '../model/model.ts'
 import type { Person } from '../reads/people.ts'
 import { HttpError, conflict, badRequest, invalid } from '../responses/errors.ts'
 import { type EtagRow, preconditionFailed, requireMatch, textUnmatched } from '../responses/if-match.ts'
-import { IdOf, Input, mapIds, OneOf, parseInstant } from '../schema/input.ts'
+import { IdOf, Input, mapIds, OneOf } from '../schema/input.ts'
 import { mapInOrder, operationError } from './map-in-order.ts'
 import {
   DryRun,
@@ -256,30 +256,14 @@ function kindOf(kinds: OperationTypes, given: unknown): OperationType {
 
 type Names = ReadonlyMap<string, OperationType>
 
-function normalized({ command, idFields, schema }: OperationType, given: Operation): Operation {
+function normalized({ command, idFields }: OperationType, given: Operation): Operation {
   const operation: Record<string, unknown> = {}
   for (const key of ['op', 'as', 'ifMatch', 'was', ...Object.keys(command.input.properties)])
     if (given[key] !== undefined) operation[key] = given[key]
   for (const key of idFields)
     if (operation[key])
       operation[key] = mapIds(operation[key], (id) => (isReference(id) ? id : canonicalId(id)))
-  if (given.was) {
-    const fields = Object.entries(given.was)
-    const { properties } = schema.properties.was as TObject
-    operation.was = Object.fromEntries(
-      fields.map(([key, value]) => [key, storedValue(properties[key]!, value)]),
-    )
-  }
   return operation as Operation
-}
-
-/** Converts ids and times to the form in which rows store them. */
-function storedValue({ anyOf = [], ...schema }: TSchema, value: unknown): unknown {
-  if (Array.isArray(value) && schema.items) return value.map((one) => storedValue(schema.items, one))
-  if (typeof value !== 'string') return value
-  const formats = [schema, ...anyOf].map(({ format }) => format)
-  if (formats.includes('uuid')) return canonicalId(value)
-  return formats.includes('date-time') ? (parseInstant(value) ?? value) : value
 }
 
 const isReference = (value: unknown): value is string => typeof value === 'string' && value.startsWith('#')

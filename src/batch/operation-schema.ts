@@ -67,20 +67,14 @@ function reference({ format: _, ...schema }: TSchema): TSchema {
 }
 const withoutFormat = ({ format: _, ...schema }: TSchema) => schema
 
-const accountFields = ['authorRemoved']
-const taskObjects = ['fields', 'claim']
-
 function wasSchema({ schema }: View): TObject {
-  const plain = Object.entries(schema.properties as Record<string, TSchema>).filter(
-    ([name, one]) => taskObjects.includes(name) || (!accountFields.includes(name) && !isObject(one)),
-  )
-  const fields = plain.map(([name, one]) => [name, Type.Optional({ ...one, [Kind]: 'Unknown' } as TSchema)])
+  const fields = Object.entries(schema.properties as Record<string, TSchema>).map(([name, one]) => [
+    name,
+    Type.Optional({ ...one, [Kind]: 'Unknown' } as TSchema),
+  ])
   const about = 'An object of fields and the values that they must have: if not, 409 is returned'
   return Type.Optional({ ...Input(Object.fromEntries(fields)), description: about })
 }
-
-const isObject = (schema: TSchema): boolean =>
-  schema.type === 'object' || (schema.anyOf ?? []).some((one: TSchema) => isObject(one))
 
 const isList = (value: unknown) => Array.isArray(value) && value.length >= 1 && value.length <= maxOperations
 

@@ -320,6 +320,10 @@ export interface components {
         text?: string
         /** @description The user who wrote the comment */
         authorId?: string
+        /** @description The author; null after the account is deleted */
+        author?: components['schemas']['Author'] | null
+        /** @description Whether the account is deleted */
+        authorRemoved?: boolean
         /** @description The task that has the comment */
         taskId?: string
         /** @description When the comment was created */
@@ -371,6 +375,10 @@ export interface components {
         text?: string
         /** @description The user who wrote the comment */
         authorId?: string
+        /** @description The author; null after the account is deleted */
+        author?: components['schemas']['Author'] | null
+        /** @description Whether the account is deleted */
+        authorRemoved?: boolean
         /** @description The task that has the comment */
         taskId?: string
         /** @description When the comment was created */
@@ -1275,6 +1283,8 @@ export interface components {
         id?: string
         /** @description The user */
         userId?: string
+        /** @description The user; null after the account is deleted */
+        user?: components['schemas']['User'] | null
         /** @description The project */
         projectId?: string
         role?: components['schemas']['Role']
@@ -1314,6 +1324,8 @@ export interface components {
         id?: string
         /** @description The user */
         userId?: string
+        /** @description The user; null after the account is deleted */
+        user?: components['schemas']['User'] | null
         /** @description The project */
         projectId?: string
         role?: components['schemas']['Role']
@@ -1463,6 +1475,8 @@ export interface components {
         textEdits?: components['schemas']['TextEdits']
         /** @description The user who created the project */
         ownerId?: string
+        /** @description The owner; null after the account is deleted */
+        owner?: components['schemas']['User'] | null
         /** @description When the project was created */
         createdAt?: string
       }
@@ -3060,6 +3074,10 @@ export interface components {
         projectId?: string
         /** @description The name of the view */
         name?: string
+        /** @description Parameters of the list of tasks */
+        query?: {
+          [key: string]: string
+        }
         /** @description When the view was created */
         createdAt?: string
       }
@@ -3099,6 +3117,10 @@ export interface components {
         projectId?: string
         /** @description The name of the view */
         name?: string
+        /** @description Parameters of the list of tasks */
+        query?: {
+          [key: string]: string
+        }
         /** @description When the view was created */
         createdAt?: string
       }
