@@ -10,7 +10,7 @@ import { openUndoImport } from './imports/undo-import.ts'
 import { openSendMail } from './mail/send-mail.ts'
 import type { JobName } from './reactions.ts'
 import { type ChangedProjects, startReadyEvents, startSearchIndexing } from './followers.ts'
-import { openRecurring, recurringQueue, runStep, openSweep } from './run-jobs.ts'
+import { openRecurring, recurringQueue, runStep, sweep } from './run-jobs.ts'
 import { openWorkers, runJob, type JobHandlers } from './run-jobs.ts'
 import { beginSlice } from './throttle.ts'
 import { startTimedEvents } from './timed-events.ts'
@@ -42,7 +42,7 @@ export function startWorkers(services: Services, changed: ChangedProjects = new 
   log.info({ concurrency: config.jobConcurrency }, 'working')
   const recurring = openRecurring(jobs, steps)
   const stops = [
-    repeatedly(openSweep(sql, jobs), config.sweepEveryMs, log),
+    repeatedly(() => sweep(sql, jobs), config.sweepEveryMs, log),
     repeatedly(recurring.restore, config.sweepEveryMs, log),
     startWebhookDelivery(services),
     startTimedEvents(services),

@@ -2,7 +2,6 @@ import { DelayedError, isNotConnectionError, type Job, type Processor, Unrecover
 import { Worker, type WorkerOptions } from 'bullmq'
 import type { OutboxRow } from '../drizzle/rows.ts'
 import { outbox } from '../drizzle/schema/jobs.ts'
-import { nilId } from '../src/id-format.ts'
 import { type Jobs, removedAtEnd } from '../src/jobs/queue.ts'
 import type { Log } from '../src/logger.ts'
 import { columnList } from '../src/postgres/columns.ts'
@@ -116,41 +115,24 @@ export async function runStep(steps: Steps, throttle: Throttle, log: Log, job: J
   throw new DelayedError()
 }
 
-/** The bounds of one sweep. */
-const sweepRows = 200
-const sweepPages = 50
+/** The oldest jobs are enough: they end, or become dead letters. */
+const sweepRows = 10_000
 
-/** Reads the next pages of the outbox, queues the jobs that Redis has lost, and returns the number of these jobs. */
-export function openSweep(sql: Sql, jobs: Jobs): () => Promise<number> {
-  const start: Pick<OutboxRow, 'createdAt' | 'id'> = { createdAt: '-infinity', id: nilId }
-  let last = start
-  return async () => {
-    let swept = 0
-    for (let page = 0; page < sweepPages; page++) {
-      const rows = await sql<OutboxRow[]>`
-        select ${columnList(sql, outbox, 'outbox')} from outbox
-        where parked_at is null and (created_at, id) > (${last.createdAt}::text::timestamptz, ${last.id}::uuid)
-        order by created_at, id limit ${sweepRows}`
-      const missing = await missingFromQueue(jobs, rows)
-      if (!(await jobs.enqueue(missing))) break
-      swept += missing.length
-      last = rows.length === sweepRows ? rows.at(-1)! : start
-      if (last === start) break
-    }
-    return swept
-  }
+/** Queues the jobs that Redis has lost, and returns their number. */
+export async function sweep(sql: Sql, jobs: Jobs): Promise<number> {
+  const rows = await sql<OutboxRow[]>`
+    select ${columnList(sql, outbox, 'outbox')} from outbox where parked_at is null order by created_at, id limit ${sweepRows}`
+  const missing = await missingFromQueue(jobs, rows)
+  return (await jobs.enqueue(missing)) ? missing.length : 0
 }
 
 async function missingFromQueue(jobs: Jobs, rows: OutboxRow[]): Promise<OutboxRow[]> {
-  const absent = await Promise.all(
-    [...Map.groupBy(rows, jobs.queueOf)].map(([queue, queued]) =>
-      jobs.findMissing(
-        queue,
-        queued.map(({ id }) => id),
-      ),
-    ),
-  )
-  return rows.filter(({ id }) => absent.some((ids) => ids.has(id)))
+  const ofQueues = [...Map.groupBy(rows, jobs.queueOf)].map(async ([queue, queued]) => {
+    const ids = queued.map(({ id }) => id)
+    const missing = await jobs.findMissing(queue, ids)
+    return queued.filter(({ id }) => missing.has(id))
+  })
+  return (await Promise.all(ofQueues)).flat()
 }
 
 const pingTimeoutMs = 300

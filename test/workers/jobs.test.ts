@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis'
-import { eventually, forFile, freshRedis, newId, nilId, openForEach, openSweep } from '../kit.ts'
+import { eventually, forFile, freshRedis, newId, nilId, openForEach, sweep } from '../kit.ts'
 import { openTestService, orphanSearches, queueOrphanJobs, register, upTo } from '../kit.ts'
 import { createFullProject, flushRedis, outboxSize, rowsBesideSearch, rowsWith } from './remains.ts'
 import { untilOutboxEmpty } from './remains.ts'
@@ -133,7 +133,7 @@ test('a failing job becomes a dead letter with its error after the last attempt,
     // Jobs after the dead letter still run.
     await remove((await createFullProject(ada, 0)).id)
     await eventually('the end of the other job', async () => (await outboxSize(sql)) === 1)
-    expect(await openSweep(sql, service.services.jobs)()).toBe(0)
+    expect(await sweep(sql, service.services.jobs)).toBe(0)
     expect(await tries()).toBe(attempts)
   }
 })
