@@ -50,6 +50,7 @@ export const imports = pgTable(
     mapping: jsonb('mapping').$type<object>().notNull(),
     state: text('state').$type<ImportState>().notNull(),
     cursor: jsonb('cursor').$type<ImportCursor>(),
+    /** Of earlier releases: the progress is computed from the counts. */
     progress: real('progress').notNull().default(0),
     read: integer('read').notNull().default(0),
     created: integer('created').notNull().default(0),

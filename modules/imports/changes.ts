@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { imports } from '../../drizzle/schema/imports.ts'
+import type { ToRecord } from '../../src/commands/command.ts'
 import type { ReadRequest } from '../../src/commands/query.ts'
 import type { IdempotencyRecord } from '../../src/commit/idempotency.ts'
 import { readIdempotencyKey } from '../../src/http/idempotency.ts'
@@ -18,9 +19,6 @@ import type { Services } from '../../src/services.ts'
 import { writeOnce as writeStatementOnce } from '../accounts/queries.ts'
 import { type ImportRow, importView } from './schema.ts'
 
-/** True if the import has ended. It may still be undone. */
-const isFinal = ({ state }: Pick<ImportRow, 'state'>): boolean =>
-  ['done', 'failed', 'cancelled'].includes(state)
 const isUndoActive = ({ undoState }: Pick<ImportRow, 'undoState'>): boolean =>
   undoState === 'queued' || undoState === 'running'
 
@@ -48,12 +46,9 @@ export function openImports({ database: { reads: sql }, findRole }: Services) {
 
     /** @throws HttpError 404 unless the caller may see the project of the import, 403 to change it without the right */
     async requireImport(context: ReadRequest, use: 'read' | 'change' = 'read') {
-      const {
-        caller,
-        params: { id = '' },
-      } = context
+      const { id = '' } = context.params
       const row = isId(id) ? await find(id) : undefined
-      const project = row && (await findRole(caller, row.projectId))
+      const project = row && (await findRole(context.caller, row.projectId))
       if (!project) throw noImport()
       if (use === 'change') requireEditor(context, project, 'Import')
       return { row, project }
@@ -133,7 +128,11 @@ async function changeOnce(
 const jsonb = (sql: Sql, value: object) => sql`${JSON.stringify(value)}::text::jsonb`
 
 /** Inserts an import whose file is stored, and its job. @throws HttpError if the account cannot begin it now */
-export async function queueImport(services: Services, row: ImportRow, toRecord: ToRecord): Promise<Reply> {
+export async function queueImport(
+  services: Services,
+  row: ImportRow,
+  toRecord: ToRecord<Reply>,
+): Promise<Reply> {
   const { id, projectId, caller, source, dryRun, mapping, createdAt } = row
   const { userId } = caller as Caller
   const sql = services.database.background
@@ -151,9 +150,6 @@ export async function queueImport(services: Services, row: ImportRow, toRecord: 
   return reply
 }
 
-/** Returns the idempotency record to write in the same statement; undefined without an Idempotency-Key. */
-export type ToRecord = (reply: Reply) => IdempotencyRecord | undefined
-
 const replyWith = (body: { id?: string }, status = 200): Reply => ({
   status,
   body: JSON.stringify(body),
@@ -165,10 +161,10 @@ const replyWith = (body: { id?: string }, status = 200): Reply => ({
 export async function writeOnce(
   { withIdempotency }: Pick<Services, 'withIdempotency'>,
   { request, caller }: ReadRequest,
-  write: (toRecord: ToRecord) => Promise<Reply>,
+  write: (toRecord: ToRecord<Reply>) => Promise<Reply>,
 ): Promise<Response> {
   const key = readIdempotencyKey(request, tokenOrUserId(caller), null)
-  const toRecord: ToRecord = (reply) => key && { ...key, ...reply }
+  const toRecord: ToRecord<Reply> = (reply) => key && { ...key, ...reply! }
   const isSame = async (one: string, other: string) => one === other
   const reply = await (key ? withIdempotency(key, () => write(toRecord), isSame) : write(toRecord))
   return respondToWrite(reply, { location: (id) => `/imports/${id}` }, {})
@@ -206,7 +202,7 @@ export function openChanges(services: Services, imports: Imports) {
     const { row } = await imports.requireImport(context, 'change')
     const { caller, permit } = context
     return writeOnce(services, context, async (toRecord) => {
-      if (!isFinal(row)) throw undoErrors.notEnded()
+      if (row.state === 'queued' || row.state === 'running') throw undoErrors.notEnded()
       if (row.dryRun) throw undoErrors.wasDryRun()
       const job = importJob('undo-import', row, { caller: JSON.stringify(caller) })
       const reply = replyWith(importView.of({ ...row, undoState: 'queued' }), 202)

@@ -83,8 +83,9 @@ export const importView = view<ImportRow>({
     ),
   }),
   computed: {
-    // Floats of four bytes have about seven digits.
-    progress: ({ progress }) => Math.round(progress * 10_000) / 10_000,
+    // The rest is for subtasks, comments and blockers, which are imported after all tasks.
+    progress: ({ state, read, created, updated, unchanged, rejected }) =>
+      state === 'done' ? 1 : (0.8 * (created + updated + unchanged + rejected)) / Math.max(read, 1),
     counts: ({ read, created, updated, unchanged, rejected }) => ({
       ...{ read, created, updated, unchanged, rejected },
     }),

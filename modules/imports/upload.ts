@@ -3,6 +3,7 @@ import Busboy, { type BusboyFileStream, type BusboyInstance } from '@fastify/bus
 import { Type } from '@sinclair/typebox'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { openConcurrencyLimit } from '../../src/admission/fair-queue.ts'
+import type { ToRecord } from '../../src/commands/command.ts'
 import type { ReadRequest } from '../../src/commands/query.ts'
 import type { Config } from '../../src/config.ts'
 import { requireSmall, tooLarge } from '../../src/http/json-body.ts'
@@ -14,7 +15,7 @@ import type { Reply } from '../../src/responses/reply.ts'
 import { validationError } from '../../src/schema/validation.ts'
 import type { Services } from '../../src/services.ts'
 import { within } from '../../src/waits.ts'
-import { queueImport, requireEditor, requireFree, type ToRecord, writeOnce } from './changes.ts'
+import { queueImport, requireEditor, requireFree, writeOnce } from './changes.ts'
 import { storableValue } from './convert/texts.ts'
 import type { Mapping } from './mapping.ts'
 import { parseObject } from './readers/json-file.ts'
@@ -218,7 +219,7 @@ async function start(
   services: Services,
   context: ReadRequest,
   projectId: string,
-  toRecord: ToRecord,
+  toRecord: ToRecord<Reply>,
 ): Promise<Reply> {
   const { config, database, limits } = services
   const { caller, query, request } = context

@@ -34,8 +34,6 @@ type FinishedRow = PreparedRow & { outcome: Outcome; id?: string; batch?: number
 
 interface Batches<Row extends { n: number }> {
   step: ImportStep
-  /** The number of the last row. */
-  last: number
   read(after: number): Promise<Row[]>
   prepare(rows: Row[]): Promise<PreparedRow[]>
   /** In a dry run: operations that the project must have executed before those of the rows. */
@@ -62,7 +60,7 @@ export async function writePages<Page>(
 
 /** Runs a step in batches. An interrupted batch may run again, and then changes nothing. */
 export async function runBatches<Row extends { n: number }>(run: Run, spec: Batches<Row>): Promise<void> {
-  const { step, last } = spec
+  const { step } = spec
   const read = async (before: { n: number } = run.cursor) => {
     const rows = await spec.read(before.n)
     return rows.length > 0 ? { prepared: await spec.prepare(rows), n: rows.at(-1)!.n } : undefined
@@ -75,7 +73,7 @@ export async function runBatches<Row extends { n: number }>(run: Run, spec: Batc
       ...{ created: countOf('created'), updated: countOf('updated') },
       ...{ unchanged: countOf('unchanged'), rejected: countOf('rejected') },
     }
-    await moveCursor(run, { step, n }, n / last, (tx) => storeFinished(tx, run.id, finished), counts)
+    await moveCursor(run, { step, n }, (tx) => storeFinished(tx, run.id, finished), counts)
   })
   await endStep(run, step)
 }

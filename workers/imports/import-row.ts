@@ -9,8 +9,8 @@ import { toHttpError } from '../../src/postgres/errors.ts'
 import type { Services } from '../../src/services.ts'
 import { reasonOf, SliceEnded, type Throttle } from '../throttle.ts'
 
-/** A running import. Each step changes `cursor`, and the step `read` also `mapping`. */
-interface RunningImport {
+/** A running import, and what its steps share. Each step changes `cursor`, and the step `read` also `mapping`. */
+export interface Run {
   readonly id: string
   readonly projectId: string
   readonly caller: Caller
@@ -18,10 +18,6 @@ interface RunningImport {
   readonly dryRun: boolean
   mapping: Mapping
   cursor: ImportCursor
-}
-
-/** A running import, and what its steps share. */
-export interface Run extends RunningImport {
   services: Services
   sql: Sql
   throttle: Throttle
@@ -34,10 +30,6 @@ export class ImportTaken extends Error {}
 
 const steps: ImportStep[] = ['read', 'names', 'tasks', 'leaves', 'children', 'links', 'end']
 
-/** @param part the part of the step that is done, from 0 to 1 */
-const progressAt = (step: ImportStep, part: number): number =>
-  Math.min(1, (steps.indexOf(step) + Math.min(part, 1)) / (steps.length - 1))
-
 /** The time after which an import that waits for another one is started again. */
 const waitMs = 1_000
 
@@ -45,8 +37,8 @@ const waitMs = 1_000
  * Continues or starts the import. Returns undefined if it has ended.
  * @throws SliceEnded while an older import of the account runs, so that one account cannot occupy a worker
  */
-export async function beginImport(sql: Sql, id: string): Promise<RunningImport | undefined> {
-  const [begun] = await sql<RunningImport[]>`
+export async function beginImport(sql: Sql, id: string) {
+  const [begun] = await sql<Omit<Run, 'services' | 'sql' | 'throttle' | 'batchRows'>[]>`
     update imports set state = 'running', started_at = coalesce(started_at, now()),
       cursor = coalesce(cursor, '{"step": "read", "n": 0}')
     where id = ${id} and state in ('queued', 'running') and not exists (
@@ -80,20 +72,18 @@ const noTasks = { created: 0, updated: 0, unchanged: 0, rejected: 0 }
 /**
  * Moves the cursor, and commits `work` in the same transaction. The commit is durable: after a crash of Postgres, the
  * undo of a cancelled import still needs the numbers of the batches.
- * @param part the part of the cursor's step that is done
  * @throws ImportTaken if another worker has moved the cursor, or the import was cancelled
  */
 export async function moveCursor(
   run: Run,
   cursor: ImportCursor & { step: ImportStep },
-  part: number,
   work?: (tx: Sql) => Promise<unknown>,
   { created, updated, unchanged, rejected } = noTasks,
 ): Promise<void> {
   const state = await run.sql.begin(async (tx) => {
     // Locks the row first, so that a second worker that runs the same batch stores no line twice.
     const [moved] = await tx<{ state: string }[]>`
-      update imports set cursor = ${JSON.stringify(cursor)}::text::jsonb, progress = ${progressAt(cursor.step, part)},
+      update imports set cursor = ${JSON.stringify(cursor)}::text::jsonb,
         created = created + ${created}, updated = updated + ${updated},
         unchanged = unchanged + ${unchanged}, rejected = rejected + ${rejected}
       where ${isUnmoved(run)} returning state`
@@ -106,7 +96,7 @@ export async function moveCursor(
 }
 
 export const endStep = (run: Run, step: ImportStep, work?: (tx: Sql) => Promise<unknown>): Promise<void> =>
-  moveCursor(run, { step: steps[steps.indexOf(step) + 1]!, n: 0 }, 0, work)
+  moveCursor(run, { step: steps[steps.indexOf(step) + 1]!, n: 0 }, work)
 
 /** Returns why an import or its undo has failed. @throws every other error, so that the job is retried */
 export function failureOf(error: unknown): string {

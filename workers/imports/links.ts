@@ -6,7 +6,7 @@ import { maxIds } from '../../modules/tasks/schema.ts'
 import { isId, nilId } from '../../src/id-format.ts'
 import { type PreparedRow, runBatches } from './batches.ts'
 import type { Run } from './import-row.ts'
-import { lastOf, readStaged, type Staged } from './staged.ts'
+import { readStaged, type Staged } from './staged.ts'
 
 /** Tasks by the keys of blockers, or the reason why a row cannot be a blocker. */
 export type Blockers = ReadonlyMap<string, Blocker | string>
@@ -123,7 +123,7 @@ export async function importLinks(run: Run): Promise<void> {
     await prepare(page)
     at = page.at(-1)?.n ?? Number.MAX_SAFE_INTEGER
   }
-  await runBatches(run, { step: 'links', last: await lastOf(run, 'link'), read, prepare })
+  await runBatches(run, { step: 'links', read, prepare })
 }
 
 function prepareLinks(

@@ -28,7 +28,7 @@ import type { Sql } from '../../src/postgres/database.ts'
 import { type Outcome, type PreparedRow, runBatches } from './batches.ts'
 import type { Run } from './import-row.ts'
 import { type Blockers, divideBlockers, readBlockers } from './links.ts'
-import { hasSubItems, lastOf, readStaged, readSubItems, type Staged, type SubItem } from './staged.ts'
+import { hasSubItems, readStaged, readSubItems, type Staged, type SubItem } from './staged.ts'
 
 /** A label or field of the file, or the description and settings of its project. */
 interface StagedName {
@@ -60,7 +60,6 @@ export async function importNames(run: Run): Promise<void> {
   const names = await readNames(run)
   await runBatches(run, {
     step: 'names',
-    last: 1,
     read: async (after) => names.filter(({ n }) => n > after),
     prepare: async (page) =>
       page.map((one) => ({
@@ -106,7 +105,6 @@ export async function importTasks(run: Run): Promise<void> {
   const isNested = await hasSubItems(run)
   await runBatches<Staged>(run, {
     step: 'tasks',
-    last: await lastOf(run, 'task'),
     read: (after) => readStaged(run, 'task', after, run.batchRows),
     async prepare(tasks) {
       const wholes = tasks.filter(({ firstRow }) => firstRow === null)
@@ -180,7 +178,7 @@ export async function importChildren(run: Run, step: 'leaves' | 'children'): Pro
   const context = await readContext(run)
   const kind = step === 'leaves' ? 'leaf' : 'child'
   await runBatches<StagedChild>(run, {
-    ...{ step, last: await lastOf(run, kind) },
+    step,
     async read(after) {
       const rows = await readStaged<TaskItem | ChildItem>(run, kind, after, 2 * run.batchRows)
       return rows.map((row) => ({

@@ -122,7 +122,7 @@ async function readItems(run: Run, reader: Reader, admit: Admit): Promise<void> 
     select coalesce(sum(length(bytes)), 0)::int4 as bytes from import_chunks where import_id = ${id}`
   admit(file!.bytes)
   // Another worker that still reads this file cannot store items after the cursor has moved.
-  await moveCursor(run, { step: 'read', n: run.cursor.n + 1 }, 0)
+  await moveCursor(run, { step: 'read', n: run.cursor.n + 1 })
   const isMine = sql`exists (select from imports where ${isUnmoved(run)})`
   await deleteRows(sql, 'import_items', id, { ...throttle, isOver: undefined }, isMine)
   const [staging, names] = [new Staging(), new NamesInFile()]

@@ -173,12 +173,6 @@ export const readStaged = <Item>({ sql, id }: Run, kind: StagedKind, n: number, 
     limit,
   )
 
-export async function lastOf({ sql, id }: Run, kind: StagedKind): Promise<number> {
-  const [row] = await sql<{ n: number }[]>`
-    select coalesce(max(n), 0) as n from import_items where import_id = ${id} and kind = ${kind}`
-  return row!.n
-}
-
 /** More lines do not fit into a description. */
 const maxSubItems = 700
 
