@@ -103,7 +103,7 @@ const proofOf = (key: Buffer, role: 'client' | 'server', serverId: string, nonce
 const isEqual = (shown: string, expected: string): boolean =>
   Buffer.byteLength(shown) === expected.length && timingSafeEqual(Buffer.from(shown), Buffer.from(expected))
 
-/** A larger item is sent in a message of its own. */
+/** A larger item is sent in a message of its own. A client that connects sends all its items in one message. */
 const maxMessageBytes = 1_048_576
 
 export class MessageBuffer<T extends { bytes: number }> {
@@ -121,25 +121,14 @@ export class MessageBuffer<T extends { bytes: number }> {
   }
 
   add(item: T): void {
+    if (this.bytes + item.bytes > maxMessageBytes) this.flush()
     if (this.items.length === 0) setImmediate(() => this.flush())
     this.items.push(item)
     this.bytes += item.bytes
   }
 
   flush(): void {
-    if (!this.isOpen()) return
-    let message: T[] = []
-    let bytes = 0
-    for (const item of this.drain()) {
-      if (bytes > 0 && bytes + item.bytes > maxMessageBytes) {
-        this.send(message)
-        message = []
-        bytes = 0
-      }
-      message.push(item)
-      bytes += item.bytes
-    }
-    if (bytes > 0) this.send(message)
+    if (this.items.length > 0 && this.isOpen()) this.send(this.drain())
   }
 
   drain(): T[] {
