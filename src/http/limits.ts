@@ -62,10 +62,16 @@ export class Budget {
     this.chunk = Math.max(1, Math.floor(policy.points / 50))
   }
 
-  /** Counts one request. Returns a promise if the share needs a chunk from Redis. */
-  take(key: string): Share | Promise<Share> {
-    const share = this.shareOf(key)
-    return this.tryTake(share) ? share : this.takeFromNextChunk(key, share)
+  /** Counts one request. Returns a promise if the share needs a chunk from Redis. @throws HttpError 429 */
+  take(key: string, share = this.shareOf(key)): Share | Promise<Share> {
+    const msToEnd = share.endsAt - performance.now()
+    if (msToEnd > 0 && share.left > 0) {
+      share.left--
+      return share
+    }
+    if (msToEnd > 0 && share.remaining === 0) throw rateLimited(this.policy, msToEnd)
+    share.refill ??= this.refill(key, share).finally(() => (share.refill = undefined))
+    return share.refill.then(() => this.take(key, share))
   }
 
   /** A request larger than the remaining budget runs and empties the budget. Otherwise it could never run. */
@@ -83,21 +89,6 @@ export class Budget {
   private shareOf(key: string): Share {
     let share = this.shares.get(key)
     if (!share) this.shares.set(key, (share = new Share(this)))
-    return share
-  }
-
-  /** Returns false if the share needs a chunk from Redis. */
-  private tryTake(share: Share): boolean {
-    const msToEnd = share.endsAt - performance.now()
-    if (msToEnd <= 0) return false
-    if (share.left > 0) return share.left-- > 0
-    if (share.remaining === 0) throw rateLimited(this.policy, msToEnd)
-    return false
-  }
-
-  private async takeFromNextChunk(key: string, share: Share): Promise<Share> {
-    do await (share.refill ??= this.refill(key, share).finally(() => (share.refill = undefined)))
-    while (!this.tryTake(share))
     return share
   }
 
