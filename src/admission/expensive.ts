@@ -81,30 +81,11 @@ const iterations = new FairQueue({ what: 'messages', ...oneAtATime })
 
 /**
  * Waits for an iteration of the event loop in which no other caller works. An MCP message takes 0.2 ms, a response that
- * a tool reads 1 to 10 ms, a step of a search 5 ms: between them the event loop serves other requests. Accounts take
+ * a tool reads 1 to 10 ms, ten hits of a search 5 ms: between them the event loop serves other requests. Accounts take
  * turns, so that an account with much work delays only its own work.
  */
 export async function ownIteration(account: string): Promise<void> {
   await nextIteration()
   const permit = await iterations.acquire(account)
   setImmediate(() => permit.release())
-}
-
-/** After work of this many milliseconds, the account waits for its next iteration. */
-const maxMs = 5
-
-/**
- * Runs pieces of work one after another, and returns their results. Between two pieces, the event loop can serve other
- * requests.
- */
-export async function runYielding<Result>(work: (() => Result)[], account: string): Promise<Result[]> {
-  const results: Result[] = []
-  let end = performance.now() + maxMs
-  for (const piece of work) {
-    results.push(piece())
-    if (performance.now() <= end) continue
-    await ownIteration(account)
-    end = performance.now() + maxMs
-  }
-  return results
 }
