@@ -27,10 +27,10 @@ import {
   idBeforePage,
   untilPageFull,
 } from '../../src/reads/pages.ts'
-import { etagAt, type Versioned } from '../../src/reads/versions.ts'
+import type { Versioned } from '../../src/reads/versions.ts'
 import { Input } from '../../src/schema/input.ts'
 import type { Services } from '../../src/services.ts'
-import { respondByDigest, pathAndQuery } from '../../src/responses/reply.ts'
+import { respondByDigest } from '../../src/responses/reply.ts'
 import { eventsExpired, notFound } from '../../src/responses/errors.ts'
 import { taskSnapshotParameters, snapshotOf, taskAt, projectIdNeedsAsOf } from '../tasks/reads.ts'
 
@@ -43,7 +43,8 @@ export function childList<E extends Entity>(
 ): Query {
   const isOfTask = entity.parent === 'task'
   const noun = isOfTask ? 'Task' : 'Project'
-  const listNow = openListNow(services, entity)
+  const { reads } = services.database
+  const pageOfChildren = openChildPage(reads, entity)
   const snapshotParameters = isOfTask ? taskSnapshotParameters() : { asOf: AsOfParameter() }
   return {
     about,
@@ -52,31 +53,17 @@ export function childList<E extends Entity>(
     isList: true,
     errors: [...(isOfTask ? [projectIdNeedsAsOf()] : []), ...services.snapshots.errors, notFound(noun)],
     async read(reading) {
-      const { caller, params, query } = reading
+      const { request, caller, params, query } = reading
       const page = readIdPage(query, 50, 200)
-      if (query.asOf === undefined && query.projectId === undefined)
-        return listNow(reading, page, await requireVisible(findProject, caller, params.id, noun))
+      if (query.asOf === undefined && query.projectId === undefined) {
+        const project = await requireVisible(findProject, caller, params.id, noun)
+        const rows = await pageOfChildren(params.id!, page, services.place(reads, { projects: [project] }))
+        return respondByDigest(request, pageBody(entity, request, rows, page), project.version)
+      }
       const found = await listAsOf(services, entity, reading, page)
       if (!found) throw notFound(noun)
       return found
     },
-  }
-}
-
-function openListNow<E extends Entity>(
-  { database: { reads }, place, serve }: Services,
-  entity: EntityDefinition<E>,
-) {
-  const pageOfChildren = openChildPage(reads, entity)
-  return ({ request, params }: ReadRequest, page: Page, project: Versioned) => {
-    // A change of an account's name does not change the project's version. So the ETag of a list with names also
-    // contains `renaming`, which changes with every name.
-    const etag = etagAt(project, entity.person && `.${project.renaming}`)
-    const build = async () => {
-      const rows = await pageOfChildren(params.id!, page, place(reads, { projects: [project] }))
-      return pageBody(entity, request, rows, page, etag)
-    }
-    return serve(request, pathAndQuery(request), etag, build, project.version)
   }
 }
 
@@ -106,10 +93,9 @@ const pageBody = <E extends Entity>(
   request: Pick<Request, 'url'>,
   rows: Shown<Rows[E]>[],
   { limit }: Page,
-  etag?: string,
 ) => {
   const shown = (row: Shown<Rows[E]>) => shownRow(entity, row)
-  return pageOf(request, cutToLimit(rows, limit), shown, ({ id }) => [id], etag)
+  return pageOf(request, cutToLimit(rows, limit), shown, ({ id }) => [id])
 }
 
 type Shown<R> = R & WithPerson
