@@ -3,7 +3,7 @@ import type { ReadRequest, Query } from '../../src/commands/query.ts'
 import { pinToVersion, type Snapshot } from '../../src/log/as-of.ts'
 import { pageOf } from '../../src/reads/pages.ts'
 import { notFound } from '../../src/responses/errors.ts'
-import { respondByDigest, pathAndQuery, respondWithBody } from '../../src/responses/reply.ts'
+import { respondByDigest, pathAndQuery } from '../../src/responses/reply.ts'
 import type { Services } from '../../src/services.ts'
 import { taskView, userFields, taskFields } from '../tasks/schema.ts'
 import { type HolderOf, showClaims } from '../tasks/shown-claims.ts'
@@ -45,7 +45,7 @@ const openList = (services: Services) => (reading: Reading, found: Found) => {
     // Without an event, the page changes when a claim ends, and when an account is renamed.
     return pageOf(request, page, viewWith(holderOf), cursorOf, holderOf ? '' : etag)
   }
-  if (!project || !isCurrent) return build().then((body) => respondWithBody(request, body, project?.version))
+  if (!project || !isCurrent) return build().then((body) => respondByDigest(request, body, project?.version))
   // With `me`, the response depends on the caller.
   const suffix = userFields.some((name) => query[name] === 'me') ? `.${caller.userId}` : ''
   const etag = etagAt(project, suffix)
@@ -182,8 +182,7 @@ const openCount = (services: Services) => async (reading: Reading, found: Found)
   // A search finds its tasks before they are counted, so later changes may be missing.
   const { version } = snapshot ?? (filter.q ? project! : counted)
   const body = bodyOf({ ...counted, version }, by, isCurrent)
-  if (isCurrent) return respondByDigest(request, { body, link: null }, version)
-  return respondWithBody(request, { body, etag: '', link: null }, version)
+  return respondByDigest(request, { body, link: null }, version)
 }
 
 /** Returns the number of reads that are charged if all tasks of the project match. */

@@ -7,7 +7,7 @@ import { privateHeaders } from './errors.ts'
 import { findTag, gzipTag, plainTag } from './if-match.ts'
 
 export interface CachedBody {
-  /** Empty for a list of several projects, which has no ETag. */
+  /** Empty for a body that may change before the next event. */
   etag: string
   body: string
   link: string | null

@@ -24,20 +24,19 @@ async function open(env: Record<string, string> = {}) {
   }
 }
 
-test('a search that cannot index says how many events it lacks, and only a complete search of one project has an ETag', async () => {
+test('a search that cannot index says how many events it lacks', async () => {
   const { ada, sql, projectId, create } = await open({ READ_TIMEOUT_MS: '4000' })
   await create('Draw the plate')
-  const ofProject = [`/search?projectId=${projectId}&q=plate`, `/tasks?projectId=${projectId}&q=plate`]
-  const paths = [...ofProject, '/search?q=plate']
+  const inProject = `projectId=${projectId}&q=plate`
+  const paths = [`/search?${inProject}`, `/tasks?${inProject}`, '/search?q=plate']
   const answers = () =>
     Promise.all(
       paths.map(async (path) => {
         const { status, headers, body } = await ada.get(path)
-        return [status, headers.get('docket-indexed'), body.length, headers.get('etag') !== null]
+        return [status, headers.get('docket-indexed'), body.length]
       }),
     )
-  const expected = (indexed: string, hits: number) =>
-    paths.map((path) => [200, indexed, hits, indexed === 'all' && ofProject.includes(path)])
+  const expected = (indexed: string, hits: number) => paths.map(() => [200, indexed, hits])
   expect(await answers()).toEqual(expected('all', 1))
   const release = await holdTransaction(sql, (tx) => tx`lock table search_documents in exclusive mode`)
   await createMany(ada, projectId, 3, 'Draw plate')
