@@ -30,7 +30,7 @@ export interface PreparedRow {
   taskN?: number
 }
 
-type FinishedRow = PreparedRow & { outcome: Outcome; id?: string; batch?: number }
+type FinishedRow = PreparedRow & { outcome: Outcome; id?: string }
 
 interface Batches<Row extends { n: number }> {
   step: ImportStep
@@ -66,14 +66,8 @@ export async function runBatches<Row extends { n: number }>(run: Run, spec: Batc
     return rows.length > 0 ? { prepared: await spec.prepare(rows), n: rows.at(-1)!.n } : undefined
   }
   await writePages(run.throttle, read, async ({ prepared, n }) => {
-    const finished = await runOperations(run, spec, prepared)
-    const countOf = (wanted: Outcome) =>
-      finished.filter(({ kind, outcome }) => kind === 'task' && outcome === wanted).length
-    const counts = {
-      ...{ created: countOf('created'), updated: countOf('updated') },
-      ...{ unchanged: countOf('unchanged'), rejected: countOf('rejected') },
-    }
-    await moveCursor(run, { step, n }, (tx) => storeFinished(tx, run.id, finished), counts)
+    const { finished, batch } = await runOperations(run, spec, prepared)
+    await moveCursor(run, { step, n }, (tx) => storeFinished(tx, run.id, finished, batch))
   })
   await endStep(run, step)
 }
@@ -83,21 +77,22 @@ async function runOperations(
   run: Run,
   spec: Pick<Batches<never>, 'step' | 'before'>,
   prepared: PreparedRow[],
-): Promise<FinishedRow[]> {
+): Promise<{ finished: FinishedRow[]; batch?: number }> {
   const operations = prepared.flatMap(({ operation }) => operation ?? [])
-  if (operations.length === 0) return prepared as FinishedRow[]
+  if (operations.length === 0) return { finished: prepared as FinishedRow[] }
   const part = `${spec.step} ${prepared[0]!.n}-${prepared.at(-1)!.n}`
   const before = run.dryRun ? (spec.before?.(operations) ?? []) : []
   const { batch, results } = await runCommand(run, part, [...before, ...operations])
   let next = before.length
-  return prepared.map((one) => {
+  const finished = prepared.map((one) => {
     if (!one.operation) return one as FinishedRow
     const { outcome, id, message } = results[next++]!
     // Without task numbers, which a dry run cannot know, and without the name of the field.
     const text = message?.replace(/#\d+ (?=")/g, '').replace(/^(addBlockedByIds|blockedByIds)/, 'they')
     if (text) one.notes.report(one.subject ? `${one.subject}: ${text}` : text)
-    return { ...one, outcome, id, batch }
+    return { ...one, outcome, id }
   })
+  return { finished, batch }
 }
 
 /**
@@ -138,23 +133,30 @@ export async function recordCommitted(sql: Sql, importId: string): Promise<void>
 }
 
 /** Stores what a command has done: its batch, the lines of rows that were not imported exactly, and outcomes. */
-async function storeFinished(tx: Sql, importId: string, finished: FinishedRow[]): Promise<unknown> {
+async function storeFinished(tx: Sql, importId: string, finished: FinishedRow[], batch?: number) {
   const lines = finished.flatMap(({ row, externalId, outcome, rowOutcome = outcome, notes: { message } }) =>
     message || outcome === 'rejected' ? { row, externalId, outcome: rowOutcome, message } : [],
   )
   await insertLines(tx, importId, lines)
-  // A repeated batch has the same seq.
-  const batches = [...new Set(finished.flatMap(({ batch }) => batch ?? []))]
+  const tasks = finished.filter(({ kind }) => kind === 'task')
   const others = finished.filter(({ taskN, outcome }) => taskN === undefined && outcome !== 'created')
   const isChanged = ({ outcome }: FinishedRow) => outcome === 'created' || outcome === 'updated'
   const changed = finished.filter(isChanged).flatMap(({ taskN }) => taskN ?? [])
   // The statements are sent together.
   return Promise.all([
-    batches.length > 0 &&
-      tx`insert into import_batches (import_id, seq) select ${importId}, unnest(${batches}::bigint[]) on conflict do nothing`,
+    batch !== undefined &&
+      tx`insert into import_batches (import_id, seq) values (${importId}, ${batch}) on conflict do nothing`,
+    tasks.length > 0 && countTasks(tx, importId, tasks),
     others.length > 0 && storeOutcomes(tx, importId, others),
     changed.length > 0 && countChangedTasks(tx, importId, changed),
   ])
+}
+
+function countTasks(tx: Sql, importId: string, tasks: FinishedRow[]) {
+  const countOf = (wanted: Outcome) => tasks.filter(({ outcome }) => outcome === wanted).length
+  return tx`
+    update imports set created = created + ${countOf('created')}, updated = updated + ${countOf('updated')},
+      unchanged = unchanged + ${countOf('unchanged')}, rejected = rejected + ${countOf('rejected')} where id = ${importId}`
 }
 
 /** Stores the outcomes and ids of tasks, labels and fields. A created row has the id of its item already. */

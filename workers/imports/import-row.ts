@@ -3,7 +3,6 @@ import { ImportError } from '../../modules/imports/items.ts'
 import type { Mapping } from '../../modules/imports/mapping.ts'
 import type { Source } from '../../modules/imports/sources.ts'
 import type { Caller } from '../../src/identity/rights.ts'
-import type { Log } from '../../src/logger.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { toHttpError } from '../../src/postgres/errors.ts'
 import type { Services } from '../../src/services.ts'
@@ -66,9 +65,6 @@ export async function requireToken(sql: Sql, { token }: Caller): Promise<void> {
   if (!row) throw new ImportError('The API token of the request was deleted, or has expired')
 }
 
-/** Numbers of tasks to add to those of the import. */
-const noTasks = { created: 0, updated: 0, unchanged: 0, rejected: 0 }
-
 /**
  * Moves the cursor, and commits `work` in the same transaction. The commit is durable: after a crash of Postgres, the
  * undo of a cancelled import still needs the numbers of the batches.
@@ -78,15 +74,11 @@ export async function moveCursor(
   run: Run,
   cursor: ImportCursor & { step: ImportStep },
   work?: (tx: Sql) => Promise<unknown>,
-  { created, updated, unchanged, rejected } = noTasks,
 ): Promise<void> {
   const state = await run.sql.begin(async (tx) => {
     // Locks the row first, so that a second worker that runs the same batch stores no line twice.
     const [moved] = await tx<{ state: string }[]>`
-      update imports set cursor = ${JSON.stringify(cursor)}::text::jsonb,
-        created = created + ${created}, updated = updated + ${updated},
-        unchanged = unchanged + ${unchanged}, rejected = rejected + ${rejected}
-      where ${isUnmoved(run)} returning state`
+      update imports set cursor = ${JSON.stringify(cursor)}::text::jsonb where ${isUnmoved(run)} returning state`
     if (!moved) throw new ImportTaken()
     await work?.(tx as unknown as Sql)
     return moved.state
@@ -114,7 +106,7 @@ const maxOutageMs = 600_000
  * Returns a function that runs a slice of a job. A temporary error ends the slice, and the next slice continues. After
  * 10 minutes in which every slice ended with a temporary error, the attempt fails.
  */
-export function openRunSlice(log: Log, now = () => performance.now()) {
+export function openRunSlice(now = () => performance.now()) {
   /** The time of the first of the temporary errors in a row, by import. */
   const outages = new Map<string, number>()
   return async (importId: string, slice: () => Promise<void>): Promise<void> => {
@@ -127,9 +119,7 @@ export function openRunSlice(log: Log, now = () => performance.now()) {
       const isTemporary = [429, 503].includes(toHttpError(error)?.status ?? 0)
       if (!isTemporary || now() > since + maxOutageMs) throw error
       outages.set(importId, since)
-      const reason = reasonOf(error)
-      log.warn({ importId, reason }, 'a temporary error interrupts an import; it continues in a second')
-      throw new SliceEnded(retryMs, reason)
+      throw new SliceEnded(retryMs, reasonOf(error))
     }
   }
 }

@@ -42,7 +42,7 @@ const pauses = () => 0.1
 /** Runs an import until its end, or until the slice of the job ends. The next slice continues. */
 export function openRunImport(services: Services, { readers = allReaders, batchRows = 200 }: Options = {}) {
   const sql = services.database.background
-  const runSlice = openRunSlice(services.log)
+  const runSlice = openRunSlice()
   const readFile = openReadFile()
   const steps: Record<Exclude<ImportStep, 'end'>, (run: Run) => Promise<void>> = {
     async read(run) {

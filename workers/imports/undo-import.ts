@@ -28,7 +28,7 @@ interface Undo {
 /** Undoes the batches of an import, the latest first. Keeps the tasks that somebody has changed since. */
 export function openUndoImport(services: Services) {
   const sql = services.database.background
-  const runSlice = openRunSlice(services.log)
+  const runSlice = openRunSlice()
   return ({ importId = '', caller = '{}' }: Record<string, string>, throttle: Throttle): Promise<void> => {
     const undo = { services, sql, importId, caller: JSON.parse(caller) }
     return runSlice(importId, async () => {
