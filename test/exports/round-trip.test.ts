@@ -124,7 +124,7 @@ test.each<[string, () => Promise<string>, formats: string[]]>([
     const tasks = kinds(before, 'task').length
     expect(tasks).toBeGreaterThan(5)
     expect(counts).toMatchObject({ read: tasks, created: tasks, rejected: 0 })
-    expect(report[0]).toMatch(/^Lines of these kinds are not imported: member \(\d\)/)
+    expect(report[0]).toStartWith('Lines of these kinds are not imported: member')
     const after = await exported(ada, projectId)
     expect(compared(after)).toEqual(compared(before))
     // The second importer is a member of neither project.
@@ -192,7 +192,7 @@ test('without the members, assignees become description lines; an undo removes a
   const first = await exported(ada, await makeEverything(ada, bea), 'history=true')
   const secondId = await emptyProject(dee)
   const { id } = await importInto(dee, secondId, first)
-  const message = `Lines of these kinds are not imported: member (1), event (${kinds(first, 'event').length})`
+  const message = 'Lines of these kinds are not imported: member, event'
   expect((await reportOf(dee, id))[0] as unknown).toEqual({
     ...{ row: null, externalId: null, outcome: 'rejected', message },
   })

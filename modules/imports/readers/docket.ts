@@ -15,7 +15,6 @@ import { Entry, parseObject } from './json-file.ts'
 
 /** The longest comment takes about 120,000 characters as JSON. */
 const maxLineCharacters = 1_048_576
-const maxPeople = 10_000
 const maxNumber = 1_000_000_000
 const maxTasks = 1_000_000
 /** The maximum number of unknown kinds of lines that the report names. */
@@ -27,16 +26,15 @@ const maxKinds = 20
  */
 export const readDocket: Reader = async function* ({ open, report }) {
   const moved = await checkFile(readLines(open), report)
-  const [addresses, keys] = [new Map<unknown, string>(), new DigestKeys()]
+  const keys = new DigestKeys()
   let [n, after] = [0, '']
   for await (const line of readLines(open)) {
-    collectAddress(addresses, line)
     if (line.row === 0) {
       yield { kind: 'project', row: 0, description: line.text('project.description') }
       if (line.get('project.textEdits') === 'if-match')
         yield { kind: 'project', row: 0, textEdits: 'if-match' }
     }
-    const item = itemOf(line, addresses)
+    const item = itemOf(line)
     if (!item) continue
     if (isChild(item)) item.csvKey = keys.ofChild(item)
     if (item.kind === 'task') {
@@ -56,26 +54,23 @@ async function checkFile(
   lines: AsyncIterable<Entry>,
   report: (message: string) => void,
 ): Promise<boolean[] | undefined> {
-  const skipped = new Map<string, number>()
+  const skipped = new Set<string>()
   const numbers: number[] = []
   let last: Entry | undefined
   for await (const line of lines) {
     const { kind, number } = line.value
-    if (line.row === 0) requireFormat(line.value.docket)
-    else if (last?.value.kind === 'end') throw errorAt(line.row, 'The file continues after its end')
-    else if (kind !== 'end' && !lineKinds().has(kind)) {
-      const name = String(kind).slice(0, 40)
-      const counted = skipped.has(name) || skipped.size < maxKinds ? name : 'others'
-      skipped.set(counted, (skipped.get(counted) ?? 0) + 1)
-    }
+    if (line.row === 0 && line.value.docket !== docketFormat)
+      throw errorAt(0, `The file is not an export of Docket with format=docket in version ${docketFormat}`)
+    if (last?.value.kind === 'end') throw errorAt(line.row, 'The file continues after its end')
+    if (line.row > 0 && kind !== 'end' && !lineKinds().has(kind))
+      skipped.add(skipped.size < maxKinds ? String(kind).slice(0, 40) : 'others')
     if (kind === 'task' && numbers.length <= maxTasks) numbers.push(isNumber(number) ? number : NaN)
     last = line
   }
   if (!last) throw new ImportError('The file is empty')
   if (last.value.kind !== 'end' || last.value.lines !== last.row + 1)
     throw errorAt(last.row, 'The file was cut: its last line is missing')
-  const counts = [...skipped].map(([kind, count]) => `${kind} (${count})`)
-  if (counts.length > 0) report(`Lines of these kinds are not imported: ${counts.join(', ')}`)
+  if (skipped.size > 0) report(`Lines of these kinds are not imported: ${[...skipped].join(', ')}`)
   const isUnique = numbers.length <= maxTasks && new Set(numbers).size === numbers.length
   return isUnique && !numbers.includes(NaN) ? outOfOrder(numbers) : undefined
 }
@@ -104,21 +99,6 @@ const isNumber = (value: unknown): value is number =>
 
 /** @param row the first line is the header, so rows count from the second line */
 const errorAt = (row: number, message: string) => new ImportError(message, `line ${row + 1}`)
-
-function requireFormat(format: unknown): void {
-  if (format === undefined) throw errorAt(0, 'The file is not an export of Docket with format=docket')
-  const version = String(format).slice(0, 20)
-  const known = `this service reads version ${docketFormat}`
-  if (format !== docketFormat) throw errorAt(0, `The file has the version ${version} of the format; ${known}`)
-}
-
-/** Collects the email addresses of the owner and the members. Their lines are before the tasks. */
-function collectAddress(byId: Map<unknown, string>, line: Entry): void {
-  if (line.row > 0 && line.value.kind !== 'member') return
-  const person = line.row === 0 ? 'project.owner' : 'user'
-  const email = line.text(`${person}.email`)
-  if (email !== undefined && byId.size < maxPeople) byId.set(line.get(`${person}.id`), email)
-}
 
 const Text = Type.String()
 const Person = Type.Object({ name: Text, email: Type.Optional(Text) })
@@ -178,10 +158,7 @@ const lineKinds = () =>
   ]))
 
 /** Returns undefined for a line that is not imported. @throws ImportError for an invalid field */
-function itemOf(
-  { row, value: line }: Entry,
-  addresses: ReadonlyMap<unknown, string>,
-): ImportedItem | undefined {
+function itemOf({ row, value: line }: Entry): ImportedItem | undefined {
   const { kind, importedAuthor } = line
   const fields = lineKinds().get(kind)
   if (!fields) return undefined
@@ -191,11 +168,8 @@ function itemOf(
     if (!check.Check(value)) throw errorAt(row, `The field ${name} of the ${String(kind)} is not valid`)
     if (value != null) item[inItem] = value
   }
-  const author = item.author as { id?: string } | undefined
-  const email = addresses.get(author?.id)
   // The first author of a row that the exporting project had imported.
   if (importedAuthor) item.author = { name: importedAuthor }
-  else if (author && email) item.author = { email, ...author }
   delete item.importedAuthor
   if (kind === 'task')
     Object.assign(item, { isExported: true, externalId: item.externalId ?? `docket:${item.key}` })
