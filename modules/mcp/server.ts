@@ -161,7 +161,6 @@ const maxCurrentCharacters = 12_000
 const readFirst = 'Find out with find or history whether the call changed something, before you repeat it'
 
 const adviceForCode: Partial<Record<string, (details: ErrorDetails, sent: Sent) => string>> = {
-  claimed: () => 'Work on another task (claim_next), or wait until the claim ends',
   'claim-ended': () =>
     'Stop this work, because another worker may have the task; claim_next returns a task to work on',
   'version-changed': ({ version = 0 }, { ifVersion = 0 }) =>

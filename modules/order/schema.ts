@@ -1,4 +1,4 @@
-import { Type } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 import { IdOf, OneOf } from '../../src/schema/input.ts'
 
 const neighbour = (side: string) =>
@@ -16,8 +16,5 @@ export const spot = {
   place: Type.Optional(OneOf('TaskPlace', ['first', 'last'], 'Places the task first or last in the project')),
 }
 
-export interface Spot {
-  before?: string
-  after?: string
-  place?: 'first' | 'last'
-}
+const Spot = Type.Object(spot)
+export type Spot = Static<typeof Spot>

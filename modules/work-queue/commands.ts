@@ -15,9 +15,7 @@ import type { Outcome } from '../../src/log/rows.ts'
 
 const taskIsDone = () => conflict('A task that is DONE cannot be claimed')
 const claimedByOther = (name: string | undefined, until: string) =>
-  conflict(`${name ?? 'A deleted account'} holds a claim on the task until ${until}`, {
-    code: 'claimed',
-  })
+  conflict(`${name ?? 'A deleted account'} holds a claim on the task until ${until}`)
 
 /** @throws HttpError 409 if another account holds a live claim */
 function requireHolder(state: ProjectState, { caller, now }: RuleContext, task: TaskRow): void {

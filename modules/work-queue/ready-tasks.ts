@@ -11,15 +11,9 @@ import { priorities } from '../tasks/schema.ts'
 import type { Static } from '@sinclair/typebox'
 import { command, inProject } from '../../src/commands/command.ts'
 import { rowSources } from '../../src/log/rows-at.ts'
-import { RecordReady } from './schema.ts'
+import { type ClaimNextTask, RecordReady } from './schema.ts'
 
-export interface TaskFilter {
-  labels?: string[]
-  anyLabel?: string[]
-  priority?: string
-  assigneeId?: string
-  maxAttempts?: number
-}
+type TaskFilter = Omit<Static<typeof ClaimNextTask>, 'projectId' | 'leaseSeconds'>
 
 interface WantedTasks extends TaskFilter {
   /** The tasks loaded in addition to one for each command, because other commands of the group may change some tasks. */

@@ -24,7 +24,7 @@ export type ErrorStatus = keyof typeof reasons
 
 /** Facts about an error for the tools for agents, which turn `code` into advice. No HTTP response has them. */
 export interface ErrorDetails {
-  code?: 'claimed' | 'claim-ended' | 'text-unmatched' | 'version-changed' | 'outcome-unknown'
+  code?: 'claim-ended' | 'text-unmatched' | 'version-changed' | 'outcome-unknown'
   /** The version of the project. */
   version?: number
   /** The texts of a task that the request would overwrite, and the ETag of the task. */
