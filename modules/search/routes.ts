@@ -4,7 +4,7 @@ import type { Module } from '../../src/module.ts'
 import { requireVisible } from '../../src/reads/lookups.ts'
 import { nextLink, writeCursor } from '../../src/reads/pages.ts'
 import { notFound } from '../../src/responses/errors.ts'
-import { respondByDigest } from '../../src/responses/reply.ts'
+import { respondByDigest, respondWithBody } from '../../src/responses/reply.ts'
 import type { Services } from '../../src/services.ts'
 import { maxHits, readHits } from './find.ts'
 import { cursorOf, hitView, readSearchRequest, SearchParameters } from './schema.ts'
@@ -30,8 +30,9 @@ function search(services: Services): Query {
       return inScope(caller, project?.projectId, async (scope) => {
         const { hits, next } = await readHits(poolFor(services, scope), caller.userId, scope, wanted)
         const link = next ? nextLink(request.url, 'cursor', writeCursor(cursorOf(next))) : null
-        const page = { body: JSON.stringify(hits), link }
-        return withIndexed(await respondByDigest(request, page, project?.version), scope.indexed)
+        const page = { body: JSON.stringify(hits), link, etag: '' }
+        const respond = project && scope.indexed === 'all' ? respondByDigest : respondWithBody
+        return withIndexed(await respond(request, page, project?.version), scope.indexed)
       })
     },
   }

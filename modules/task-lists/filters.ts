@@ -207,15 +207,12 @@ const NAME = /^field\.([a-z][a-z0-9_]{0,39})(?:\.(min|max))?$/
 export const unknownFieldParameter = (name: string) =>
   badRequest(`${name.slice(0, 100)} must name a field of the project`)
 const notOrdered = (name: string) => badRequest(`${name} must name a field of the type number or date`)
-export function readFieldParameters(query: Record<string, unknown>): FieldParameter[] {
-  const found: FieldParameter[] = []
-  for (const name in query) {
-    if (!name.startsWith(fieldPrefix)) continue
-    const [, key, bound] = NAME.exec(name) ?? []
-    if (!key) throw unknownFieldParameter(name)
-    found.push({ name, key, bound: bound as FieldParameter['bound'], text: String(query[name]) })
-  }
-  return found
+
+/** @throws HttpError 400 */
+export function readFieldParameter(name: string, text: string): FieldParameter {
+  const [, key, bound] = NAME.exec(name) ?? []
+  if (!key) throw unknownFieldParameter(name)
+  return { name, key, bound: bound as FieldParameter['bound'], text }
 }
 
 type Field = Pick<FieldRow, 'key' | 'type' | 'options'>

@@ -10,7 +10,7 @@ import { SearchText } from '../search/schema.ts'
 import { readSearchText, searchTextErrors } from '../search/text.ts'
 import { badUser, parameterOf } from '../tasks/kinds.ts'
 import { fieldParameters, taskFields } from '../tasks/schema.ts'
-import { fieldPrefix, readFieldParameters, badBlocks, badClaimedBy, filters } from './filters.ts'
+import { fieldPrefix, readFieldParameter, badBlocks, badClaimedBy, filters } from './filters.ts'
 import { byPosition, sortNamed, sorts, type Bounds, type FieldParameter, type TaskFilter } from './sorts.ts'
 
 const parameters: Record<string, TSchema> = {
@@ -91,7 +91,7 @@ export function readTaskFilter(
     const text = query[name]
     if (text === undefined) continue
     if (read) read(found, text, userId)
-    else if (name.startsWith(fieldPrefix)) custom ??= readFieldParameters(query)
+    else if (name.startsWith(fieldPrefix)) (custom ??= []).push(readFieldParameter(name, text))
     else throw unknownField(name, Object.keys(parameters))
   }
   const { is, bounds, others } = found
