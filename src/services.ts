@@ -1,7 +1,7 @@
 import { Scheduler } from './admission/fair-queue.ts'
 import type { Reactions } from './model/events.ts'
 import type { Command } from './commands/command.ts'
-import { openExecute, withSpans } from './commands/execute.ts'
+import { openExecute } from './commands/execute.ts'
 import { openFindPerson } from './reads/people.ts'
 import { registryOf, openRouter, openRun } from './commands/router.ts'
 import { openRowLocations } from './commands/row-locations.ts'
@@ -47,7 +47,7 @@ export type Services = ReturnType<typeof openServices>
 
 /** Opens all services of a process, even if Redis is unreachable. */
 export function openServices(config: Config, log: Log, domain: Domain, tracing?: Tracing) {
-  const writePath = openWritePath(config, log, domain, tracing)
+  const writePath = openWritePath(config, log, domain)
   const { counts, database, findRecord, subscriptions, oldestSeq, redis, scheduler } = writePath
   const identity = openIdentity(config, database, counts)
   const limits = openLimits(redis, config, log)
@@ -90,7 +90,7 @@ function openIdentity(config: Config, database: Database, counts: Counts) {
 
 type Domain = { commands: Command<never>[]; react: Reactions }
 
-export function openWritePath(config: Config, log: Log, domain: Domain, tracing?: Tracing) {
+export function openWritePath(config: Config, log: Log, domain: Domain) {
   const shared = openSharedServices(config, log)
   const { clock, counts, database, redis, jobs, rowLocations, scheduler, findPerson, findRole } = shared
   const { notifications, knownCommits } = shared
@@ -98,7 +98,7 @@ export function openWritePath(config: Config, log: Log, domain: Domain, tracing?
   const registry = registryOf(domain.commands)
   const explain = openAddConflictingSeqs(database.reads)
   const reads = { findRole, findPerson, rowLocations }
-  const execute = withSpans(openExecute({ actors, ...reads, limits: config, explain, log }), tracing)
+  const execute = openExecute({ actors, ...reads, limits: config, explain, log })
   const isClosing = () => actors.isClosing
   const routed = { config, redis, registry, execute, scheduler, isClosing, log }
   const router = openRouter({ ...routed, counts: counts.forwards })

@@ -19,20 +19,18 @@ import type { UndoInput } from '../log/undo-input.ts'
 
 /** Declares methods, not function fields, so that a `QueuedCommand<Reply>` is also a `QueuedCommand<unknown>`. */
 export abstract class QueuedCommand<T = unknown> {
-  abstract readonly id: string
-  abstract readonly projectId: string
-  abstract readonly caller: Caller
-  /** On the clock of performance.now(), like `since`. */
-  abstract readonly deadline: number
-  abstract readonly destinationId?: string
-  abstract readonly preload?: Preload
-  abstract readonly guard?: IdempotencyKey
+  readonly id: string
+  readonly projectId: string
+  readonly caller: Caller
+  destinationId: string | undefined
+  preload: Preload | undefined
+  guard: IdempotencyKey | undefined
   /** Ids that the client chose for new rows. The commit claims them. */
-  abstract readonly clientIds?: string[]
-  abstract readonly weight?: number
-  abstract readonly createsProject?: boolean
+  clientIds: string[] | undefined
+  weight: number | undefined
+  createsProject = false
   /** False if `recall` cannot rebuild the reply from the log. Then an idempotency record stores the reply. */
-  abstract readonly isRecallable: boolean
+  isRecallable = true
   /** True if another process may have committed the command. Can become true while the command is in progress. */
   abstract readonly again?: boolean
   // The actor sets this field and the fields up to `isRejected` for each attempt.
@@ -46,6 +44,17 @@ export abstract class QueuedCommand<T = unknown> {
   /** The project's version before an attempt whose outcome is unknown. */
   unknownAt?: number
   since = 0
+
+  /** @param deadline on the clock of performance.now(), like `since` */
+  constructor(
+    { id, projectId, caller }: { id: string; projectId: string; caller: Caller },
+    readonly deadline: number,
+  ) {
+    this.id = id
+    this.projectId = projectId
+    this.caller = caller
+  }
+
   /** Replaced while the command is in a mailbox. */
   resolve(_answer: T): void {}
   reject(_reason: unknown): void {}

@@ -39,7 +39,6 @@ export interface CommandRequest {
   ifMatch?: string
   ifClaim?: IfClaim
   guard?: IdempotencyKey
-  traceparent?: string
 }
 
 export interface Lookups {

@@ -4,7 +4,6 @@ import { QueuedCommand } from '../actor/decide-group.ts'
 import type { ProjectState } from '../actor/state.ts'
 import { commandKey } from '../commit/idempotency.ts'
 import { isId } from '../id-format.ts'
-import type { Caller } from '../identity/rights.ts'
 import { type Clock, isAhead } from '../ids.ts'
 import type { Decision, StoredEvent } from '../model/events.ts'
 import type { Log } from '../logger.ts'
@@ -15,7 +14,6 @@ import type { FindRole } from '../reads/lookups.ts'
 import type { FindPerson, Person } from '../reads/people.ts'
 import { idTaken, unavailable } from '../responses/errors.ts'
 import { etagOf, type Reply } from '../responses/reply.ts'
-import type { Tracing } from '../tracing/tracing.ts'
 import { throttle } from '../waits.ts'
 import type { Command, RuleContext, WriteDefinition, LookupResults, RoutedCommand } from './command.ts'
 import { authorize, clientIdIn, decide, destinationOf, idIn } from './decide.ts'
@@ -34,19 +32,6 @@ interface ExecuteDependencies {
   /** For a command that reads the log: throws its error again, with details from the log. */
   explain?: (error: unknown) => Promise<never>
   log?: Log
-}
-
-/** With tracing, a command of a traced request is a span. */
-export function withSpans(execute: Execute, tracing: Tracing | undefined): Execute {
-  if (!tracing) return execute
-  return (command, routed, deadline) => {
-    if (!routed.traceparent) return execute(command, routed, deadline)
-    const span = tracing.begin(command.name, 'INTERNAL', routed.traceparent)
-    const reply = execute(command, routed, deadline)
-    const end = (hasFailed: boolean) => () => span.end({}, hasFailed)
-    reply.then(end(false), end(true))
-    return reply
-  }
 }
 
 /** A command that the first check of role and scope rejects causes no look-up and no lease. */
@@ -139,18 +124,8 @@ function isAuthorized(actors: Actors, command: Command, { projectId, caller, inp
 
 /** A routed command with its look-up results. The object is also the rule's context, because a copy would cost time. */
 class Execution extends QueuedCommand<Reply> implements RuleContext {
-  readonly id: string
-  readonly projectId: string
-  readonly caller: Caller
-  readonly destinationId: string | undefined
-  readonly preload: Preload | undefined
   readonly ifMatch: string | undefined
   readonly ifClaim: IfClaim | undefined
-  readonly guard: QueuedCommand['guard']
-  readonly clientIds: string[] | undefined
-  readonly weight: number | undefined
-  readonly createsProject: boolean
-  readonly isRecallable: boolean
   readonly person: Person | undefined
   private clock: Clock | undefined
   private hasEvents = false
@@ -158,20 +133,17 @@ class Execution extends QueuedCommand<Reply> implements RuleContext {
   constructor(
     private readonly command: Command,
     private readonly routed: RoutedCommand,
-    readonly deadline: number,
+    deadline: number,
     readonly limits: RuleContext['limits'],
     readonly lookupResults?: LookupResults,
   ) {
-    super()
-    const { id, projectId, input, caller, ifMatch, ifClaim, guard } = routed
-    this.id = id
-    this.projectId = projectId
-    this.caller = caller
+    super(routed, deadline)
+    const { input, ifMatch, ifClaim, guard } = routed
     this.destinationId = command.destination?.(input)
     this.preload = preloadOf(command, routed, lookupResults)
     this.ifMatch = ifMatch
     this.ifClaim = ifClaim
-    this.guard = guard ?? (command.storesReply ? commandKey(id) : undefined)
+    this.guard = guard ?? (command.storesReply ? commandKey(routed.id) : undefined)
     this.clientIds = lookupResults?.clientIds?.length ? lookupResults.clientIds : undefined
     this.weight = command.weight?.(input)
     this.createsProject = command.target.kind === 'new'

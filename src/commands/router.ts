@@ -15,7 +15,6 @@ import { RpcClient, ConnectionLost } from '../routing/rpc-client.ts'
 import { RpcServer, toRpcError } from '../routing/rpc-server.ts'
 import type { Peer, RpcRequest, RpcResponse } from '../routing/rpc.ts'
 import { secretsIn } from '../setting-values.ts'
-import { readTraceparent } from '../tracing/tracing.ts'
 import type { Command, CommandRequest, RoutedCommand } from './command.ts'
 import { idIn, targetNoun, clientIdIn } from './decide.ts'
 import type { Execute } from './execute.ts'
@@ -218,17 +217,16 @@ export function openServe(dependencies: ServeDependencies) {
     if (!routed || !isKnown || isClosing()) return respond({ kind: 'unknown' })
     executeOnce(registered, routed, deadline).then(
       (reply) => respond({ kind: 'reply', ...reply }),
-      (error) => respond(errorResponse(log, error, routed.traceparent)),
+      (error) => respond(errorResponse(log, error)),
     )
   }
 
   return (requests: RpcRequest[]): void => requests.forEach(serve)
 }
 
-function errorResponse(log: Log, error: unknown, traceparent?: string): RpcResponse {
+function errorResponse(log: Log, error: unknown): RpcResponse {
   const httpError = toHttpError(error)
   if (httpError) return toRpcError(httpError)
-  const trace_id = readTraceparent(traceparent ?? null)?.traceId
-  log.error({ err: error, trace_id }, 'a command from another process failed')
+  log.error({ err: error }, 'a command from another process failed')
   return { kind: 'failed' }
 }

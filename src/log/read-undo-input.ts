@@ -27,9 +27,6 @@ import { getTableName } from 'drizzle-orm'
 import type { MemberRow } from '../../drizzle/rows.ts'
 import { positionKey } from '../../drizzle/schema/tasks.ts'
 
-/** The approximate length of a row's keys and ids in JSON. The size limit of an undo does not count them. */
-const uncountedCharacters = 1_000
-
 /** Checks the caller's rights before it reads other data. */
 export function openReadUndoInput(sql: Sql, oldestSeq: OldestSeq, findPerson: FindPerson): ReadUndoInput {
   return async (at, selection) => {
@@ -88,8 +85,7 @@ export const isOfBatch = (sql: Sql, projectId: string, batch: number) => sql`
     select o.seq from events o where o.project_id = ${projectId} and o.seq >= ${batch} and o.batch is distinct from ${batch}
     order by o.seq limit 1), ${Number.MAX_SAFE_INTEGER}::bigint)`
 
-const characters = (sql: Sql, row: 'before' | 'after') =>
-  sql`greatest(coalesce(char_length(${sql(row)}::text), 0) - ${uncountedCharacters}, 0)`
+const characters = (sql: Sql, row: 'before' | 'after') => sql`coalesce(char_length(${sql(row)}::text), 0)`
 
 function accountsIn(events: LoggedEvent[], children: UndoInput['children']): string[] {
   const rows = events.flatMap(({ entity, before, after }) =>

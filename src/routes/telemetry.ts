@@ -20,13 +20,10 @@ export type RequestInfo = Partial<Omit<GuardedContext, 'params' | 'query'>> & {
 export class Telemetry {
   private readonly spans = new WeakMap<Request, Span>()
   private readonly requests: RequestDurations | undefined
-  /** Returns the traceparent of a request's span, for commands and jobs that it starts; undefined without tracing. */
-  readonly traceparentOf: ((request: Request) => string | undefined) | undefined
 
   constructor(private readonly services: Services) {
-    const { config, counts, tracing } = services
+    const { config, counts } = services
     this.requests = config.metricsPort > 0 ? counts.requests : undefined
-    this.traceparentOf = tracing && ((request) => this.spans.get(request)?.traceparent)
   }
 
   end({ request, route, began }: RequestInfo, status: number): void {
@@ -58,7 +55,7 @@ export class Telemetry {
         if (!tracing) return
         const { method, headers } = request
         const attributes = { 'http.request.method': method, 'url.scheme': 'http' }
-        const span = tracing.begin(`${method} ${route}`, 'SERVER', headers.get('traceparent'), attributes)
+        const span = tracing.begin(`${method} ${route}`, headers.get('traceparent'), attributes)
         this.spans.set(request, span)
       })
       .onAfterHandle({ as: 'global' }, (context: RequestInfo & { response?: unknown }) => {

@@ -35,7 +35,6 @@ export function openRunCommand<Input extends object, Row>(
   repeat: RouteHooks<Input>['repeat'],
 ) {
   const { expensive, limits, run, scheduler, withIdempotency, subscriptions } = services
-  const { traceparentOf } = services.telemetry
   const { name, invites, weight, cost = weight, isExpensive, location, view } = command
   const headers = { location, hasVersion: view?.hasNoEtag }
 
@@ -44,10 +43,8 @@ export function openRunCommand<Input extends object, Row>(
     const isKeyed = request.headers.has('idempotency-key')
     const key = isKeyed ? readIdempotencyKey(request, tokenOrUserId(caller), body) : undefined
     const ifMatch = request.headers.get('if-match') ?? undefined
-    const traceparent = traceparentOf?.(request)
     const ifClaim = request.headers.has('docket-if-claim') ? readIfClaim(request) : undefined
-    const writeAs = (caller: Caller) =>
-      run({ name, input, caller, ifMatch, ifClaim, guard: key, traceparent })
+    const writeAs = (caller: Caller) => run({ name, input, caller, ifMatch, ifClaim, guard: key })
     const write = () => (repeat ? repeat(context, writeAs) : writeAs(caller))
     const reply = await (key ? withIdempotency(key, write) : write())
     const response = respondToWrite(reply, headers, input)

@@ -7,7 +7,6 @@ type Attributes = Record<string, string | number | undefined>
 
 export interface Span {
   traceId: string
-  traceparent: string
   end(attributes: Attributes, hasFailed: boolean): void
 }
 
@@ -30,15 +29,13 @@ export async function openTracing() {
   })
   const tracer = provider.getTracer('docket')
   return {
-    begin(name: string, kind: 'SERVER' | 'INTERNAL', traceparent: string | null, start?: Attributes): Span {
+    begin(name: string, traceparent: string | null, start?: Attributes): Span {
       const remote = readTraceparent(traceparent)
       const parent = remote && trace.setSpanContext(ROOT_CONTEXT, { ...remote, isRemote: true })
-      const options = { kind: SpanKind[kind], attributes: start }
+      const options = { kind: SpanKind.SERVER, attributes: start }
       const span = tracer.startSpan(name, options, parent ?? ROOT_CONTEXT)
-      const { traceId, spanId, traceFlags } = span.spanContext()
       return {
-        traceId,
-        traceparent: `00-${traceId}-${spanId}-${traceFlags & 1 ? '01' : '00'}`,
+        traceId: span.spanContext().traceId,
         end(attributes, hasFailed) {
           span.setAttributes(attributes)
           if (hasFailed) span.setStatus({ code: SpanStatusCode.ERROR })
