@@ -119,7 +119,6 @@ async function undoBatch(undo: Undo, before: number, batch: number): Promise<voi
 /** An event of the import. */
 interface ImportedEvent {
   seq: number
-  entity: string
   externalId: string | null
   /** Such as `label "bug"`. Null for rows without a name. */
   name: string | null
@@ -163,7 +162,7 @@ export function readBatch({ sql, importId, projectId }: Undo, batch: number): Pr
       select distinct n.name from tasks t cross join lateral (
         select unnest(t.label_ids)::text union all select jsonb_object_keys(t.fields)) n(name)
       where t.project_id = ${projectId} and exists (select from own where entity in ('label', 'field')))
-    select o.seq::float8 as seq, o.entity, o.name, coalesce(h.first = o.seq, false) as is_first,
+    select o.seq::float8 as seq, o.name, coalesce(h.first = o.seq, false) as is_first,
       coalesce(h.is_changed, false) as is_changed,
       case when t.project_id = ${projectId} then t.external_id when o.entity = 'task' then o.after ->> 'externalId' end as external_id,
       o.task_id is not null and t.id is null or exists (select from undone where undoes = o.seq) as is_undone,
@@ -185,7 +184,7 @@ async function undoSome(undo: Undo, events: ImportedEvent[]): Promise<Map<number
     await services.runHere({ name: undoProject.name, input: { id, seqs }, caller })
     return new Map()
   } catch (error) {
-    if (!isKept(error, events)) throw error
+    if (!isKept(error)) throw error
     const { message } = error
     if (events.length === 1)
       return new Map([[only.seq, only.name ? `The ${only.name}: ${message}` : message]])
@@ -195,9 +194,5 @@ async function undoSome(undo: Undo, events: ImportedEvent[]): Promise<Map<number
   }
 }
 
-/** Only an ADMIN may undo changes of fields and of the project. Without the role EDITOR, the whole undo fails. */
-const isKept = (error: unknown, events: ImportedEvent[]): error is HttpError =>
-  error instanceof HttpError &&
-  (error.status === 409 ||
-    error.status === 410 ||
-    (error.status === 403 && events.some(({ entity }) => entity === 'field' || entity === 'project')))
+const isKept = (error: unknown): error is HttpError =>
+  error instanceof HttpError && (error.status === 409 || error.status === 410)
