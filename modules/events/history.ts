@@ -1,9 +1,9 @@
 import { type Static, Type } from '@sinclair/typebox'
 import type { Query } from '../../src/commands/query.ts'
-import { canonicalId, isIdInAnyCase, maxId } from '../../src/id-format.ts'
+import { canonicalId, isId, isIdInAnyCase, maxId } from '../../src/id-format.ts'
 import type { Entity } from '../../src/model/entities.ts'
 import type { Sql } from '../../src/postgres/database.ts'
-import { requireVisible, type VisibleProject, openLookUp } from '../../src/reads/lookups.ts'
+import { requireVisible, type VisibleProject } from '../../src/reads/lookups.ts'
 import {
   Cursor,
   type PageRows,
@@ -12,10 +12,8 @@ import {
   readCursor,
   readLimit,
   readIdPage,
-  type Page,
 } from '../../src/reads/pages.ts'
 import { type OldestSeq, openOldestSeq, seqAt } from '../../src/reads/retention.ts'
-import type { Versioned, Versions } from '../../src/reads/versions.ts'
 import { notFound } from '../../src/responses/errors.ts'
 import { respondByDigest } from '../../src/responses/reply.ts'
 import { checked, Input, Instant, isCount, parseInstant } from '../../src/schema/input.ts'
@@ -142,10 +140,7 @@ async function readHistoryPage(
   return isEnd ? { rows: shown } : { rows: shown, last: { seq: downTo } }
 }
 
-/** The maximum number of events that a page of a task's history scans. */
-const maxScannedOfTask = 500
-
-const aboutTask = `Returns the events of the task, its subtasks and comments, newest first, also from earlier projects of the task and after its deletion. Requires the right to read the task's current or last project. Leaves out events in projects that the caller may not read. A page skips at most ${maxScannedOfTask} such events, so a page may show fewer events than \`limit\` although the Link header leads to another page. ${retentionNote}`
+const aboutTask = `Returns the events of the task, its subtasks and comments, newest first, also from earlier projects of the task and after its deletion. Requires the right to read the task's current or last project. Leaves out events in projects that the caller may not read, so a page may show fewer events than \`limit\` although the Link header leads to another page. ${retentionNote}`
 
 const taskEventView = view<ReadEvent>({
   name: 'TaskEvent',
@@ -156,9 +151,7 @@ const taskEventView = view<ReadEvent>({
   of: (event) => ({ projectId: event.projectId, ...shownEvent(event) }),
 })
 
-export function taskHistory(services: Services): Query {
-  const { database, findRole, place, versions } = services
-  const findTaskProjects = openFindTaskProjects(database.reads, versions)
+export function taskHistory({ database: { reads: sql }, findRole }: Services): Query {
   return {
     about: aboutTask,
     input: Input({ limit: Limit(50, 200), cursor: Cursor() }),
@@ -167,70 +160,33 @@ export function taskHistory(services: Services): Query {
     operation: { id: 'listTaskHistory', tag: 'History' },
     errors: [notFound('Task')],
     async read({ request, caller, query, params: { id = '' } }) {
-      const page = readIdPage(query, 50, 200)
-      const task = await requireVisible(findTaskProjects, caller, id, 'Task')
-      const others = await Promise.all(task.others.map((projectId) => findRole(caller, projectId)))
-      const projects = [task, ...others].flatMap((one?: Versioned) => one ?? [])
-      const found = await readTaskPage(place(database.reads, { projects }), id, projects, page)
-      return respondByDigest(
-        request,
-        pageOf(request, found, taskEventView.of, ({ id }) => [id]),
-        task.version,
+      const { cursor, limit } = readIdPage(query, 50, 200)
+      const { version } = await requireVisible(findRole, caller, await lastProject(sql, id), 'Task')
+      // Ids can be compared between projects, unlike seqs.
+      const rows = await readEvents(
+        sql,
+        sql`select ${eventColumns(sql)} from events e where e.task_id = ${id} and e.id < ${cursor ?? maxId}
+          order by e.id desc limit ${limit + 1}`,
       )
+      const scanned = rows.slice(0, limit)
+      const projects = [...new Set(scanned.map(({ projectId }) => projectId))]
+      const roles = await Promise.all(projects.map((projectId) => findRole(caller, projectId)))
+      const visible = new Set(roles.map((role) => role?.projectId))
+      const shown = scanned.filter(({ projectId }) => visible.has(projectId))
+      const last = isFullPage(rows, limit + 1) ? scanned.at(-1)! : undefined
+      const found = { rows: await withPeople(sql, shown), last }
+      const page = pageOf(request, found, taskEventView.of, ({ id }) => [id])
+      return respondByDigest(request, page, version)
     },
   }
 }
 
-/**
- * `projectId`: the current or last project of a task. `others`: the ids of the other projects that the task has left.
- */
-interface TaskProjects extends Versioned {
-  others: string[]
-}
-
-/** Returns undefined if the caller may not see the task's current or last project. */
-const openFindTaskProjects = (sql: Sql, versions: Versions) =>
-  openLookUp<TaskProjects>(sql, versions, {
-    joins: sql`cross join lateral (${lastProject(sql)}) w cross join lateral (${leftProjects(sql)}) o`,
-    projectId: sql`w.project_id`,
-    columns: sql`o.others`,
-    make: (seen, others) => ({ ...seen, others }),
-  })
-
-const lastProject = (sql: Sql) => sql`
-  select coalesce((select project_id from tasks where id = q.id),
-    (select case when type <> 'task.moved_out' then project_id end
-      from events where task_id = q.id order by id desc limit 1)) as project_id`
-
-/** SQL for the ids of the other projects that the task has left. Each recursion step reads one id from an index. */
-const leftProjects = (sql: Sql) => sql`
-  with recursive visited(project_id) as (
-    (select project_id from events
-      where task_id = q.id and type = 'task.moved_out' order by project_id limit 1)
-    union all
-    select (select e.project_id from events e
-      where e.task_id = q.id and e.type = 'task.moved_out' and e.project_id > visited.project_id
-      order by e.project_id limit 1) from visited where visited.project_id is not null)
-  select string_agg(visited.project_id::text, ' ') as others from visited where visited.project_id <> w.project_id`
-
-/**
- * Reads a page of the task's events in these projects. Ids can be compared between projects, unlike seqs. If the scan ends
- * before the page is full, the next page begins after the last scanned event.
- */
-async function readTaskPage(
-  sql: Sql,
-  taskId: string,
-  projects: Versioned[],
-  { cursor, limit }: Page,
-): Promise<PageRows<ReadEvent, { id: string }>> {
-  const older = sql`from events where task_id = ${taskId} and id < ${cursor ?? maxId} order by id desc`
-  const rows = await readEvents(
-    sql,
-    sql`select ${eventColumns(sql)} from (select * ${older} limit ${maxScannedOfTask}) e
-    where e.project_id = any(${projects.map(({ projectId }) => projectId)}::uuid[]) order by e.id desc limit ${limit + 1}`,
-  )
-  const shown = await withPeople(sql, rows.slice(0, limit))
-  if (isFullPage(rows, limit + 1)) return { rows: shown, last: shown.at(-1)! }
-  const [end] = await sql<{ id: string }[]>`select id ${older} limit 1 offset ${maxScannedOfTask - 1}`
-  return { rows: shown, last: end }
+/** Returns the current project of a task, or the last project of a deleted task; undefined for an unknown task. */
+async function lastProject(sql: Sql, id: string): Promise<string | undefined> {
+  if (!isId(id)) return undefined
+  const [row] = await sql<{ projectId: string | null }[]>`
+    select coalesce((select project_id from tasks where id = ${id}),
+      (select case when type <> 'task.moved_out' then project_id end
+        from events where task_id = ${id} order by id desc limit 1)) as project_id`
+  return row?.projectId ?? undefined
 }
