@@ -25,9 +25,7 @@ export const deepPrograms: Program[] = [
 export async function installPrograms(programs: Program[], dir: string): Promise<void> {
   process.env.PATH = [process.env.PATH, '/usr/sbin', join(dir, 'bin')].join(delimiter)
   const isOnPath = (name: string) => Bun.which(name, { PATH: process.env.PATH ?? '' }) !== null
-  // Without apt-get, the start of the servers installs Redis with the package manager of the system.
-  const needed = isOnPath('apt-get') ? programs : programs.filter((program) => program !== redis)
-  const absent = () => needed.filter(({ names }) => !names.some(isOnPath))
+  const absent = () => programs.filter(({ names }) => !names.some(isOnPath))
   const missing = absent()
   if (missing.length === 0) return
   const namesOf = (some: Program[]) => some.map(({ names }) => names[0]).join(', ')
