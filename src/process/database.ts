@@ -1,12 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import postgres from 'postgres'
 import { isMigrated, migrate, withConnections } from '../../drizzle/migrate.ts'
 import type { Config } from '../config.ts'
+import { urlsIn } from '../hosts.ts'
 import type { Log } from '../logger.ts'
 import type { Server } from '../postgres/connect.ts'
 import { openDatabase, type Sql } from '../postgres/database.ts'
+import { errorCode, transientCodes } from '../postgres/errors.ts'
 import { primaryServer } from '../postgres/primary.ts'
+import { ConfigError } from '../setting-values.ts'
 import { within } from '../waits.ts'
-import { explain, requireUsable, toConfigError } from './database-errors.ts'
 import type { Shutdown } from './shutdown.ts'
 
 const maxPauseMs = 2_000
@@ -72,4 +75,116 @@ export function printResult({ code, text }: CommandResult): number {
   if (code === 0) console.log(text)
   else console.error(text)
   return code
+}
+
+const create = "create database {database} owner {user} encoding 'UTF8' locale 'C' template template0"
+const grants =
+  'grant connect, create on database {database} to {user}; grant usage, create on schema public to {user}; alter role {user} set search_path = public'
+const grantTables =
+  'grant usage on schema drizzle to {user}; grant all on all tables in schema public, drizzle to {user}; grant all on all sequences in schema public, drizzle to {user}'
+const allowWrites =
+  'alter database {database} reset default_transaction_read_only; alter role {user} reset default_transaction_read_only'
+const noLimits = 'alter role {user} connection limit -1; alter database {database} connection limit -1'
+const useTls =
+  'If the server demands TLS, add sslmode=verify-full to DATABASE_URL (for an own authority also sslrootcert), or sslmode=require'
+
+/**
+ * The advice for an operator. The first pattern that matches the code and the message counts. In the advice, {user} and
+ * {database} are the names of DATABASE_URL. Without `isTemporary`, the code decides.
+ */
+const rows: [pattern: RegExp, advice: string, isTemporary?: boolean][] = [
+  [
+    /no encryption|SSL off|insecure|(SSL|TLS)\b.* required|requires? (SSL|TLS)/,
+    `${useTls}. Otherwise allow this client in pg_hba.conf`,
+    false,
+  ],
+  [
+    /^(28|SASL_|AUTH_TYPE)/,
+    'Set a user, a password and a certificate of the client in DATABASE_URL that this server accepts, or change the role or pg_hba.conf in the server',
+    false,
+  ],
+  [/^3D000/, `Run: ${create}. Or set another database`],
+  [/no such (user|database)|parameter/i, 'Correct DATABASE_URL, or the settings of the pooler', false],
+  [
+    /^53300/,
+    `Stop other programs, set a higher max_connections in postgresql.conf, or run: ${noLimits}`,
+    true,
+  ],
+  [/^(42501 permission denied for (database|schema public)|3F000|42P01)/, `Run: ${grants}`],
+  [/^42501/, `Run: ${grantTables}. Or set the user that owns the tables`],
+  [
+    /^(42P07|42710|42723)/,
+    'Another program may use this database: rename or drop what exists, or set an empty database in DATABASE_URL',
+  ],
+  [
+    /^42(704|883) .*(gin|gist|similarity)/,
+    'The schema of an extension is not in the search_path. Run: alter extension btree_gin set schema public; alter extension pg_trgm set schema public',
+  ],
+  [/^(25006|ONLY_READS|NO_WRITER)/, 'Name the primary in DATABASE_URL, or promote the standby', true],
+  [
+    /TLS|SSL|CERT|SELF_SIGNED|ALERT|NOT_YET_VALID/,
+    'Correct sslmode, sslrootcert, sslcert and sslkey in DATABASE_URL, or the TLS settings and the certificate of the server',
+    false,
+  ],
+  [
+    /^(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|CONNECT_TIMEOUT)/,
+    'Start Postgres, or correct the host and the port in DATABASE_URL',
+  ],
+]
+
+type Explanation = { reason: string; advice: string; isTemporary: boolean }
+
+/** Returns undefined for a defect of this service: such an error has no code. */
+function explain(error: unknown, databaseUrl: string): Explanation | undefined {
+  const { cause: origin } = error as { cause?: unknown }
+  if (origin instanceof AggregateError) {
+    const ofServers = origin.errors.map((one) => explain(one, databaseUrl))
+    if (ofServers.every((one) => one?.isTemporary === false)) return ofServers[0]
+  }
+  const cause = errorCode(error) ? error : origin
+  const code = errorCode(cause)
+  if (!code) return undefined
+  const { message, detail } = cause as postgres.PostgresError
+  const isFromPostgres = cause instanceof postgres.PostgresError
+  const { username, pathname } = new URL(urlsIn(databaseUrl)[0]!)
+  const [user = '', database = ''] = [username, pathname.slice(1) || username].map(decodeURIComponent)
+  const text = `${code} ${message}`
+  const [, advice = '', isTemporary] = rows.find(([pattern]) => pattern.test(text)) ?? []
+  return {
+    reason: (message || code) + (isFromPostgres && detail ? ` (${detail})` : ''),
+    advice: fill(advice, user, database),
+    isTemporary: isTemporary ?? (!isFromPostgres || transientCodes.test(code)),
+  }
+}
+
+function toConfigError(error: unknown, databaseUrl: string): unknown {
+  const { reason, advice } = explain(error, databaseUrl) ?? {}
+  return reason ? unusable(`${reason}. ${advice}`.trim()) : error
+}
+
+const unusable = (problem: string) => new ConfigError(`DATABASE_URL cannot be used: ${problem}`)
+
+/** Writes names as SQL does. */
+const fill = (advice: string, user: string, database: string) =>
+  advice.replaceAll('{user}', quoted(user)).replaceAll('{database}', quoted(database))
+
+const quoted = (name: string): string =>
+  /^[a-z_][a-z0-9_]*$/.test(name) ? name : `"${name.replaceAll('"', '""')}"`
+
+interface Found extends Record<'encoding' | 'database' | 'user', string> {
+  isReadOnly: boolean
+}
+
+/** @throws ConfigError with advice, if the database can never serve Docket */
+async function requireUsable(sql: postgres.Sql) {
+  const [found] = await sql<Found[]>`
+    select current_setting('server_encoding') as encoding,
+      current_database() as database, current_user as user,
+      current_setting('transaction_read_only') = 'on' and not pg_is_in_recovery() as "isReadOnly"`
+  const { encoding, user, database, isReadOnly } = found!
+  if (encoding !== 'UTF8')
+    throw unusable(
+      `The database ${quoted(database)} has the encoding ${encoding} instead of UTF8. Run: ${fill(create, user, `${database}_utf8`)}. Then set it in DATABASE_URL`,
+    )
+  if (isReadOnly) throw unusable(`The database is read-only. Run: ${fill(allowWrites, user, database)}`)
 }
