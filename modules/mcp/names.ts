@@ -1,13 +1,14 @@
 import { canonicalId, isIdInAnyCase } from '../../src/id-format.ts'
 import { caseless, visualForm } from '../../src/schema/input.ts'
 import { userFields } from '../tasks/schema.ts'
-import { type Call, ToolError } from './tool.ts'
+import { badRequest, conflict, HttpError } from '../../src/responses/errors.ts'
+import type { Call } from './tool.ts'
 
 /** The arguments of tools that accept the names of users or labels in place of ids. */
 const users = ['actor', 'exceptActor', 'claimedBy', ...userFields]
 const labels = ['labels', 'anyLabel']
 
-/** Returns the arguments of a tool with ids in place of names. @throws ToolError 400, 404, 409 */
+/** Returns the arguments of a tool with ids in place of names. @throws HttpError 400, 404, 409 */
 export async function withIds(call: Call, args: { project?: string }): Promise<object> {
   if (args.project === undefined) return args
   const project = isName(args.project)
@@ -68,17 +69,16 @@ async function readUsers(call: Call, path: string): Promise<NamedRow[]> {
 /** The maximum number of characters of a name in an error. */
 const maxShown = 100
 
-/** Returns the id of the only row with this name. @throws ToolError 400, 404, 409 */
+/** Returns the id of the only row with this name. @throws HttpError 400, 404, 409 */
 function idOf(noun: string, given: string, rows: NamedRow[]): string {
   // A row that was not read may have the same name.
   if (rows.length >= maxRows)
-    throw new ToolError(400, `${maxRows} ${noun}s or more are too many to find a name`, 'Pass the id')
+    throw badRequest(`${maxRows} ${noun}s or more are too many to find a name: pass the id`)
   const wanted = caseless(visualForm(given))
   const found = rows.filter(({ names }) => names.some((name) => caseless(visualForm(name)) === wanted))
   if (found.length === 1) return found[0]!.id
   const shown = given.slice(0, maxShown)
-  if (found.length === 0)
-    throw new ToolError(404, `No ${noun} has the name or id "${shown}"`, 'Pass a name that projects shows')
-  const message = `${found.length} ${noun}s have the name "${shown}"`
-  throw new ToolError(409, message, 'Pass an id that projects shows')
+  if (found.length > 1)
+    throw conflict(`${found.length} ${noun}s have the name "${shown}": pass an id that projects shows`)
+  throw new HttpError(404, `No ${noun} has the name or id "${shown}": pass a name that projects shows`)
 }

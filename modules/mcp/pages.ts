@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox'
-import { type Call, ToolError } from './tool.ts'
+import { badRequest } from '../../src/responses/errors.ts'
+import type { Call } from './tool.ts'
 
 /** The maximum number of characters of an answer. */
 const maxAnswerCharacters = 20_000
@@ -137,10 +138,10 @@ export const Next = Type.Optional(
 const writePosition = ({ part, skip = 0, after = '', cursor = '' }: Position): string =>
   [part, skip, after, cursor].join('.')
 
-/** @throws ToolError 400 */
+/** @throws HttpError 400 */
 function readPosition(next = '0.0..', parts: number): Position {
   const [, part, skip, after, cursor] = /^(\d{1,3})\.(\d{1,3})\.([\w-]*)\.(.*)$/.exec(next) ?? []
   if (!part || Number(part) >= parts)
-    throw new ToolError(400, 'next must be from the previous answer', 'Call again without next')
+    throw badRequest('next must be from the previous answer: call again without next')
   return { part: Number(part), skip: Number(skip), after: after || undefined, cursor: cursor || undefined }
 }

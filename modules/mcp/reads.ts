@@ -2,6 +2,7 @@ import { type TSchema, Type } from '@sinclair/typebox'
 import type { EntityDefinition } from '../../src/model/definition.ts'
 import type { ChildOfTask } from '../../src/model/entities.ts'
 import { model } from '../../src/model/model.ts'
+import { badRequest } from '../../src/responses/errors.ts'
 import { checked, IdOf, OneOf, withoutNull } from '../../src/schema/input.ts'
 import { maxSeq, maxWaitSeconds } from '../events/schema.ts'
 import { otherNames } from '../exports/cells.ts'
@@ -11,7 +12,7 @@ import { user } from '../tasks/kinds.ts'
 import { fieldParameters, maxAttempts } from '../tasks/schema.ts'
 import { Count, EventTypes, Flag, LabelNames, optional, ProjectName, Range } from './tool.ts'
 import { TaskId, taskPath, UserName } from './tool.ts'
-import { cursorOf, tool, ToolError, withQuery } from './tool.ts'
+import { cursorOf, tool, withQuery } from './tool.ts'
 import { fittingOf, inParts, Next, type Section, shortened, withSections } from './pages.ts'
 import { allFields, details, type Event, shownEvent, shownTask, type Task, withoutEmpty } from './shown.ts'
 
@@ -224,7 +225,7 @@ export const history = tool({
   },
   async run({ project, id, actor, types, next }, call) {
     if (id === undefined && project === undefined)
-      throw new ToolError(400, 'project or id is required', 'Pass a project, or the id of a task')
+      throw badRequest('project or id is required: pass a project, or the id of a task')
     const path = id === undefined ? `/projects/${project}/history` : `${taskPath(id)}/history`
     const section = {
       ...{ name: 'history', path: withQuery(path, { actor, type: types }) },

@@ -3,10 +3,16 @@ import type { TSchema } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import packageJson from '../../package.json' with { type: 'json' }
 import type { Log } from '../../src/logger.ts'
-import { type ErrorDetails, HttpError, internalError, unknownName } from '../../src/responses/errors.ts'
+import {
+  badRequest,
+  type ErrorDetails,
+  HttpError,
+  internalError,
+  unknownName,
+} from '../../src/responses/errors.ts'
 import { validationError } from '../../src/schema/validation.ts'
 import { shortened } from './pages.ts'
-import { Call, type Handle, type Tool, ToolError } from './tool.ts'
+import { Call, type Handle, type Tool } from './tool.ts'
 import { withIds } from './names.ts'
 import { changes, find, get, history, projects } from './reads.ts'
 import { apply, claimNext, extendOrRelease, undo } from './writes.ts'
@@ -104,11 +110,9 @@ async function runTool(
     const call = new Call(userId, handle, request.headers, signal)
     return resultOf(await tool.run((await withIds(call, args)) as never, call))
   } catch (error) {
-    const isKnown = error instanceof ToolError || error instanceof HttpError
+    const isKnown = error instanceof HttpError
     if (!isKnown && !signal.aborted) log.error({ tool: tool.name, error: String(error) }, 'tool failed')
-    const known = isKnown ? error : internalError()
-    const { status, message, details, advice } = known instanceof HttpError ? errorOf(known, args) : known
-    return { ...resultOf({ error: message, status, ...details, do: advice }), isError: true }
+    return { ...resultOf(shownError(isKnown ? error : internalError(), args)), isError: true }
   } finally {
     release?.()
   }
@@ -118,12 +122,12 @@ const resultOf = (answer: object) => ({
   content: [{ type: 'text' as const, text: JSON.stringify(answer) }],
 })
 
-/** @throws ToolError 400, which names the nearest argument if a name is unknown */
+/** @throws HttpError 400, which names the nearest argument if a name is unknown */
 function requireArguments({ name, inputSchema }: Tool, args: object): void {
   if (Value.Check(inputSchema, args)) return
   const { message } = validationError(Value.Errors(inputSchema, args))
   const names = Object.keys(inputSchema.properties).join(', ')
-  throw new ToolError(400, message, `Call ${name} again; its arguments are ${names}`)
+  throw badRequest(`${message}; the arguments of ${name} are ${names}`)
 }
 
 /** The arguments of a call that the advice after an error depends on. */
@@ -132,8 +136,8 @@ interface Sent {
   ifVersion?: number
 }
 
-/** Returns an error of the API, with advice for the next step. @param sent the arguments of the tool */
-export function errorOf({ status, message, headers, details }: HttpError, sent: Sent = {}): ToolError {
+/** Returns an error as agents see it: `do` is advice for the next step. @param sent the arguments of the tool */
+export function shownError({ status, message, headers, details }: HttpError, sent: Sent = {}) {
   const { code, version, current } = details
   const withKey = sent.key === undefined ? '' : ' with the same key'
   const again = `Send the same call again${withKey}`
@@ -141,18 +145,15 @@ export function errorOf({ status, message, headers, details }: HttpError, sent: 
     const retryAfterSeconds = Number(headers['retry-after'] ?? 1)
     const isUnknown = code === 'outcome-unknown' && sent.key === undefined
     const advice = isUnknown ? readFirst : `${again} in ${retryAfterSeconds} s`
-    return new ToolError(status, message, advice, { retryAfterSeconds })
+    return { error: message, status, retryAfterSeconds, do: advice }
   }
-  if (status >= 500) return new ToolError(status, message, again)
+  if (status >= 500) return { error: message, status, do: again }
   // The service stores no errors under a key, so a corrected call may use the same key.
   const usual = adviceFor[status] ?? `Correct the arguments, then call again${withKey}`
   const advice = (code && adviceForCode[code]?.(details, sent)) ?? usual
   const text = current?.description
   const cut = text && { description: shortened(text, maxCurrentCharacters) }
-  return new ToolError(status, message, advice, {
-    version,
-    ...(current && { current: { ...current, ...cut } }),
-  })
+  return { error: message, status, version, current: current && { ...current, ...cut }, do: advice }
 }
 
 /** The maximum number of characters of a description in an error that also contains a title. */

@@ -8,7 +8,7 @@ import {
 } from '@sinclair/typebox'
 import { errorDetailsOf } from '../../src/routes/errors.ts'
 import { isIdInAnyCase } from '../../src/id-format.ts'
-import { type ErrorStatus, HttpError } from '../../src/responses/errors.ts'
+import { type ErrorStatus, HttpError, notFound } from '../../src/responses/errors.ts'
 import { Input, isOwnIdSchema } from '../../src/schema/input.ts'
 import { batchProject } from '../commands.ts'
 import { EventTypes as AnyEventTypes } from '../events/schema.ts'
@@ -99,7 +99,7 @@ export interface Tool {
   hints?: { destructiveHint: boolean; idempotentHint: boolean }
   /** Rejects unknown fields. Agents and validation errors show each `description`. */
   inputSchema: TObject
-  /** Returns the answer. @throws HttpError, ToolError */
+  /** Returns the answer. @throws HttpError */
   run(args: never, call: Call): Promise<object>
 }
 
@@ -114,28 +114,15 @@ export const tool = <Fields extends TProperties>({ input, ...definition }: Defin
   inputSchema: Input(input) as TObject,
 })
 
-/** An error for the agent. `advice` names the next step. */
-export class ToolError extends Error {
-  constructor(
-    readonly status: number,
-    message: string,
-    readonly advice: string,
-    /** Further fields of the answer. */
-    readonly details: object = {},
-  ) {
-    super(message)
-  }
-}
-
 export const optional = Type.Optional
 
 export const TaskId = (description = 'The id of a task') =>
   Type.String({ minLength: 1, maxLength: 100, description })
 
-/** In a path or a header, another text than an id could have another meaning. @throws ToolError 404 */
+/** In a path or a header, another text than an id could have another meaning. @throws HttpError 404 */
 export function taskPath(id: string): string {
   if (isIdInAnyCase(id)) return `/tasks/${id}`
-  throw new ToolError(404, 'Task not found', 'Pass the id of a task that find lists')
+  throw notFound('Task')
 }
 
 export const ProjectName = Type.String({ minLength: 1, description: 'The id or name of a project' })

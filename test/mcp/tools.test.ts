@@ -1,6 +1,6 @@
 import { make, openScene, register, runBatch, versionOf, withService } from '../kit.ts'
 import { internalError, outcomeUnknown } from '../../src/responses/errors.ts'
-import { errorOf } from '../../modules/mcp/server.ts'
+import { shownError } from '../../modules/mcp/server.ts'
 import { connect, creates, expectError, maxAnswerCharacters } from './scene.ts'
 
 const { service, ada } = await openScene(['Ada'])
@@ -160,11 +160,10 @@ test('the etag of the error of a text without ifMatch lets the same key succeed,
 })
 
 test('the error of an unknown outcome advises to repeat the call with its key, or to read first without a key', () => {
-  const { advice, details } = errorOf(outcomeUnknown(), { key: 'a' })
-  expect(advice).toBe('Send the same call again with the same key in 1 s')
-  expect(details).toEqual({ retryAfterSeconds: 1 })
-  expect(errorOf(outcomeUnknown()).advice).toContain('before you repeat')
-  expect(errorOf(internalError(), { key: 'a' }).advice).toContain('same key')
+  const again = 'Send the same call again with the same key in 1 s'
+  expect(shownError(outcomeUnknown(), { key: 'a' })).toMatchObject({ retryAfterSeconds: 1, do: again })
+  expect(shownError(outcomeUnknown()).do).toContain('before you repeat')
+  expect(shownError(internalError(), { key: 'a' }).do).toContain('same key')
 })
 
 test('the error of a limit contains the seconds to wait, and advises to use the same key', () =>
