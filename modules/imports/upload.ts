@@ -8,7 +8,8 @@ import type { ReadRequest } from '../../src/commands/query.ts'
 import type { Config } from '../../src/config.ts'
 import { requireSmall, tooLarge } from '../../src/http/json-body.ts'
 import { newId, nowMs } from '../../src/ids.ts'
-import { retryOnce } from '../../src/postgres/errors.ts'
+import type { Sql } from '../../src/postgres/database.ts'
+import { errorCode, retryOnce } from '../../src/postgres/errors.ts'
 import { requireVisible } from '../../src/reads/lookups.ts'
 import { badRequest, duplicateParameter, HttpError } from '../../src/responses/errors.ts'
 import type { Reply } from '../../src/responses/reply.ts'
@@ -192,6 +193,26 @@ async function* chunksOf(parts: AsyncIterable<Uint8Array>, limitBytes: number): 
   if (size > 0) yield chunk.subarray(0, size)
 }
 
+const pieceBytes = 16_384
+
+/**
+ * Stores a chunk, if no earlier attempt has stored it. COPY gets the chunk in pieces: with chunks as parameters, six uploads
+ * of 64 MiB take 240 MiB of memory instead of 160 (measured).
+ */
+const insertChunk = (sql: Sql, importId: string, n: number, bytes: Buffer): Promise<unknown> =>
+  retryOnce<unknown>(() =>
+    sql.begin(async (tx) => {
+      const row = function* () {
+        yield `${importId}\t${n}\t\\\\x`
+        for (let at = 0; at < bytes.length; at += pieceBytes) yield bytes.toString('hex', at, at + pieceBytes)
+      }
+      const query = tx`copy import_chunks (import_id, n, bytes) from stdin`
+      await pipeline(row, await query.writable())
+    }),
+  ).catch((error: unknown) => {
+    if (errorCode(error) !== '23505') throw error
+  })
+
 /** Returns the handler of an upload. It checks rights, limits and parameters before it stores the first byte. */
 export function openStartImport(services: Services) {
   const uploads = openConcurrencyLimit(uploadLimit)
@@ -231,11 +252,7 @@ async function start(
     for await (const bytes of chunksOf(file, config.importBytes)) {
       if (n === 0 && bytes.toString('latin1', 0, 4) === 'PK\x03\x04') throw errors.zipArchive()
       await limits.budgets?.writes.takeMore(caller, 1)
-      // Does nothing if an earlier attempt has stored the chunk.
-      const insert = () => sql`
-        insert into import_chunks (import_id, n, bytes) values (${begun.id}, ${n}, ${bytes}) on conflict do nothing`
-      await retryOnce(insert)
-      n++
+      await insertChunk(sql, begun.id, n++, bytes)
     }
   }
   await requireFree(sql, projectId, caller.userId)
