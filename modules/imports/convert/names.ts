@@ -43,12 +43,11 @@ export type People = ReturnType<typeof openPeople>
 /** Returns functions that find the accounts of people in a file among the people of the project. */
 export function openPeople(all: ProjectPerson[], mapping: Mapping) {
   const byEmail = new Map(all.map((one) => [normalEmail(one.email), one]))
-  const byName = Map.groupBy(all, ({ name }) => visualForm(name))
-  const byNameInAnyCase = Map.groupBy(all, ({ name }) => caseless(visualForm(name)))
+  const byName = Map.groupBy(all, ({ name }) => caseless(visualForm(name)))
 
-  /** The only person of the project with this name, or with this name in another case. */
+  /** The only person of the project with this name, in any case. */
   function named(name: string): ProjectPerson | undefined {
-    const same = byName.get(visualForm(name)) ?? byNameInAnyCase.get(caseless(visualForm(name)))
+    const same = byName.get(caseless(visualForm(name)))
     return same?.length === 1 ? same[0] : undefined
   }
 

@@ -61,6 +61,8 @@ export const boardReader = (source: BoardSource): Reader =>
   }
 
 const maxSortedCharacters = 16_000_000
+/** The usual size of an item without its description. */
+const itemCharacters = 500
 
 class BoardReading {
   readonly board: Board
@@ -81,7 +83,6 @@ class BoardReading {
     return kinds[kind] ? kinds[kind](row) : (kind as Kind)
   }
 
-  /** Adds a row of the first pass. */
   add(row: Entry): void {
     const { board } = this
     const kind = this.kindOf(row)
@@ -92,7 +93,6 @@ class BoardReading {
     } else if (kind && kind !== 'card' && kind !== 'item') board.add(kind, row)
   }
 
-  /** Reads a row of the second pass. */
   read(row: Entry): void {
     const kind = this.kindOf(row)
     if (kind === 'card') this.readCard(row)
@@ -151,7 +151,7 @@ class BoardReading {
   /** @param place the most significant number first. A missing number is the last one. */
   private sort(item: TaskItem | SubtaskItem, place: (number | undefined)[]): void {
     this.unsorted.push({ item, place: place.map((position) => position ?? Infinity) })
-    this.characters += JSON.stringify(item).length
+    this.characters += itemCharacters + ('description' in item ? (item.description?.length ?? 0) : 0)
     if (this.position === '' || this.characters > maxSortedCharacters) this.takeSorted()
   }
 

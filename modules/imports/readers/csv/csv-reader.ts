@@ -70,7 +70,6 @@ export interface Draft {
   parts: (Comment | Part<SubtaskItem> | Part<ChildItem>)[]
 }
 
-/** Adds a text to the foot of the description. */
 export function addNote({ task }: Draft, header: string, text: string, message?: string): void {
   task.notes.push(`${header}: ${text}`)
   if (message) task.messages.push(message)
@@ -216,7 +215,6 @@ const cellReaders: Record<string, CellReader> = {
   },
 }
 
-/** Returns the draft of the task in a row. */
 function draftOf(row: Row, columns: Column[], file: CsvFile): Draft {
   const { decode, isOwn } = file.format
   const task = { kind: 'task' as const, row: row.number, key: '', title: '', notes: [], messages: [] }

@@ -133,7 +133,6 @@ function shown(instant: number, isDue: boolean, zone: string): string {
   return local % dayMs === 0 ? dateOf(local) : new Date(instant).toISOString()
 }
 
-/** Reads the dates of one file. */
 export class Dates {
   /** If it is undefined, a date such as 3/4/2026 is ambiguous. */
   order?: Order | undefined

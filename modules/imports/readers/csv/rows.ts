@@ -78,17 +78,16 @@ export async function findHeader(open: Open, includesTitle: (names: string[]) =>
   let [header, highest]: [Row | undefined, number] = [undefined, 0]
   let firstError: ImportError | undefined
   for (const delimiter of [',', ';', '\t', '|']) {
-    let [skip, filledAbove] = [0, 0]
+    let skip = 0
     try {
       for await (const record of readRecords(open, delimiter, maxColumns * maxNameCharacters)) {
         const names = record.map((cell) => cell.trim().slice(0, maxNameCharacters))
         const filled = names.filter((name) => name !== '').length
-        const hasTitle = includesTitle(names) && (filledAbove < 2 || filled > 2)
+        const hasTitle = includesTitle(names)
         const rank = filled + (hasTitle ? maxColumns : 0)
         skip++
         if (rank > highest) [header, highest] = [new Row(open, delimiter, skip, names), rank]
         if (hasTitle || filled > 2 || skip > maxLinesAbove) break
-        filledAbove = Math.max(filledAbove, filled)
       }
     } catch (error) {
       if (!(error instanceof ImportError)) throw error
