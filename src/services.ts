@@ -143,7 +143,7 @@ function openSharedServices(config: Config, log: Log) {
   const subscriber = openSubscriber(config.redisUrl, log)
   const notifications = new Notifications(redis, subscriber, `${config.redisPrefix}:versions-2`)
   const knownCommits = new KnownCommits()
-  const versions = openVersions(database.reads, knownCommits, counts.readWaits.versions)
+  const versions = openVersions(database.reads, knownCommits)
   const subscriptions = openSubscriptions(database.reads, notifications, config, log)
   return {
     ...{ config, log, counts, database, redis, subscriber },
@@ -154,7 +154,7 @@ function openSharedServices(config: Config, log: Log) {
     recent: new RecentCommits((projectId) => subscriptions.countOf(projectId) > 0),
     findRecord: openFindRecord(database.reads),
     findPerson: openFindPerson(database.reads, config.smtpUrl !== ''),
-    findRole: openFindRole(database.reads, versions, counts.caches.roles, counts.readWaits.roles),
+    findRole: openFindRole(database.reads, versions, counts.caches.roles),
     oldestSeq: openOldestSeq(database.reads),
     rowLocations: openRowLocations(database.reads, counts.caches.places),
   }

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { Counts, Distribution } from '../metrics/counts.ts'
+import type { Counts } from '../metrics/counts.ts'
 import type { Database, Sql } from '../postgres/database.ts'
 import { grouped, byOrdinal } from '../postgres/grouped.ts'
 import { invalidToken, missingToken } from '../responses/errors.ts'
@@ -49,9 +49,9 @@ export class Authenticate {
   constructor(
     { reads, background }: Database,
     private readonly tokens: Tokens,
-    { caches, readWaits }: Counts,
+    { caches }: Counts,
   ) {
-    this.readClaims = openReadClaims(reads, readWaits.sessions)
+    this.readClaims = openReadClaims(reads)
     this.readToken = openReadToken(reads, background)
     this.counts = caches.sessions
   }
@@ -139,8 +139,8 @@ interface Validity {
   isValid: boolean | null
 }
 
-const openReadClaims = (sql: Sql, waits?: Distribution) =>
-  grouped({ keys: 500, slots: 2, waits }, async (keys: Claims[]) => {
+const openReadClaims = (sql: Sql) =>
+  grouped({ keys: 500, slots: 2 }, async (keys: Claims[]) => {
     const rows = await sql<Validity[]>`
       select q.n::int4 as n, (q.expires_at - extract(epoch from now())::float8) * 1000 as left_ms,
         u.token_version = q.version and not exists (select from revoked_tokens r where r.jti = q.token_id) as is_valid

@@ -32,7 +32,6 @@ export type Hits = ReturnType<typeof newHits>
 
 export const newCommitCounts = () => ({
   seconds: new Distribution(),
-  waitSeconds: new Distribution(),
   events: new Distribution([1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_024]),
   units: { won: 0, lost: 0, unknown: 0, refused: 0 },
 })
@@ -54,7 +53,6 @@ export const openCounts = () => ({
     commits: new Distribution(),
     background: new Distribution(),
   },
-  readWaits: { roles: new Distribution(), versions: new Distribution(), sessions: new Distribution() },
   caches: { bodies: newHits(), places: newHits(), roles: newHits(), sessions: newHits(), states: newHits() },
 })
 
@@ -133,13 +131,12 @@ export class RequestDurations {
 }
 
 export function countFamilies(counts: Counts): Family[] {
-  const { requests, commits, leases, forwards, queries, readWaits, caches } = counts
+  const { requests, commits, leases, forwards, queries, caches } = counts
   const took = requests.all()
   const lookups = Object.entries(caches).flatMap(([cache, { hits, misses }]): WithLabels<number>[] => [
     [{ cache, result: 'hit' }, hits],
     [{ cache, result: 'miss' }, misses],
   ])
-  const waits = 'Wait of the oldest look-up of a batch for earlier batches.'
   return [
     counter(
       'http_requests_total',
@@ -148,7 +145,6 @@ export function countFamilies(counts: Counts): Family[] {
     ),
     histogram('http_request_duration_seconds', 'Time to the response, or to the start of a stream.', took),
     histogram('commit_duration_seconds', 'Time of a group commit in Postgres.', commits.seconds),
-    histogram('commit_wait_seconds', 'Longest wait of a unit for its group commit.', commits.waitSeconds),
     histogram('commit_size_events', 'Events in a group commit.', commits.events),
     counter('commit_units_total', 'Commit units by outcome.', labelledBy('outcome', commits.units)),
     histogram('lease_wait_seconds', 'Time to acquire a lease.', leases.seconds),
@@ -160,7 +156,6 @@ export function countFamilies(counts: Counts): Family[] {
       'Query time with the wait for a connection.',
       labelledBy('pool', queries),
     ),
-    histogram('read_wait_seconds', waits, labelledBy('batch', readWaits)),
     counter('cache_requests_total', 'Cache lookups by result.', lookups),
   ]
 }

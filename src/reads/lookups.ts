@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { isId } from '../id-format.ts'
 import { type Caller, isWithinToken, type Role } from '../identity/rights.ts'
-import { type Hits, newHits, type Distribution } from '../metrics/counts.ts'
+import { type Hits, newHits } from '../metrics/counts.ts'
 import { grouped, groupOfCheapReads, readRows } from '../postgres/grouped.ts'
 import type { Sql, SqlPart } from '../postgres/database.ts'
 import { notFound } from '../responses/errors.ts'
@@ -21,10 +21,10 @@ export interface VisibleProject extends Versioned {
 
 export type FindRole = LookUp<VisibleProject>
 
-export const openFindRole = (sql: Sql, versions: Versions, counts?: Hits, waits?: Distribution): FindRole => {
+export const openFindRole = (sql: Sql, versions: Versions, counts?: Hits): FindRole => {
   const make = (seen: Versioned, [role, eventId]: string[]) => ({ ...seen, role, eventId }) as VisibleProject
   const kind = { joins: sql``, projectId: sql`q.id`, columns: sql`p.role, p.event_id`, make }
-  return openLookUp(sql, versions, kind, counts, waits)
+  return openLookUp(sql, versions, kind, counts)
 }
 
 interface LookUpSpec<S extends Versioned> {
@@ -49,9 +49,8 @@ export function openLookUp<S extends Versioned>(
   versions: Versions,
   spec: LookUpSpec<S>,
   counts = newHits(),
-  waits?: Distribution,
 ): LookUp<S> {
-  const readMany = grouped({ ...groupOfCheapReads, waits }, openReadMany(sql, spec))
+  const readMany = grouped(groupOfCheapReads, openReadMany(sql, spec))
   const cache = new LRUCache<string, S>({ max: spec.max ?? cachedLookups })
   return async (caller, id, noun) => {
     const { userId } = caller
