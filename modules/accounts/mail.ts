@@ -18,7 +18,7 @@ const badMailToken = () =>
 
 const Token = AnyText(1024, 'A text, the token from the mail', 'AZorPE1ef2CKmwwdLj9KWzN2p0kYH3f6c1l0b5x8QdE')
 
-const open = { callers: 'anyone', replyDescription: 'Done', does: 'add' } as const
+const open = { callers: 'anyone', does: 'add' } as const
 
 function requireMail({ config }: Services): void {
   if (!config.smtpUrl) throw noMail()

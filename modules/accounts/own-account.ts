@@ -38,7 +38,6 @@ export const updateMe = (services: Services) =>
         }),
     }),
     view: updatedAccountView,
-    replyDescription: "The caller's updated account",
     errors: [passwordMissing(), tooCommon(), wrongPassword()],
   })
 
@@ -60,7 +59,6 @@ export const deleteMe = (services: Services) =>
         }),
     }),
     message: 'Account deleted successfully',
-    replyDescription: 'Deleted',
     errors: confirmationErrors,
   })
 
@@ -75,7 +73,6 @@ export const signOut = ({ database }: Services) =>
       execute: (toRecord) => revokeToken(database.background, claims, toRecord()),
     }),
     message: 'Signed out successfully',
-    replyDescription: 'Signed out',
     does: 'add',
   })
 
@@ -94,7 +91,6 @@ export const signOutEverywhere = (services: Services) =>
         }),
     }),
     message: 'Signed out everywhere successfully',
-    replyDescription: 'Signed out',
     does: 'add',
   })
 

@@ -84,7 +84,6 @@ export const register = (services: Services) =>
       }
     },
     status: 201,
-    replyDescription: 'Registered and signed in',
     location: () => '/auth/me',
     errors: [tooCommon(), registrationClosed(), emailTaken(), tooLarge(signInBodyBytes)],
   })
@@ -115,7 +114,6 @@ export const login = ({ database, limits, passwords, tokens }: Services) =>
         },
       }
     },
-    replyDescription: 'Signed in',
     does: 'add',
     errors: [wrongCredentials(), tooLarge(signInBodyBytes)],
   })

@@ -77,7 +77,6 @@ export const deleteToken = command('token.delete', {
     }
   },
   message: 'Token deleted successfully',
-  replyDescription: 'Revoked',
   does: 'add',
   errors: [noToken(), noAccount()],
 })

@@ -61,7 +61,6 @@ const deleteOwnToken = ({ database }: Services) =>
     }),
     message: 'Token deleted successfully',
     status: 204,
-    replyDescription: 'Revoked',
     does: 'add',
     errors: [noToken()],
   })

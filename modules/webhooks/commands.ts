@@ -152,7 +152,6 @@ export const rotateWebhook = command('webhook.rotate', {
     'Creates a new secret, which only this response shows. For 24 hours, deliveries have two signatures: first with the new secret, then with the previous secret.',
   input: RotateWebhook,
   preparedFields: ['secret'],
-  replyDescription: 'Done',
   decide(state, context, { webhookId, secret }) {
     const row = requireWebhook(state, context, webhookId)
     const formerUntil = new Date(Date.parse(context.now) + previousSecretMs).toISOString()
@@ -181,7 +180,6 @@ export const deleteWebhook = command('webhook.delete', {
   storesReply: false,
   about: 'Stops deliveries to the webhook, and deletes the list of past deliveries.',
   input: WebhookId,
-  replyDescription: 'Deleted',
   decide(state, context, { webhookId }) {
     const row = requireWebhook(state, context, webhookId)
     const event = deleted(state, context, 'webhook.deleted', loggedRow('webhook', row))

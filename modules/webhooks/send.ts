@@ -98,7 +98,6 @@ export function testWebhook(services: Services) {
       },
     }),
     view: { ...deliveryView, hasNoEtag: true },
-    replyDescription: 'The result of the test',
     does: 'add',
     errors: [unreadableSecret(), noWebhook()],
   })

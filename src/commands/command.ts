@@ -139,7 +139,6 @@ export interface WriteDefinition<Input extends object = object, Row = unknown> {
   status: 200 | 201 | 202 | 204
   /** The command may create its row. Then the status is 201. */
   creates?: boolean
-  replyDescription?: string
   /** The description of the reply 204, for a command that may have no answer. */
   emptyReply?: string
   does?: 'add'

@@ -25,7 +25,7 @@ interface EventRange {
 
 /** Events are read from memory for this long after the last commit. Token checks are cached for the same time. */
 const maxAgeMs = 500
-/** Limits: the number of events of one project, and the bytes of all projects together. */
+/** Limits: after this number of events of one project, its events begin anew; the bytes of all projects together. */
 const maxEvents = 500
 const maxBytes = 16_777_216
 /** The maximum number of bytes that one call returns. A larger event is returned as the only event. */
@@ -76,21 +76,14 @@ export class RecentCommits {
     const previous = this.recent.get(projectId, { allowStale: true })
     const end = previous && endOf(previous)
     const isNext = end?.version === version && end.lastEventId === lastEventId
+    const isKept = isNext && previous!.events.length < maxEvents
     // A new object, because the cache measures each object only once.
-    const tail = isNext ? { ...previous! } : { from: version, fromEventId: lastEventId, events: [], bytes: 0 }
+    const tail = isKept ? { ...previous! } : { from: version, fromEventId: lastEventId, events: [], bytes: 0 }
     tail.events.push(...more)
-    tail.bytes += sizeOf(more)
-    const dropped = tail.events.splice(0, tail.events.length - maxEvents)
-    if (dropped.length > 0) {
-      tail.from += dropped.length
-      tail.fromEventId = dropped.at(-1)!.id
-      tail.bytes -= sizeOf(dropped)
-    }
+    for (const event of more) tail.bytes += bytesOf(event)
     this.recent.set(projectId, tail, { size: tail.bytes })
   }
 }
-
-const sizeOf = (events: StoredEvent[]): number => events.reduce((sum, event) => sum + bytesOf(event), 0)
 
 const eventAt = ({ from, fromEventId, events }: RecentEvents, version: number): string | undefined =>
   version === from ? fromEventId : events[version - from - 1]?.id

@@ -71,7 +71,7 @@ export function commandHooks<Row>(path: string, command: WriteDefinition<never, 
 
 const headerIf = (isNeeded: unknown, name: RequestHeader): RequestHeader[] => (isNeeded ? [name] : [])
 
-const done = { 200: 'The resource after the change', 201: 'Created', 202: 'Accepted', 204: 'Done' }
+const done = { 200: 'The result of the write', 201: 'Created', 202: 'Accepted', 204: 'Done' }
 
 function responseOf<Row>(command: WriteDefinition<never, Row>, pathParameters: [string, string][]) {
   const { isSecret, location, status } = command
@@ -80,7 +80,7 @@ function responseOf<Row>(command: WriteDefinition<never, Row>, pathParameters: [
   const example = view ? responseExample(schema) : { message: command.message ?? '' }
   const input = Object.fromEntries(pathParameters.map(([, key]) => [key, sampleId]))
   return {
-    description: command.replyDescription ?? done[status],
+    description: done[status],
     headers: {
       ...headerRefs(headersOf.write),
       ...(view && !view.hasNoEtag && headerRefs(['ETag'])),

@@ -3350,7 +3350,7 @@ export interface operations {
       }
     }
     responses: {
-      /** @description Registered and signed in */
+      /** @description Created */
       201: {
         content: {
           'application/json': components['schemas']['SignedIn']
@@ -3367,7 +3367,7 @@ export interface operations {
       }
     }
     responses: {
-      /** @description Signed in */
+      /** @description The result of the write */
       200: {
         content: {
           'application/json': components['schemas']['SignedIn']
@@ -3383,7 +3383,7 @@ export interface operations {
       }
     }
     responses: {
-      /** @description Done */
+      /** @description The result of the write */
       200: {
         content: {
           'application/json': components['schemas']['Message']
@@ -3399,7 +3399,7 @@ export interface operations {
       }
     }
     responses: {
-      /** @description Done */
+      /** @description Accepted */
       202: {
         content: {
           'application/json': components['schemas']['Message']
@@ -3415,7 +3415,7 @@ export interface operations {
       }
     }
     responses: {
-      /** @description Done */
+      /** @description The result of the write */
       200: {
         content: {
           'application/json': components['schemas']['Message']
@@ -3442,7 +3442,7 @@ export interface operations {
       }
     }
     responses: {
-      /** @description Deleted */
+      /** @description The result of the write */
       200: {
         content: {
           'application/json': components['schemas']['Message']
@@ -3459,7 +3459,7 @@ export interface operations {
       }
     }
     responses: {
-      /** @description The caller's updated account */
+      /** @description The result of the write */
       200: {
         content: {
           'application/json': components['schemas']['ChangedUser']
@@ -3470,7 +3470,7 @@ export interface operations {
   logout: {
     parameters: {}
     responses: {
-      /** @description Signed out */
+      /** @description The result of the write */
       200: {
         content: {
           'application/json': components['schemas']['Message']
@@ -3481,7 +3481,7 @@ export interface operations {
   logoutAll: {
     parameters: {}
     responses: {
-      /** @description Signed out */
+      /** @description The result of the write */
       200: {
         content: {
           'application/json': components['schemas']['Message']
@@ -3536,7 +3536,7 @@ export interface operations {
       }
     }
     responses: {
-      /** @description Revoked */
+      /** @description Done */
       204: {
         content?: never
       }
@@ -3605,7 +3605,7 @@ export interface operations {
       }
     }
     responses: {
-      /** @description The resource after the change */
+      /** @description The result of the write */
       200: {
         content: {
           'application/json': components['schemas']['Message']
@@ -3627,7 +3627,7 @@ export interface operations {
       }
     }
     responses: {
-      /** @description The resource after the change */
+      /** @description The result of the write */
       200: {
         content: {
           'application/json': components['schemas']['Project']
@@ -3673,7 +3673,7 @@ export interface operations {
       }
     }
     responses: {
-      /** @description The resource after the change */
+      /** @description The result of the write */
       200: {
         content: {
           'application/json': components['schemas']['Member']
@@ -3695,7 +3695,7 @@ export interface operations {
       }
     }
     responses: {
-      /** @description The resource after the change */
+      /** @description The result of the write */
       200: {
         content: {
           'application/json': components['schemas']['Departure']
@@ -3828,7 +3828,7 @@ export interface operations {
       }
     }
     responses: {
-      /** @description The resource after the change */
+      /** @description The result of the write */
       200: {
         content: {
           'application/json': components['schemas']['Message']
@@ -3850,7 +3850,7 @@ export interface operations {
       }
     }
     responses: {
-      /** @description The resource after the change */
+      /** @description The result of the write */
       200: {
         content: {
           'application/json': components['schemas']['Task']
@@ -3874,7 +3874,7 @@ export interface operations {
       }
     }
     responses: {
-      /** @description The resource after the change */
+      /** @description The result of the write */
       200: {
         content: {
           'application/json': components['schemas']['Task']
@@ -3902,7 +3902,7 @@ export interface operations {
       }
     }
     responses: {
-      /** @description The resource after the change */
+      /** @description The result of the write */
       200: {
         content: {
           'application/json': components['schemas']['Task']
@@ -3966,7 +3966,7 @@ export interface operations {
       }
     }
     responses: {
-      /** @description The resource after the change */
+      /** @description The result of the write */
       200: {
         content: {
           'application/json': components['schemas']['Subtask']
@@ -3982,7 +3982,7 @@ export interface operations {
       }
     }
     responses: {
-      /** @description The resource after the change */
+      /** @description The result of the write */
       200: {
         content: {
           'application/json': components['schemas']['Message']
@@ -4004,7 +4004,7 @@ export interface operations {
       }
     }
     responses: {
-      /** @description The resource after the change */
+      /** @description The result of the write */
       200: {
         content: {
           'application/json': components['schemas']['Subtask']
@@ -4068,7 +4068,7 @@ export interface operations {
       }
     }
     responses: {
-      /** @description The resource after the change */
+      /** @description The result of the write */
       200: {
         content: {
           'application/json': components['schemas']['Message']
@@ -4090,7 +4090,7 @@ export interface operations {
       }
     }
     responses: {
-      /** @description The resource after the change */
+      /** @description The result of the write */
       200: {
         content: {
           'application/json': components['schemas']['Comment']
@@ -4152,7 +4152,7 @@ export interface operations {
       }
     }
     responses: {
-      /** @description The resource after the change */
+      /** @description The result of the write */
       200: {
         content: {
           'application/json': components['schemas']['Message']
@@ -4174,7 +4174,7 @@ export interface operations {
       }
     }
     responses: {
-      /** @description The resource after the change */
+      /** @description The result of the write */
       200: {
         content: {
           'application/json': components['schemas']['Label']
@@ -4236,7 +4236,7 @@ export interface operations {
       }
     }
     responses: {
-      /** @description The resource after the change */
+      /** @description The result of the write */
       200: {
         content: {
           'application/json': components['schemas']['Message']
@@ -4258,7 +4258,7 @@ export interface operations {
       }
     }
     responses: {
-      /** @description The resource after the change */
+      /** @description The result of the write */
       200: {
         content: {
           'application/json': components['schemas']['Field']
@@ -4320,7 +4320,7 @@ export interface operations {
       }
     }
     responses: {
-      /** @description The resource after the change */
+      /** @description The result of the write */
       200: {
         content: {
           'application/json': components['schemas']['Message']
@@ -4342,7 +4342,7 @@ export interface operations {
       }
     }
     responses: {
-      /** @description The resource after the change */
+      /** @description The result of the write */
       200: {
         content: {
           'application/json': components['schemas']['View']
@@ -4460,7 +4460,7 @@ export interface operations {
       }
     }
     responses: {
-      /** @description The resource after the change */
+      /** @description The result of the write */
       200: {
         content: {
           'application/json': components['schemas']['Task']
@@ -4482,7 +4482,7 @@ export interface operations {
       }
     }
     responses: {
-      /** @description The resource after the change */
+      /** @description The result of the write */
       200: {
         content: {
           'application/json': components['schemas']['Task']
@@ -4509,7 +4509,7 @@ export interface operations {
       }
     }
     responses: {
-      /** @description The resource after the change */
+      /** @description The result of the write */
       200: {
         content: {
           'application/json': components['schemas']['Batch']
@@ -4534,7 +4534,7 @@ export interface operations {
       }
     }
     responses: {
-      /** @description The resource after the change */
+      /** @description The result of the write */
       200: {
         content: {
           'application/json': components['schemas']['Undone']
@@ -4685,7 +4685,7 @@ export interface operations {
       }
     }
     responses: {
-      /** @description The resource after the change */
+      /** @description The result of the write */
       200: {
         content: {
           'application/json': components['schemas']['Departure']
@@ -4747,7 +4747,7 @@ export interface operations {
       }
     }
     responses: {
-      /** @description Revoked */
+      /** @description Done */
       204: {
         content?: never
       }
@@ -4766,7 +4766,7 @@ export interface operations {
       }
     }
     responses: {
-      /** @description The resource after the change */
+      /** @description The result of the write */
       200: {
         content: {
           'application/json': components['schemas']['Task']
@@ -4884,7 +4884,7 @@ export interface operations {
       }
     }
     responses: {
-      /** @description Deleted */
+      /** @description The result of the write */
       200: {
         content: {
           'application/json': components['schemas']['Message']
@@ -4908,7 +4908,7 @@ export interface operations {
       }
     }
     responses: {
-      /** @description The resource after the change */
+      /** @description The result of the write */
       200: {
         content: {
           'application/json': components['schemas']['Webhook']
@@ -4926,7 +4926,7 @@ export interface operations {
       }
     }
     responses: {
-      /** @description Done */
+      /** @description The result of the write */
       200: {
         content: {
           'application/json': components['schemas']['WebhookWithSecret']
@@ -4944,7 +4944,7 @@ export interface operations {
       }
     }
     responses: {
-      /** @description The result of the test */
+      /** @description The result of the write */
       200: {
         content: {
           'application/json': components['schemas']['WebhookDelivery']
@@ -4968,7 +4968,7 @@ export interface operations {
       }
     }
     responses: {
-      /** @description The resource after the change */
+      /** @description The result of the write */
       200: {
         content: {
           'application/json': components['schemas']['Webhook']
