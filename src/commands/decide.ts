@@ -45,7 +45,6 @@ export function decide<Input extends object, Row>(
 
 /** Returns a row as responses show it: without references to deleted rows, and without a claim that has ended. */
 export function responseRow<R>(state: CheckedState, entity: Entity, row: R, now: string): R {
-  if (!row || isPlainRow(entity, row)) return row
   return hideDeletedReferences(state, entity, withoutEndedClaim(row, now))
 }
 
