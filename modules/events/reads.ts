@@ -2,10 +2,9 @@ import type { Query, ReadRequest } from '../../src/commands/query.ts'
 import { requireRetained } from '../../src/reads/retention.ts'
 import { nextLink, jsonTexts } from '../../src/reads/pages.ts'
 import { requireVisible, type VisibleProject } from '../../src/reads/lookups.ts'
-import { etagAt } from '../../src/reads/versions.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import type { Services } from '../../src/services.ts'
-import { type CachedBody, pathAndQuery, versionHeader } from '../../src/responses/reply.ts'
+import { respondByDigest, versionHeader } from '../../src/responses/reply.ts'
 import { aheadOfProject, eventsExpired, notFound } from '../../src/responses/errors.ts'
 import { acceptsStream } from '../../src/responses/server-sent-events.ts'
 import { openEventStream, openStreamResponse } from './event-stream.ts'
@@ -33,7 +32,7 @@ const streamed =
   ' With `Accept: text/event-stream`, the response is a stream of server-sent events: `id` is the seq, `event` is the type, and `data` is the event. The stream begins after the seq in `Last-Event-ID`; without that header, after the seq in `after`; without both, with the next new event. While a stream leaves out events, it sends their `id` without data at least every 100 events or 15 s. With `snapshot` and without `Last-Event-ID`, the stream begins with the rows of these kinds at one version, and continues with the next event: `after` has no effect. Before the service closes the stream, it sends an event of type `end` with the reason.'
 
 export function listEvents(services: Services): Query {
-  const { config, findRole, oldestSeq, serve } = services
+  const { findRole, oldestSeq } = services
   const longPoll = openFeedLongPoll(services)
   const stream = openStreamResponse(services)
   const streamEvents = openEventStream(services)
@@ -58,10 +57,9 @@ export function listEvents(services: Services): Query {
       const isNew = isStream && (query.after === undefined || hasSnapshot)
       const after = lastId ?? (isNew ? first.version : wanted.after)
       if (after > first.version) throw aheadOfProject(lastId === null ? 'after' : lastEventIdHeader)
-      // Checked first: a cached page may contain expired events, and a started stream cannot change its status.
-      const mayBeExpired = after < first.version && (isStream || config.historyDays > 0)
-      if (mayBeExpired) await requireRetained(oldestSeq, id, after)
       if (isStream) {
+        // A started stream cannot change its status.
+        if (after < first.version) await requireRetained(oldestSeq, id, after)
         const headers = { [versionHeader]: String(first.version) }
         return stream(reading, (signal) => {
           const snapshot = hasSnapshot ? openSnapshot(reading, id, wanted.kinds!, signal) : undefined
@@ -69,11 +67,7 @@ export function listEvents(services: Services): Query {
         })
       }
       const project = wanted.waitMs > 0 ? await longPoll(reading, first, wanted) : first
-      // The response for `me` depends on the caller.
-      const suffix = query.exceptActor === 'me' ? `.${caller.userId}` : ''
-      const etag = etagAt(project, `.${project.renaming}${suffix}`)
-      const build = () => pageOf(reading, project, wanted, etag)
-      const answer = await serve(request, pathAndQuery(request) + suffix, etag, build, project.version)
+      const answer = await respondByDigest(request, await pageOf(reading, project, wanted), project.version)
       answer.headers.append('vary', 'Accept')
       return answer
     },
@@ -86,8 +80,7 @@ const openPageOf =
     { request, caller }: ReadRequest,
     project: VisibleProject,
     { after, limit, types, exceptActor }: FeedQuery,
-    etag: string,
-  ): Promise<CachedBody> => {
+  ) => {
     const { projectId, version } = project
     const isFiltered = hasFilter({ types, exceptActor })
     const upTo = isFiltered ? scanEnd(after, version) : Math.min(version, after + limit)
@@ -97,7 +90,6 @@ const openPageOf =
     const texts = jsonTexts(page.events, eventView.of)
     const end = texts.length < page.events.length ? page.events[texts.length - 1]!.seq : page.upTo
     return {
-      etag,
       body: `[${texts.join()}]`,
       link: end < version ? nextLink(request.url, 'after', String(end)) : null,
     }
