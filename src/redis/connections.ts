@@ -90,7 +90,7 @@ export function disconnect(redis: RedisClient): void {
 function logOutages<R extends RedisClient>(redis: R, log: Log): R {
   let isDown = false
   redis.on('error', ({ message: reason }: Error) => {
-    const advice = adviceFor(reason)
+    const advice = advices.find(([pattern]) => pattern.test(reason))?.[1]
     if (!isDown)
       log.warn({ reason, ...(advice && { advice }) }, 'Redis is unavailable; continuing without it')
     isDown = true
@@ -130,7 +130,8 @@ function credentialsOf(url: string): RedisOptions {
 const tlsOptionsOf = (url: string): Pick<RedisOptions, 'tls'> =>
   url.startsWith('rediss') ? { tls: tlsOf(url, 'verify-full').options } : {}
 
-const rows: [pattern: RegExp, advice: string][] = [
+/** How an operator can change the setting, for errors that waiting does not help. */
+const advices: [pattern: RegExp, advice: string][] = [
   [/^NOAUTH/, 'Add the password to REDIS_URL: redis://:password@host'],
   [/^WRONGPASS|invalid password/, 'Correct the user or the password in REDIS_URL'],
   [/^DENIED/, 'Set a password in Redis and in REDIS_URL, or bind Redis to the address of this machine'],
@@ -146,9 +147,6 @@ const rows: [pattern: RegExp, advice: string][] = [
   ],
   [/ECONNRESET|EPIPE|SSL routines/, 'If Redis demands TLS, set rediss:// in REDIS_URL; otherwise redis://'],
 ]
-
-/** Returns how an operator can change the setting, or undefined if waiting may help. */
-export const adviceFor = (reason: string) => rows.find(([pattern]) => pattern.test(reason))?.[1]
 
 /** Right after the start, replies may be late. */
 const checkAfterMs = 1_000
