@@ -40,6 +40,7 @@ export class Notes {
   /** All lines at the foot of the description. The report lists those in `reported`. */
   private readonly foot: string[] = []
   private readonly reported: string[] = []
+  private isDescribed = false
 
   constructor(messages: string[] = []) {
     this.messages = [...messages]
@@ -61,9 +62,11 @@ export class Notes {
     if (reason) this.report(reason)
   }
 
-  /** The message of the row's line in the report; empty if the row is imported exactly. */
+  /** The message of the row's line in the report; empty if the row is imported exactly. Only tasks have a description. */
   get message(): string {
-    return cut(this.messages.join('. '), maxMessageCharacters)
+    const place = this.isDescribed ? 'At the foot of the description' : 'Not imported'
+    const lines = this.reported.length > 0 ? [`${place}: ${this.reported.join('; ')}`] : []
+    return cut([...this.messages, ...lines].join('. '), maxMessageCharacters)
   }
 
   /** Returns the description with its foot; undefined if both are empty. Call this after all notes of a task. */
@@ -73,7 +76,7 @@ export class Notes {
     const end = foot && body ? separator + foot : foot
     const fitting = cut(body, maxDescription - end.length)
     if (fitting !== body) this.report('The description was cut')
-    if (this.reported.length > 0) this.report(`At the foot of the description: ${this.reported.join('; ')}`)
+    this.isDescribed = true
     return fitting + end || undefined
   }
 }

@@ -65,21 +65,15 @@ export const readAsanaJson = boardReader({
   },
 })
 
-/** The path of the value, by the type of the field. */
-const paths: Record<string, string> = {
-  number: 'number_value',
-  enum: 'enum_value.name',
-  date: 'date_value.date_time|date_value.date',
-}
+const values = 'number_value|enum_value.name|date_value.date_time|date_value.date|text_value|display_value'
 
 /** Each task repeats the definitions of its fields. */
 function customValue(field: Entry, board: Board): FieldValue[] {
   const name = field.text('name')
-  const type = field.text('resource_subtype|type') ?? ''
-  const value = field.get(paths[type] ?? 'text_value|display_value')
+  const value = field.get(values)
   if (name === undefined || value === undefined) return []
   const names = field.entries('enum_options').map((one) => one.text('name') ?? '')
   const options = names.map((one): [string, string] => [one, one])
-  board.defineField(name, field.row, name, type, options)
+  board.defineField(name, field.row, name, field.text('resource_subtype|type'), options)
   return [[name, value]]
 }
