@@ -107,7 +107,7 @@ function openFindTasks(services: Services, respond: Respond) {
 }
 
 /** Chooses the server of a list of one project. @param found with the demand of its search */
-export const placeFor = ({ place }: Services, sql: Sql, { filter, project, isCurrent, demand }: Found) =>
+const placeFor = ({ place }: Services, sql: Sql, { filter, project, isCurrent, demand }: Found) =>
   project && isCurrent && !dependsOnTime(filter) ? place(sql, demand ?? { projects: [project] }) : sql
 
 /** The maximum number of tasks that a request counts. */

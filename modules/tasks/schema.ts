@@ -139,7 +139,7 @@ const lists = {
 export type FieldName = keyof typeof fields | keyof typeof lists
 /** All fields that clients can set, except the title and values of custom fields. */
 export const taskFields = Object.entries({ ...fields, ...lists }) as [FieldName, kinds.AnyField][]
-/** The fields that files and agents show by the names of people or labels, in place of ids. */
+/** The fields that files show by the names of people or labels, in place of ids. */
 export const namedFields = taskFields.filter(
   ([, { kind, reference }]) => kind === kinds.user || reference?.to === 'label',
 )
