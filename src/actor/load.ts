@@ -54,13 +54,20 @@ export function openLoader(sql: Sql, findPerson: FindPerson) {
 
     async rows(state: State, preloads: Preload[]): Promise<void> {
       await loadMissing(find, state, preloads)
-      const task = await loadFacts(sql, state, preloads)
-      if (task.length > 0) await loadMissing(find, state, [{ task }])
+      const task = parentTasks(state, preloads)
+      await loadMissing(find, state, [{ task }])
+      task.push(...(await loadFacts(sql, state, preloads)))
+      await loadMissing(find, state, [{ task }])
       const all = [...preloads, { task }]
       await Promise.all([loadReferencedTasks(find, state, all), loadHolders(findPerson, state, all)])
     },
   }
 }
+
+const parentTasks = (state: State, preloads: Preload[]): string[] =>
+  model().ofTask.flatMap(({ name }) =>
+    preloads.flatMap((preload) => (preload[name] ?? []).flatMap((id) => state.row(name, id)?.taskId ?? [])),
+  )
 
 const openFindRows = (sql: Sql, table: PgTable) =>
   grouped(limits, async (ids: string[]) => {
@@ -144,6 +151,8 @@ export function hasLoaded(state: ProjectState, preload: Preload): boolean {
     for (const id of ids) {
       const row = state.row(entity, id)
       if (!row && !state.isLoaded(entity, id)) return false
+      const { taskId } = (row ?? {}) as { taskId?: string }
+      if (taskId !== undefined && !state.isLoaded('task', taskId)) return false
       if (!row || isPlainRow(entity, row)) continue
       if (!areLoaded(state, referencedTasks(entity, row))) return false
       // The name of a claim's holder is loaded again for each group.

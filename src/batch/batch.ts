@@ -1,20 +1,12 @@
 import { type Static, Type, type TSchema } from '@sinclair/typebox'
 import type { Preload } from '../actor/load.ts'
 import type { ProjectState } from '../actor/state.ts'
-import {
-  type Command,
-  command,
-  contextOf,
-  inProject,
-  type RuleContext,
-  type LookupResults,
-} from '../commands/command.ts'
+import { type Command, command, contextOf, inProject, type RuleContext } from '../commands/command.ts'
 import { clientIdIn, decide, responseRow } from '../commands/decide.ts'
 import { declaredPreload, personIn } from '../commands/execute.ts'
 import { claimEnded, type IfClaim, requireClaim } from '../model/claims.ts'
 import { canonicalId, isId } from '../id-format.ts'
 import { type ProjectCaller, requireRole, requireScope, type Role, roleNeeded } from '../identity/rights.ts'
-import type { Entity } from '../model/entities.ts'
 import { type EventDraft, isEqual } from '../model/events.ts'
 import { definitionOf } from '../model/model.ts'
 import type { Person } from '../reads/people.ts'
@@ -95,10 +87,9 @@ export function batchOf(commands: Command<never>[]) {
     authorize: (projectCaller, { operations }) => authorizeEach(kinds, projectCaller, operations),
     lookups: ({ operations }, caller) => ({
       people: operations.map(({ op, ...own }) => commandOf(kinds, { op }).person?.(own, caller)),
-      children: childrenOf(kinds, operations),
       clientIds: operations.flatMap(({ op, ...own }) => clientIdIn(commandOf(kinds, { op }), own) ?? []),
     }),
-    preload: (given, lookupResults) => preloadOf(kinds, given, lookupResults),
+    preload: (given) => preloadOf(kinds, given),
     weight: ({ operations }) => operations.length,
     cost: ({ operations }) =>
       operations.reduce((sum, one) => sum + (commandOf(kinds, one).cost?.(one) ?? 1), 0),
@@ -141,35 +132,19 @@ const authorizeEach = (kinds: OperationTypes, projectCaller: ProjectCaller, oper
     authorize?.(projectCaller, input)
   })
 
-const childrenOf = (kinds: OperationTypes, operations: Operation[]) =>
-  operations.flatMap(({ op, id }) => {
-    const { kind } = commandOf(kinds, { op }).target
-    const isPart = kind !== 'new' && definitionOf(kind).parent === 'task' && isId(String(id))
-    return isPart ? [{ kind, id: String(id) }] : []
-  })
-
 function preloadOf(
   kinds: OperationTypes,
   { operations, ifClaim }: { operations: Operation[]; ifClaim?: IfClaim },
-  lookupResults?: LookupResults,
 ): Preload {
   const needs: Preload = { task: ifClaim && isId(ifClaim.taskId) ? [ifClaim.taskId] : [] }
-  const need = (kind: Entity, id: string) => (needs[kind] ??= []).push(id)
   for (const { op, ...input } of operations) {
     const { command } = kinds.get(op)!
     const { target } = command
-    const isRow =
-      target.kind !== 'new' && target.kind !== 'project' && definitionOf(target.kind).parent === 'project'
-    if (isRow && isId(String(input[target.key]))) need(target.kind, String(input[target.key]))
-    const own = declaredPreload(command, input, lookupResults)
+    const id = target.kind === 'new' ? '' : String(input[target.key])
+    if (target.kind !== 'new' && target.kind !== 'project' && isId(id)) (needs[target.kind] ??= []).push(id)
+    const own = declaredPreload(command, input)
     for (const key of ['facts', 'referencedTasks'] as const)
       for (const one of own?.[key] ?? []) (needs[key] ??= []).push(one as never)
-  }
-  for (const [n, { kind, id }] of childrenOf(kinds, operations).entries()) {
-    const taskId = lookupResults?.taskIds[n]
-    if (!taskId) continue
-    need('task', taskId)
-    need(kind, id)
   }
   return needs
 }

@@ -13,7 +13,6 @@ import type { Permit } from '../admission/fair-queue.ts'
 import type { Session } from '../identity/sessions.ts'
 import type { Person, AccountKey } from '../reads/people.ts'
 import type { View } from '../model/view.ts'
-import type { ChildRef } from './row-locations.ts'
 
 interface SetByGuard {
   caller: Caller
@@ -43,14 +42,12 @@ export interface CommandRequest {
 
 export interface Lookups {
   people: (AccountKey | undefined)[]
-  children: ChildRef[]
   clientIds: string[]
 }
 
 /** The results in the order of the look-ups; null if nothing was found. */
 export interface LookupResults {
   people: (Person | null)[]
-  taskIds: (string | null)[]
   clientIds: string[]
   takenIds: string[]
 }
@@ -149,9 +146,9 @@ export interface WriteDefinition<Input extends object = object, Row = unknown> {
 /** A write as data: name, input schema, target and a pure rule. Routes, batches and workers run commands by name. */
 export interface Command<Input extends object = object, Row = unknown> extends WriteDefinition<Input, Row> {
   target: Target
-  /** Look-ups whose results `preload` needs. */
+  /** Look-ups of several people and ids. Default: one person, and the client's id. */
   lookups?(input: Input, caller: Caller): Lookups
-  preload?(input: Input, lookupResults?: LookupResults): Preload | undefined
+  preload?(input: Input): Preload | undefined
   /** The client may choose the id of the new row: the input field `id`. */
   acceptsClientId?: boolean
   /** The number of writes, for the limit of writes in one commit. Default: 1. */

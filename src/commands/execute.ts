@@ -27,7 +27,7 @@ interface ExecuteDependencies {
   actors: Actors
   findRole: FindRole
   findPerson: FindPerson
-  rowLocations: Pick<RowLocations, 'taskOf' | 'isTaken'>
+  rowLocations: Pick<RowLocations, 'isTaken'>
   limits: RuleContext['limits']
   /** For a command that reads the log: throws its error again, with details from the log. */
   explain?: (error: unknown) => Promise<never>
@@ -95,17 +95,15 @@ async function lookUp(
   command: Command,
   { input, caller }: RoutedCommand,
 ): Promise<LookupResults> {
-  const { people, children, clientIds } = command.lookups?.(input, caller) ?? {
+  const { people, clientIds } = command.lookups?.(input, caller) ?? {
     people: [command.person?.(input, caller)],
-    children: [],
     clientIds: [clientIdIn(command, input) ?? []].flat(),
   }
-  const [found, taskIds, taken] = await Promise.all([
+  const [found, taken] = await Promise.all([
     Promise.all(people.map(async (key) => (key && (await findPerson(key))) ?? null)),
-    Promise.all(children.map(rowLocations.taskOf)),
     Promise.all(clientIds.map(rowLocations.isTaken)),
   ])
-  return { people: found, taskIds, clientIds, takenIds: clientIds.filter((_, n) => taken[n]) }
+  return { people: found, clientIds, takenIds: clientIds.filter((_, n) => taken[n]) }
 }
 
 /** Checks roles in memory, which may be out of date: after false, the database is read; after true, the actor checks again. */
@@ -140,7 +138,7 @@ class Execution extends QueuedCommand<Reply> implements RuleContext {
     super(routed, deadline)
     const { input, ifMatch, ifClaim, guard } = routed
     this.destinationId = command.destination?.(input)
-    this.preload = preloadOf(command, routed, lookupResults)
+    this.preload = preloadOf(command, routed)
     this.ifMatch = ifMatch
     this.ifClaim = ifClaim
     this.guard = guard ?? (command.storesReply ? commandKey(routed.id) : undefined)
@@ -201,12 +199,8 @@ export function personIn({ people }: ProjectState, row: unknown, lookedUp?: Pers
 }
 
 /** Returns the rows and facts that the command declares, or that the checks of its input need. */
-export function declaredPreload(
-  { noun, preload }: Command,
-  input: object,
-  lookupResults?: LookupResults,
-): Preload | undefined {
-  const [entity, declared] = [noun as Entity, preload?.(input, lookupResults)]
+export function declaredPreload({ noun, preload }: Command, input: object): Preload | undefined {
+  const [entity, declared] = [noun as Entity, preload?.(input)]
   const facts = model().entities[entity]?.factsFor?.(input) ?? []
   const tasks = referencedTasks(entity, input)
   if (facts.length === 0 && tasks.length === 0) return declared
@@ -220,10 +214,9 @@ export function declaredPreload(
 function preloadOf(
   command: Command,
   { projectId, taskId, input, ifClaim }: RoutedCommand,
-  lookupResults?: LookupResults,
 ): Preload | undefined {
   const { target } = command
-  const given = target.kind === 'new' ? undefined : declaredPreload(command, input, lookupResults)
+  const given = target.kind === 'new' ? undefined : declaredPreload(command, input)
   const own: Preload = {}
   if (target.kind !== 'new' && target.kind !== 'project') {
     own.task = taskId ? [taskId] : []

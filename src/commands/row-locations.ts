@@ -17,11 +17,6 @@ interface RowLocation {
   number: number
 }
 
-export interface ChildRef {
-  kind: Entity
-  id: string
-}
-
 export type RowLocations = ReturnType<typeof openRowLocations>
 
 /** The maximum number of cached rows of an entity. */
@@ -45,10 +40,6 @@ export function openRowLocations(sql: Sql, counts = newHits()) {
   return {
     add: (events: StoredEvent[]) => cacheNew(caches, events),
 
-    async taskOf({ kind, id }: ChildRef): Promise<string | null> {
-      const location = isId(id) ? (cachedLocation(kind, id) ?? (await find[kind](id))) : undefined
-      return location?.taskId ?? null
-    },
     isTaken: async (id: string): Promise<boolean> => (await findTaken(id)) !== undefined,
 
     /** If the row has moved, calls `work` again with the new location. @throws HttpError 404 that names `noun` */
