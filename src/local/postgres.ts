@@ -88,7 +88,7 @@ export async function openCluster(dataDir: string, { log, signal }: StartOptions
   }
   const runAs = await findRunAs(user, workDir, initdb)
   if (!exists) {
-    log(`Creating a Postgres cluster in ${dir}`, true)
+    log(`Creating a Postgres cluster in ${dir}`)
     const passwordFile = `${workDir}.password`
     await writeFile(passwordFile, randomBytes(24).toString('base64url'), { mode: 0o600 })
     await own(passwordFile)

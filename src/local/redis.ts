@@ -92,7 +92,7 @@ async function install(log: LogProgress): Promise<string> {
   }
   const last = ['install', '-y', '--no-install-recommends', 'redis-server']
   const line = [program, ...args, ...last].join(' ')
-  log(`Redis is missing, installing it: ${line}`, true)
+  log(`Redis is missing, installing it: ${line}`)
   await run(program, [...args, 'update'], options).catch(() => {})
   return run(program, [...args, ...last], options).then(
     () => '',

@@ -19,12 +19,10 @@ export interface Server {
 
 export async function ensureRunning(
   server: Server,
-  { log, signal }: StartOptions,
+  { signal }: StartOptions,
   prepare: () => Promise<(port: number) => Launched>,
 ): Promise<number> {
-  const port = (await attach(server, signal)) ?? (await start(server, await prepare(), signal))
-  log(`${server.name} listens on 127.0.0.1:${port}`)
-  return port
+  return (await attach(server, signal)) ?? (await start(server, await prepare(), signal))
 }
 
 async function attach(server: Server, signal: AbortSignal): Promise<number | undefined> {
@@ -100,8 +98,8 @@ export async function until<T>(
 
 export const run = promisify(execFile)
 
-/** `takesLong`: the user should see the message immediately. */
-export type LogProgress = (message: string, takesLong?: boolean) => void
+/** Reports a step that takes long: the user should see the message immediately. */
+export type LogProgress = (message: string) => void
 
 export type StartOptions = { log: LogProgress; signal: AbortSignal }
 

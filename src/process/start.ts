@@ -7,7 +7,6 @@ import { urlsOf } from './port.ts'
 import { localSecret } from '../local/files.ts'
 import { startLocal } from '../local/start.ts'
 import type { Shutdown } from './shutdown.ts'
-import type { LogProgress } from '../local/server.ts'
 
 /** The command `start` logs only warnings until `begin(port)`, which first prints the startup banner with the URLs. */
 export function openStartupLog(command: string, { host, logLevel }: Config, isChild: boolean) {
@@ -49,8 +48,7 @@ export async function withLocalServers(
 ) {
   const { dataDir, databaseUrl, redisUrl, jwtSecret } = given
   const wanted = { postgres: !databaseUrl, redis: !redisUrl && !isOneOff }
-  const logProgress: LogProgress = (message, takesLong) =>
-    takesLong && command === 'start' ? console.error(message) : log.info(message)
+  const logProgress = (message: string) => (command === 'start' ? console.error(message) : log.info(message))
   const abort = new AbortController()
   const starting = startLocal({ dataDir, ...wanted, log: logProgress, signal: abort.signal })
   const stop = () => {
