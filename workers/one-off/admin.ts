@@ -241,20 +241,16 @@ async function disable(context: AdminContext, webhookId = ''): Promise<string> {
 const extensions = ['btree_gin', 'pg_trgm']
 
 async function searchStatus({ sql }: AdminContext): Promise<string> {
-  const [row] = await sql<{ percent: number; filling: number; behind: number; documents: number }[]>`
+  const [row] = await sql<{ percent: number; filling: number }[]>`
     select coalesce(floor(100 * sum(case when c.project_id is not null and c.fill is null then s.last_number
         else coalesce((c.fill ->> 'number')::int4, 0) end) / nullif(sum(s.last_number), 0)), 100)::int4 as percent,
-      (count(*) filter (where c.project_id is null or c.fill is not null))::int4 as filling,
-      (count(*) filter (where (c.seq = s.version and c.event_id = s.last_event_id) is not true))::int4 as behind,
-      (select greatest(reltuples, 0)::float8 from pg_class where oid = 'search_documents'::regclass) as documents
+      (count(*) filter (where c.project_id is null or c.fill is not null))::int4 as filling
     from streams s join projects r on r.id = s.project_id left join search_cursors c on c.project_id = s.project_id`
-  const { percent, filling, behind, documents } = row!
+  const { percent, filling } = row!
   const installed = await sql<{ name: string }[]>`select extname as name from pg_extension`
   const missing = extensions.filter((name) => !installed.some((row) => row.name === name))
   return table([
     ['filled', `${percent} % of the tasks; ${withUnit(filling, 'project')} not complete`],
-    ['behind', `${withUnit(behind, 'project')} with changes that are not indexed yet`],
-    ['documents', `about ${documents}`],
     ...(missing.length > 0 ? [['missing extensions', missing.join(', ')]] : []),
   ])
 }
