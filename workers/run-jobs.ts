@@ -1,4 +1,4 @@
-import { DelayedError, isNotConnectionError, type Job, type Processor, UnrecoverableError } from 'bullmq'
+import { DelayedError, type Job, type Processor, UnrecoverableError } from 'bullmq'
 import { Worker, type WorkerOptions } from 'bullmq'
 import type { OutboxRow } from '../drizzle/rows.ts'
 import { outbox } from '../drizzle/schema/jobs.ts'
@@ -6,7 +6,6 @@ import { type Jobs, removedAtEnd } from '../src/jobs/queue.ts'
 import type { Log } from '../src/logger.ts'
 import { columnList } from '../src/postgres/columns.ts'
 import type { Sql } from '../src/postgres/database.ts'
-import { errorCode } from '../src/postgres/errors.ts'
 import { disconnect, type RedisClient } from '../src/redis/connections.ts'
 import { throttle, within } from '../src/waits.ts'
 import { reasonOf, SliceEnded, type Throttle } from './throttle.ts'
@@ -159,8 +158,7 @@ export function openWorkers(connection: RedisClient, log: Log) {
       const warn = throttle(errorRepeatMs, (error: Error) =>
         log.warn({ queue: queueName, reason: reasonOf(error) }, 'a worker of a queue has an error'),
       )
-      // The connection logs its own errors.
-      worker.on('error', (error) => isOfConnection(error) || warn(error))
+      worker.on('error', warn)
       worker.on('failed', (job, { message }) => log.warn({ id: job?.id, reason: message }, 'job failed'))
       workers.push(worker)
     },
@@ -179,9 +177,6 @@ export function openWorkers(connection: RedisClient, log: Log) {
     },
   }
 }
-
-/** Errors of sockets have a code, such as ECONNRESET. */
-const isOfConnection = (error: Error): boolean => !isNotConnectionError(error) || errorCode(error) !== ''
 
 async function respondsToPing(connection: RedisClient): Promise<boolean> {
   if (connection.status !== 'ready') return false

@@ -215,7 +215,7 @@ test('a command without a reply fails, and the connection of a worker is replace
   await eventually('a reply', isAnswered(worker))
 })
 
-test('logs each error of a worker once, but no error of its connection', async () => {
+test('logs an error of a worker at most once a minute', async () => {
   const lines: Record<string, unknown>[] = []
   const infos = openLog('info', null, { write: (line) => void lines.push(JSON.parse(line)) })
   const connection = openBlocking(line.url, infos)
