@@ -1,6 +1,12 @@
-import { readAsana, readCsv, readJira, readLinear } from './readers/csv-sources/trackers.ts'
+import {
+  readAsana,
+  readCsv,
+  readJira,
+  readLinear,
+  readTickTick,
+  readTodoist,
+} from './readers/csv/products.ts'
 import { readDocket } from './readers/docket.ts'
-import { readTickTick, readTodoist } from './readers/csv-sources/to-do-lists.ts'
 import { readDeck, readGitHub, readPlanka, readTrello, readWekan } from './readers/boards/products.ts'
 import type { Reader } from './readers/file.ts'
 
