@@ -151,7 +151,7 @@ const taskEventView = view<ReadEvent>({
   of: (event) => ({ projectId: event.projectId, ...shownEvent(event) }),
 })
 
-export function taskHistory({ database: { reads: sql }, findRole }: Services): Query {
+export function taskHistory({ database: { reads: sql }, findRole, place }: Services): Query {
   return {
     about: aboutTask,
     input: Input({ limit: Limit(50, 200), cursor: Cursor() }),
@@ -161,10 +161,10 @@ export function taskHistory({ database: { reads: sql }, findRole }: Services): Q
     errors: [notFound('Task')],
     async read({ request, caller, query, params: { id = '' } }) {
       const { cursor, limit } = readIdPage(query, 50, 200)
-      const { version } = await requireVisible(findRole, caller, await lastProject(sql, id), 'Task')
-      // Ids can be compared between projects, unlike seqs.
+      const project = await requireVisible(findRole, caller, await lastProject(sql, id), 'Task')
+      // Ids can be compared between projects, unlike seqs. Events in earlier projects are older than this version.
       const rows = await readEvents(
-        sql,
+        place(sql, { projects: [project] }),
         sql`select ${eventColumns(sql)} from events e where e.task_id = ${id} and e.id < ${cursor ?? maxId}
           order by e.id desc limit ${limit + 1}`,
       )
@@ -176,7 +176,7 @@ export function taskHistory({ database: { reads: sql }, findRole }: Services): Q
       const last = isFullPage(rows, limit + 1) ? scanned.at(-1)! : undefined
       const found = { rows: await withPeople(sql, shown), last }
       const page = pageOf(request, found, taskEventView.of, ({ id }) => [id])
-      return respondByDigest(request, page, version)
+      return respondByDigest(request, page, project.version)
     },
   }
 }
