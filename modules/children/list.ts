@@ -60,32 +60,30 @@ export function childList<E extends Entity>(
         const rows = await pageOfChildren(params.id!, page, services.place(reads, { projects: [project] }))
         return respondByDigest(request, pageBody(entity, request, rows, page), project.version)
       }
-      const found = await listAsOf(services, entity, reading, page)
-      if (!found) throw notFound(noun)
-      return found
+      return listAsOf(services, entity, reading, page, noun)
     },
   }
 }
 
-/** Returns undefined if the parent did not exist at the snapshot. */
+/** @throws HttpError 404 if the parent did not exist at the snapshot */
 async function listAsOf<E extends Entity>(
   services: Services,
   entity: EntityDefinition<E>,
   reading: ReadRequest,
   page: Page,
-): Promise<Response | undefined> {
+  noun: string,
+): Promise<Response> {
   const { snapshots } = services
   const { request, caller } = reading
   const { id: parentId = '' } = reading.params
   const snapshot = await snapshotOf(services, reading, entity.parent === 'task' ? undefined : parentId)
-  if (!snapshot) return undefined
+  if (!snapshot) throw notFound(noun)
   const rows = await snapshots.read(caller, snapshot, (sql) =>
     childPageAt(services, sql, entity, { snapshot, parentId, page }),
   )
-  return (
-    rows &&
-    respondByDigest(request, pageBody(entity, pinToVersion(request, snapshot), rows, page), snapshot.version)
-  )
+  if (!rows) throw notFound(noun)
+  const pinned = pinToVersion(request, snapshot)
+  return respondByDigest(request, pageBody(entity, pinned, rows, page), snapshot.version)
 }
 
 const pageBody = <E extends Entity>(

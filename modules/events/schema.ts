@@ -170,8 +170,14 @@ const isCountTo = (value: unknown, { maximum }: { maximum: number }) =>
   isCount(value) && Number(value) <= maximum
 
 const { eventTypes } = model
-const isType = (name: string) => (eventTypes as string[]).includes(name)
-const isTypes = (value: unknown) => typeof value === 'string' && value.split(',').every(isType)
+
+const Names = (names: string[], description: string, example: string) => {
+  const areNames = (value: unknown) =>
+    String(value)
+      .split(',')
+      .every((name) => names.includes(name))
+  return Type.Optional(checked<string>(areNames, { type: 'string', description, examples: [example] }))
+}
 
 // The name is `fallback` because Elysia would add a `default` to each request. A stream without `after` differs from a
 // stream with `after=0`.
@@ -188,13 +194,7 @@ const Count = (maximum: number, description: string, example: number) =>
   )
 
 export const EventTypes = () =>
-  Type.Optional(
-    checked<string>(isTypes, {
-      type: 'string',
-      description: `Event types, separated by commas: ${eventTypes.join(', ')}`,
-      examples: ['task.created,task.updated'],
-    }),
-  )
+  Names(eventTypes, `Event types, separated by commas: ${eventTypes.join(', ')}`, 'task.created,task.updated')
 
 export const snapshotKinds = [
   'tasks',
@@ -202,10 +202,6 @@ export const snapshotKinds = [
     parent === 'project' && load === 'with project' ? plural : [],
   ),
 ]
-function isKinds(value: unknown): boolean {
-  const kinds = String(value).split(',')
-  return kinds.every((kind) => snapshotKinds.includes(kind)) && new Set(kinds).size === kinds.length
-}
 
 export const EventsQuery = Input({
   after: Count(maxSeq, 'A whole number: the seq of the last event that the client has, or 0', 41),
@@ -217,12 +213,10 @@ export const EventsQuery = Input({
   ),
   types: EventTypes(),
   exceptActor: Type.Optional(ExceptActor()),
-  snapshot: Type.Optional(
-    checked<string>(isKinds, {
-      type: 'string',
-      description: `A list of ${snapshotKinds.join(', ')}, separated by commas, each once: a stream begins with these rows`,
-      examples: ['tasks,labels'],
-    }),
+  snapshot: Names(
+    snapshotKinds,
+    `A list of ${snapshotKinds.join(', ')}, separated by commas: a stream begins with these rows`,
+    'tasks,labels',
   ),
 })
 
@@ -254,7 +248,7 @@ export const readEventsRequest = (
   types: types?.split(',') ?? null,
   exceptActor: exceptActor === undefined ? null : accountIdOf(exceptActor, callerId),
   waitMs: Number(wait ?? 0) * 1_000,
-  kinds: snapshot?.split(',') ?? null,
+  kinds: snapshot === undefined ? null : [...new Set(snapshot.split(','))],
 })
 
 const maxProjects = 1_000

@@ -178,10 +178,7 @@ const invalid: Record<string, [parameter: string, values: string[]]> = {
     'exceptActor',
     ['', 'Me', 'mine', 'me,me', `${ada.id}x`, '%00', 'null'],
   ],
-  'snapshot must be': [
-    'snapshot',
-    ['', 'task', 'Tasks', 'tasks,', 'tasks,tasks', 'tasks, labels', 'webhooks', '%00'],
-  ],
+  'snapshot must be': ['snapshot', ['', 'task', 'Tasks', 'tasks,', 'tasks, labels', 'webhooks', '%00']],
 }
 
 test.each([json, stream])('the feed rejects invalid parameters with 400 (Accept: %s)', async (accept) => {

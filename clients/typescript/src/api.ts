@@ -4555,7 +4555,7 @@ export interface operations {
         types?: string
         /** @description The id of an account, or `me`: leaves out the events of this account */
         exceptActor?: string
-        /** @description A list of tasks, members, labels, fields, views, separated by commas, each once: a stream begins with these rows */
+        /** @description A list of tasks, members, labels, fields, views, separated by commas: a stream begins with these rows */
         snapshot?: string
       }
       path: {
