@@ -96,11 +96,10 @@ export async function readDeletedChildren(
   if (deletions.length === 0) return children
   const projectId = sql`${deletions[0]!.projectId}`
   const at = { projectId, taskId: sql`q.task_id`, eventId: sql`q.event_id` }
-  const texts = [...new Set(model().ofTask.flatMap(({ name }) => model().texts[name]))]
-  const length = texts.map((key) => `coalesce(char_length(c.after ->> '${key}'), 0)`).join(' + ') || '0'
   const { rows, isTooMuch } = await readBounded<LoggedChild>(
     sql,
-    sql`select q.seq::float8 as seq, a.id is not null as is_logged, c.entity, c.after, ${sql.unsafe(length)} as characters
+    sql`select q.seq::float8 as seq, a.id is not null as is_logged, c.entity, c.after,
+        coalesce(char_length(c.after::text), 0) as characters
       from unnest(${deletions.map(({ seq }) => seq)}::bigint[], ${deletions.map(({ entityId }) => entityId)}::uuid[],
         ${deletions.map(({ id }) => id)}::uuid[]) q(seq, task_id, event_id)
       left join lateral ${arrivalEvent(sql, at, maxEventsRead)} a on true
@@ -108,10 +107,9 @@ export async function readDeletedChildren(
     maxUndoneRows + deletions.length,
   )
   if (rows.some(({ isLogged }) => !isLogged)) return 'expired'
-  for (const row of rows)
-    if (row.entity) (children.get(row.seq)![row.entity] as Rows[ChildOfTask][]).push(row.after)
-  const all = [...children.values()].flatMap((one) => Object.values(one))
-  if (isTooMuch || all.reduce((sum, { length }) => sum + length, 0) > maxUndoneRows) throw undoTooLarge()
-  for (const list of all) list.sort((a, b) => (a.id < b.id ? -1 : 1))
+  const found = rows.filter((row) => row.entity !== null)
+  if (isTooMuch || found.length > maxUndoneRows) throw undoTooLarge()
+  found.sort((a, b) => (a.after.id < b.after.id ? -1 : 1))
+  for (const { seq, entity, after } of found) (children.get(seq)![entity] as Rows[ChildOfTask][]).push(after)
   return children
 }
