@@ -85,23 +85,24 @@ function fits(task: TaskRow, filter: TaskFilter): boolean {
 /** SQL for the first ready tasks that fit filter `q`. An index has the order of ready tasks within each priority. */
 function firstReady(sql: Sql, projectId: string): SqlPart {
   const key = sql`${sql.unsafe(positionKey)}`
-  const texts = priorities.toReversed().map((priority) => sql`${sql.unsafe(`'${priority}'`)}`)
-  const branch = (rank: SqlPart, where: SqlPart, by: SqlPart) => sql`
+  const rank = sql`array_position(${priorities.toReversed()}::text[], t.priority)`
+  const branch = (where: SqlPart, by: SqlPart) => sql`
     (select t.id, ${rank} as rank, ${key} as key from tasks t
-      where t.project_id = ${projectId} and t.status <> 'DONE' and ${where} and ${fitsSql(sql)} order by ${by} limit q.most)`
-  // The last condition contains no column of the task, so Postgres skips whole branches.
-  const open = texts.map((text, rank) =>
-    branch(
-      sql`${rank}::int4`,
-      sql`t.claimed_by is null and t.priority = ${text} and coalesce(q.priority, ${text}) = ${text} and ${isUnblocked(sql)}`,
+      where t.project_id = ${projectId} and t.status <> 'DONE' and ${where} and ${isUnblocked(sql)} and ${fitsSql(sql)}
+      order by ${by} limit q.most)`
+  const open = priorities.map((priority) => {
+    const text = sql.unsafe(`'${priority}'`)
+    // The last condition contains no column of the task, so Postgres skips whole branches.
+    return branch(
+      sql`t.claimed_by is null and t.priority = ${text} and coalesce(q.priority, ${text}) = ${text}`,
       key,
-    ),
-  )
-  const rank = sql`case t.priority when ${texts[0]!} then 0 when ${texts[1]!} then 1 else 2 end`
+    )
+  })
   // The end of these claims is not recorded yet. They are few, in all projects together.
-  const hasEnded = sql`t.claimed_by is not null and t.claimed_until <= now() and coalesce(q.priority, t.priority) = t.priority
-    and ${isUnblocked(sql)}`
-  const ended = branch(rank, hasEnded, sql`t.claimed_until`)
+  const ended = branch(
+    sql`t.claimed_by is not null and t.claimed_until <= now() and coalesce(q.priority, t.priority) = t.priority`,
+    sql`t.claimed_until`,
+  )
   const all = [...open, ended].reduce((some, one): SqlPart => sql`${some} union all ${one}`)
   return sql`(select c.id, c.rank, c.key from (${all}) c order by c.rank, c.key limit q.most)`
 }
