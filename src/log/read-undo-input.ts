@@ -62,8 +62,7 @@ async function readSelectedEvents(
   const which =
     batch === undefined
       ? sql`e.seq = any(${seqs}::bigint[])`
-      : sql`(e.seq = ${batch} and e.batch is null
-        or ${isOfBatch(sql, projectId, batch)} and (e.seq = ${batch} or not (${sql.unsafe(isRespacingSql('e'))})))`
+      : sql`${isOfBatch(sql, projectId, batch)} and (e.seq = ${batch} or not (${sql.unsafe(isRespacingSql('e'))}))`
   const found = sql`
     select r.*, ${characters(sql, 'before')} + ${characters(sql, 'after')} as characters from (
       select ${eventFields(sql)}, e.before, case when e.type <> 'task.moved_in' then e.after end as after from events e
@@ -79,11 +78,11 @@ async function readSelectedEvents(
   throw notFound(batch === undefined ? `Event ${missing}` : `Batch ${missing}`)
 }
 
-/** SQL for the events `e` of a batch. It ends directly before an event of another batch. */
+/** SQL for the events `e` of a batch, or the event with this seq if it is in no batch. A batch ends before an event of another. */
 export const isOfBatch = (sql: Sql, projectId: string, batch: number) => sql`
-  e.seq >= ${batch} and e.seq < coalesce((
+  e.seq >= ${batch} and e.seq < greatest(${batch}::bigint + 1, coalesce((
     select o.seq from events o where o.project_id = ${projectId} and o.seq >= ${batch} and o.batch is distinct from ${batch}
-    order by o.seq limit 1), ${Number.MAX_SAFE_INTEGER}::bigint)`
+    order by o.seq limit 1), ${Number.MAX_SAFE_INTEGER}::bigint)) and coalesce(e.batch, e.seq) = ${batch}`
 
 const characters = (sql: Sql, row: 'before' | 'after') => sql`coalesce(char_length(${sql(row)}::text), 0)`
 
