@@ -31,7 +31,7 @@ const rowOf = async (id: string) => (await sql<ImportRow[]>`select * from import
 
 await sql`create function wait_in_step() returns trigger language plpgsql as
   'begin perform pg_advisory_xact_lock_shared(hashtext(old.cursor ->> ''step'')); return new; end'`
-await sql`create trigger wait_in_step before update on imports for each row
+await sql`create trigger wait_in_step before update of cursor on imports for each row
   when ((old.cursor ->> 'n')::int8 > 0) execute function wait_in_step()`
 
 /** Workers wait in the step, after its first batch, until the test calls the returned function. */
