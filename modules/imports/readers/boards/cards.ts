@@ -64,6 +64,9 @@ const maxSortedCharacters = 16_000_000
 /** The usual size of an item without its description. */
 const itemCharacters = 500
 
+/** The actions of Trello that create a card. */
+const creations = ['createCard', 'copyCard', 'convertToCardFromCheckItem', 'emailCard']
+
 class BoardReading {
   readonly board: Board
   hasCards = false
@@ -88,7 +91,8 @@ class BoardReading {
     const kind = this.kindOf(row)
     if (kind === 'description') board.ready.push({ kind: 'project', row: 0, description: row.text(row.part) })
     else if (kind === 'comment') {
-      const [card, creator] = creationIn(row)
+      const card = creations.includes(String(row.value.type)) ? row.text('data.card.id') : undefined
+      const creator = row.text('memberCreator.fullName|memberCreator.username|idMemberCreator')
       if (card !== undefined && creator !== undefined) board.creators.setIfSpace(card, creator)
     } else if (kind && kind !== 'card' && kind !== 'item') board.add(kind, row)
   }
@@ -345,13 +349,3 @@ export function issueKey(row: Entry, paths: string): string {
 
 export const linkedIssue = (row: Entry, path: string): string | undefined =>
   row.get(path) === undefined ? undefined : issueKey(row, path)
-
-const creations = ['createCard', 'copyCard', 'convertToCardFromCheckItem', 'emailCard']
-
-/** Returns the card that an action has created, and the name or id of the creator. */
-const creationIn = (row: Entry): (string | undefined)[] =>
-  creations.includes(String(row.value.type))
-    ? ['data.card.id', 'memberCreator.fullName|memberCreator.username|idMemberCreator'].map((path) =>
-        row.text(path),
-      )
-    : []
