@@ -127,21 +127,32 @@ export async function snapshotOf(
   if (!isId(id)) return undefined
   const at = parseAsOf(asOf)
   const cost = typeof at === 'string' ? instantCost : 1
-  const projectId =
-    given ?? (await charge(caller, cost, (sql) => projectOfTask(sql, id, at, snapshots.maxEvents)))
+  const find = (sql: Sql) => projectOfTask(sql, caller.userId, id, at, snapshots.maxEvents)
+  const projectId = given ?? (await charge(caller, cost, find))
   const project = projectId && isId(projectId) ? await findRole(caller, projectId) : undefined
   return project && snapshots.find(project, asOf)
 }
 
-/** Reads at most `limit` events of the task. The caller of this function checks that the project is visible. */
-async function projectOfTask(sql: Sql, taskId: string, at: number | string, limit: number) {
+/**
+ * Reads at most `limit` events of the task, and none for a user who may see none of its projects. The caller of this
+ * function checks that the project is visible.
+ */
+async function projectOfTask(sql: Sql, userId: string, taskId: string, at: number | string, limit: number) {
   const now = sql`(select project_id from tasks where id = ${taskId})`
   const last = sql`(select project_id from events where task_id = ${taskId} order by id desc limit 1)`
   const then = sql`(select project_id from
       (select project_id, id, at from events where task_id = ${taskId} order by id desc limit ${limit}) e
     order by at <= ${at}::timestamptz desc, case when at <= ${at}::timestamptz then id end desc, id limit 1)`
-  const [found] = await unprepared(sql<{ projectId: string | null }[]>`
-    select ${typeof at === 'number' ? sql`coalesce(${now}, ${last})` : sql`coalesce(${then}, ${now})`} as project_id`)
+  const first = sql`(select project_id from events where task_id = ${taskId} order by id limit 1)`
+  const left = sql`array(select project_id from events
+    where task_id = ${taskId} and type = 'task.moved_out' limit ${limit})`
+  const isVisible = sql`exists (select from unnest(${left} || ${first} || coalesce(${now}, ${last})) q(id)
+    cross join lateral ${visibleProject(sql, sql`q.id`, sql`${userId}`)} p)`
+  const project =
+    typeof at === 'number'
+      ? sql`coalesce(${now}, ${last})`
+      : sql`case when ${isVisible} then coalesce(${then}, ${now}) end`
+  const [found] = await unprepared(sql<{ projectId: string | null }[]>`select ${project} as project_id`)
   return found!.projectId
 }
 

@@ -120,11 +120,9 @@ test('a request costs one read for its first rows, and more reads for many tasks
       ...['', '?ready=true', '?noLabel=true&sort=-createdAt'],
       `?dueBefore=1970-01-01&projectId=${ids[0]}`,
     ].map((query): [number, ReturnType<typeof get>] => [1, get(`/tasks${query}`)]),
-    [1 + 6_000 / 500, get('/tasks?sort=createdAt&dueBefore=1970-01-01')],
-    [1 + 6_000 / 500, get('/tasks?sort=createdAt&noLabel=true&dueAfter=2027-01-01')],
+    [1, get('/tasks?sort=createdAt&dueBefore=1970-01-01')],
+    [1, get('/tasks?sort=createdAt&noLabel=true&dueAfter=2027-01-01')],
     [3, get(counts)],
-    // The response is in the cache.
-    [1, get(counts)],
     [1, get(`${counts}&status=DONE`)],
     [3, get(`${counts}&by=status`)],
     [1, get(`${counts}&asOf=2500&status=DONE`)],
