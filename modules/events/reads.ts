@@ -101,18 +101,13 @@ const claim = responseExample(claimSchema)
 const [held, ended] = [{ claim, attempts: 0 } as Fields, { claim: null, attempts: 1 } as Fields]
 
 const changes: Record<string, [before: Fields, after: Fields]> = {
-  'project.updated': [{ name: 'Engine' }, { name: 'Analytical Engine' }],
   'member.role_set': [{ role: 'VIEWER' }, { role: 'EDITOR' }],
-  'task.updated': [{ status: 'TODO' }, { status: 'DONE' }],
   'task.claimed': [{ claim: null }, { claim }],
   'task.released': [held, ended],
   'task.claim_expired': [held, ended],
   'task.reminded': [{ remindAt: '2027-01-31T17:00:00.000Z' }, { remindAt: null }],
   'task.due': [{ updatedAt: '2027-01-15T09:30:00.000Z' }, { updatedAt: '2027-01-31T17:00:00.400Z' }],
   'task.ready': [{}, {}],
-  'subtask.updated': [{ title: 'Sharpen the pencil' }, { title: 'Sharpen both pencils' }],
-  'subtask.toggled': [{ completed: false }, { completed: true }],
-  'comment.updated': [{ text: 'In brass' }, { text: 'In brass, please' }],
   'webhook.updated': [{ enabled: true }, { enabled: false, changed: ['enabled'] }],
 }
 

@@ -4,15 +4,12 @@ import { invalid } from '../../src/responses/errors.ts'
 import { field, fieldKeyTaken } from './entity.ts'
 import { CreateField, type FieldInput, UpdateField } from './schema.ts'
 
-const optionsNeeded = () =>
-  invalid('options', 'is required: a field of the type choice needs a list of texts')
-const optionsNotAllowed = () =>
-  invalid('options', 'must be absent or null: only a field of the type choice has options')
+const invalidOptions = () =>
+  invalid('options', 'must be a list of texts for the type choice, and absent or null for other types')
 
 /** @throws HttpError 400 if the options do not fit the type */
 function optionsOf(type: FieldInput['type'], options: string[] | null): string[] | null {
-  if (type === 'choice' && !options) throw optionsNeeded()
-  if (type !== 'choice' && options) throw optionsNotAllowed()
+  if ((type === 'choice') !== (options !== null)) throw invalidOptions()
   return options && options.map((one) => one.trim())
 }
 
@@ -26,7 +23,7 @@ export const createField = creation(field, {
   fields: ({ projectId, key, name, type, options = null }, { now }) => {
     return { projectId, key, name: name.trim(), type, options: optionsOf(type, options), createdAt: now }
   },
-  errors: [optionsNeeded(), optionsNotAllowed(), fieldKeyTaken('note')],
+  errors: [invalidOptions(), fieldKeyTaken('note')],
 })
 
 export const updateField = update(field, {
@@ -37,7 +34,7 @@ export const updateField = update(field, {
   fields: ({ name, options }, _, { type }) => {
     return { name: name?.trim(), options: options === undefined ? undefined : optionsOf(type, options) }
   },
-  errors: [optionsNeeded(), optionsNotAllowed()],
+  errors: [invalidOptions()],
 })
 
 export const deleteField = deletion(field, {
