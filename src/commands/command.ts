@@ -61,7 +61,6 @@ export interface RoutedCommand extends CommandRequest {
   /** The command was sent before, but the connection to its home was lost before the reply. */
   again?: true
   projectId: string
-  taskId?: string
 }
 
 /** The project that a command runs in: a new one, or the project of the row whose id is in the input field `key`. */

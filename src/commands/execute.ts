@@ -211,17 +211,14 @@ export function declaredPreload({ noun, preload }: Command, input: object): Prel
   }
 }
 
-function preloadOf(
-  command: Command,
-  { projectId, taskId, input, ifClaim }: RoutedCommand,
-): Preload | undefined {
+function preloadOf(command: Command, { projectId, input, ifClaim }: RoutedCommand): Preload | undefined {
   const { target } = command
   const given = target.kind === 'new' ? undefined : declaredPreload(command, input)
   const own: Preload = {}
   if (target.kind !== 'new' && target.kind !== 'project') {
-    own.task = taskId ? [taskId] : []
-    if (destinationOf(command, projectId, input) !== undefined) own.movingTaskId = taskId
-    if (target.kind !== 'task') own[target.kind] = [idIn(input, target.key)]
+    const id = idIn(input, target.key)
+    own[target.kind] = [id]
+    if (destinationOf(command, projectId, input) !== undefined) own.movingTaskId = id
   } else if (!ifClaim) return given
   if (ifClaim) own.task = [...(own.task ?? given?.task ?? []), ifClaim.taskId]
   return given ? { ...given, ...own } : own

@@ -35,7 +35,7 @@ export function registryOf(commands: Command[]): Registry {
 }
 
 /** Increases with each incompatible change of RoutedCommand. */
-const routedVersion = '3'
+const routedVersion = '4'
 
 const formOf = ({ input, scope }: Command): string =>
   createHash('sha256')
@@ -63,14 +63,11 @@ export function openRun({ registry, rowLocations, route, timeoutMs }: RunDepende
     const destinationId = command.destination?.(input)
     if (destinationId !== undefined && !isId(destinationId)) return Promise.reject(notFound('Project'))
     const deadline = performance.now() + timeoutMs
-    const send = (projectId: string, taskId?: string) =>
-      route(command, { ...request, form, id: newId(), projectId, taskId }, deadline)
+    const send = (projectId: string) => route(command, { ...request, form, id: newId(), projectId }, deadline)
     if (target.kind === 'new') return send(clientIdIn(command, input) ?? newId())
     const id = idIn(input, target.key)
     if (target.kind === 'project') return isId(id) ? send(id) : Promise.reject(notFound('Project'))
-    return rowLocations.at(target.kind, id, targetNoun(target), (row) =>
-      send(row.projectId, row.taskId ?? undefined),
-    )
+    return rowLocations.at(target.kind, id, targetNoun(target), (row) => send(row.projectId))
   }
 }
 

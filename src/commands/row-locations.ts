@@ -12,7 +12,6 @@ import { isId } from '../id-format.ts'
 
 interface RowLocation {
   projectId: string
-  taskId: string | null
   /** The task's number in the project. A task that moved away and back has another number. */
   number: number
 }
@@ -78,8 +77,7 @@ function cacheNew(caches: Record<Entity, Map<string, RowLocation>>, events: Stor
   for (const { entity, entityId, projectId, before, after } of events) {
     if (before || !after) continue
     const { number, taskId } = after as { number: number; taskId?: string }
-    const location =
-      entity === 'task' ? { projectId, taskId: entityId, number } : taskId && caches.task.get(taskId)
+    const location = entity === 'task' ? { projectId, number } : taskId && caches.task.get(taskId)
     if (location) cache(caches[entity], entityId, location)
   }
 }
@@ -89,10 +87,10 @@ function openFind(sql: Sql, kind: Entity) {
   const from = sql(getTableName(table))
   const select =
     kind === 'task'
-      ? sql`select id, id as task_id, project_id, number from tasks c`
+      ? sql`select id, project_id, number from tasks c`
       : parent === 'task'
-        ? sql`select c.id, c.task_id, t.project_id, t.number from ${from} c join tasks t on t.id = c.task_id`
-        : sql`select id, null::uuid as task_id, project_id, 0 as number from ${from} c`
+        ? sql`select c.id, t.project_id, t.number from ${from} c join tasks t on t.id = c.task_id`
+        : sql`select id, project_id, 0 as number from ${from} c`
   return grouped({ keys: 500, slots: 2 }, async (ids: string[]) => {
     const rows = await sql<(RowLocation & { id: string })[]>`${select} where c.id = any(${ids}::uuid[])`
     return inOrder(ids, rows, ({ id }) => id)
