@@ -24,8 +24,12 @@ export function openPost(destinations: Destinations, { timeoutMs, ca }: { timeou
 
   async function attempt(request: OutboundRequest, signal: AbortSignal): Promise<ResponseSummary> {
     const url = destinations.read(request.url)
-    const [address] = await unlessAborted(destinations.addressesOf(url), signal)
-    return exchange(request, url, address!, signal)
+    const addresses = (await unlessAborted(destinations.addressesOf(url), signal)).slice(0, maxAddresses)
+    for (const address of addresses) {
+      const response = await exchange(request, url, address, signal).catch(ignoreLostConnection)
+      if (response) return response
+    }
+    return exchange(request, url, addresses.at(-1)!, signal)
   }
 
   return async (request: OutboundRequest) => {
@@ -57,6 +61,12 @@ function reasonOf(error: unknown): string {
   return code ? `No connection: ${code}` : 'No connection'
 }
 
+const lostCodes = ['ECONNREFUSED', 'ENETUNREACH', 'EHOSTUNREACH', 'EADDRNOTAVAIL', 'ECONNRESET', 'EPIPE']
+/** Another address may be reachable, and a second connection is new if the receiver was closing the first one. */
+function ignoreLostConnection(error: unknown): undefined {
+  if (!lostCodes.includes((error as NodeJS.ErrnoException).code ?? '')) throw error
+}
+
 /** The listener is never removed, so the signal must not outlive the promise. */
 function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>()
@@ -64,7 +74,9 @@ function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return Promise.race([work, promise])
 }
 
-/** Sockets close before a usual receiver closes them, so that no request is sent on a connection that is closing. */
+/** Interim responses (1xx) before the final response. Nothing else stops an endless series. */
+const maxInterim = 10
+/** Sockets close before a usual receiver closes them, so that few requests are sent on a connection that is closing. */
 const agentOptions = { keepAlive: true, maxFreeSockets: 64, timeout: 1_000 }
 
 interface OutboundRequest {
@@ -103,6 +115,10 @@ function openExchange(ca?: string) {
 function readResponse(outgoing: ClientRequest, body: string): Promise<ResponseSummary> {
   const { promise, resolve, reject } = Promise.withResolvers<ResponseSummary>()
   outgoing.on('error', reject)
+  let interim = 0
+  outgoing.on('information', () => {
+    if (++interim > maxInterim) outgoing.destroy(new Error('Too many interim responses'))
+  })
   outgoing.on('response', (response) => {
     const chunks: Buffer[] = []
     let length = 0
@@ -148,6 +164,7 @@ export function retryAfter(header: string | undefined, now = Date.now()): number
 }
 
 const maxUrlCharacters = 2_048
+const maxAddresses = 4
 
 export class ForbiddenUrl extends Error {}
 
@@ -230,9 +247,10 @@ const resolverOptions = { timeout: 2_000, tries: 2 }
 
 /** `lookup` of `node:dns` blocks one of four threads: four dead name servers would also stop all password hashes. */
 export function openLookup(hostsFile = '/etc/hosts', servers?: string[]): Lookup {
-  const resolver = new Resolver(resolverOptions)
-  if (servers) resolver.setServers(servers)
   return async (name) => {
+    // A resolver never reads /etc/resolv.conf again.
+    const resolver = new Resolver(resolverOptions)
+    if (servers) resolver.setServers(servers)
     const bare = name.toLowerCase().replace(/\.$/, '')
     if (/(^|\.)localhost$/.test(bare)) return ['127.0.0.1']
     const local = addressesIn(await readFile(hostsFile, 'utf8').catch(() => ''), bare)

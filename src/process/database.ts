@@ -6,7 +6,7 @@ import { urlsIn } from '../hosts.ts'
 import type { Log } from '../logger.ts'
 import type { Server } from '../postgres/connect.ts'
 import { openDatabase, type Sql } from '../postgres/database.ts'
-import { errorCode, transientCodes } from '../postgres/errors.ts'
+import { connectionError, errorCode, transientCodes } from '../postgres/errors.ts'
 import { primaryServer } from '../postgres/primary.ts'
 import { ConfigError } from '../setting-values.ts'
 import { within } from '../waits.ts'
@@ -120,9 +120,11 @@ const rows: [pattern: RegExp, advice: string, isTemporary?: boolean][] = [
     /^42(704|883) .*(gin|gist|similarity)/,
     'The schema of an extension is not in the search_path. Run: alter extension btree_gin set schema public; alter extension pg_trgm set schema public',
   ],
+  [/^READ_ONLY/, `Run: ${allowWrites}`, true],
   [/^(25006|ONLY_READS|NO_WRITER)/, 'Name the primary in DATABASE_URL, or promote the standby', true],
+  // Only the code counts: an interrupted TLS handshake has TLS in its message, and is temporary.
   [
-    /TLS|SSL|CERT|SELF_SIGNED|ALERT|NOT_YET_VALID/,
+    /^\S*(TLS|SSL|CERT|SELF_SIGNED)/,
     'Correct sslmode, sslrootcert, sslcert and sslkey in DATABASE_URL, or the TLS settings and the certificate of the server',
     false,
   ],
@@ -186,5 +188,5 @@ async function requireUsable(sql: postgres.Sql) {
     throw unusable(
       `The database ${quoted(database)} has the encoding ${encoding} instead of UTF8. Run: ${fill(create, user, `${database}_utf8`)}. Then set it in DATABASE_URL`,
     )
-  if (isReadOnly) throw unusable(`The database is read-only. Run: ${fill(allowWrites, user, database)}`)
+  if (isReadOnly) throw connectionError('READ_ONLY', 'The database is read-only')
 }

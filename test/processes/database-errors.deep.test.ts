@@ -38,45 +38,48 @@ const adviceIn = (output: string): string =>
   /Run: (.*?)(?:\. Or .*|\. Then .*)?$/m.exec(output)?.[1] ?? output
 
 /**
- * Each line has a fault, the SQL that causes the fault, the command that ends because of it, and the error. The SQL that the
- * error advises mends the fault.
+ * Each line has a fault, the SQL that causes the fault, and the error with which a command ends. The SQL that the error
+ * advises mends the fault.
  */
 const exclusions = `
-no right in the database | revoke create on database NAME from ROLE | migrate | permission denied for database
-no right to connect | revoke connect on database NAME from public | migrate | CONNECT privilege
-no right in the schema | revoke create on schema public from ROLE | migrate | permission denied for schema public
-no use of the schema | revoke all on schema public from public, ROLE | migrate | no schema has been selected
-a search_path without a schema | alter role ROLE set search_path = nowhere | migrate | no schema has been selected
-extensions in another schema | create schema more; create extension btree_gin schema more; create extension pg_trgm schema more | migrate | operator class
-a read-only database | alter database NAME set default_transaction_read_only = on | migrate | is read-only
-a read-only role | alter role ROLE set default_transaction_read_only = on | start | is read-only`
+no right in the database | revoke create on database NAME from ROLE | permission denied for database
+no right to connect | revoke connect on database NAME from public | CONNECT privilege
+no right in the schema | revoke create on schema public from ROLE | permission denied for schema public
+no use of the schema | revoke all on schema public from public, ROLE | no schema has been selected
+a search_path without a schema | alter role ROLE set search_path = nowhere | no schema has been selected
+extensions in another schema | create schema more; create extension btree_gin schema more; create extension pg_trgm schema more | operator class`
 
-test.each(
-  exclusions
+const rowsOf = (text: string) =>
+  text
     .trim()
     .split('\n')
-    .map((row) => row.split(' | ') as [string, string, string, string]),
-)('%s: a command ends, and its advice helps', async (_, broken, command, reported) => {
+    .map((row) => row.split(' | '))
+
+test.each(rowsOf(exclusions))('%s: a command ends, and its advice helps', async (_, broken, reported) => {
   const { given, execute } = await openScene()
-  if (command === 'start') await migrate(given.DATABASE_URL)
-  await execute(broken)
-  const { code, output } = await run(command, given)
-  expect({ code, output }).toEqual({ code: 1, output: expect.stringContaining(reported) })
+  await execute(broken!)
+  const { code, output } = await run('migrate', given)
+  expect({ code, output }).toEqual({ code: 1, output: expect.stringContaining(reported!) })
   expect(output).toStartWith('DATABASE_URL cannot be used: ')
-  // The administrator of the test must still be able to write.
-  await execute(`set default_transaction_read_only = off; ${adviceIn(output)}`)
-  if (command === 'migrate') await migrate(given.DATABASE_URL)
-  else expect(await (await spawnService('start', given)).stop()).toBe(0)
+  await execute(adviceIn(output))
+  await migrate(given.DATABASE_URL)
 })
 
-test.each(['role ROLE', 'database NAME'])('start waits for a free connection of the %s', async (what) => {
+const temporary = `
+alter role ROLE connection limit 0 | too many connections for
+alter database NAME connection limit 0 | too many connections for
+alter database NAME set default_transaction_read_only = on | The database is read-only
+alter role ROLE set default_transaction_read_only = on | The database is read-only`
+
+test.each(rowsOf(temporary))('after %s, a command waits, and its advice helps', async (broken, expected) => {
   const { given, execute } = await openScene()
-  await execute(`alter ${what} connection limit 0`)
+  await execute(broken!)
   const waiting = begin('migrate', { ...given, LOG_LEVEL: 'warn' })
   await eventually('the warning', () => waiting.output().includes('Postgres cannot be used yet'))
   const { reason, advice } = JSON.parse(waiting.output().split('\n')[0]!) as Record<string, string>
-  expect(reason).toStartWith('too many connections for')
-  await execute(adviceIn(advice!.replace('or run:', 'Run:')))
+  expect(reason).toStartWith(expected!)
+  // The administrator of the test must still be able to write.
+  await execute(`set default_transaction_read_only = off; ${adviceIn(advice!.replace('or run:', 'Run:'))}`)
   expect((await waiting.ended).code).toBe(0)
 })
 
@@ -157,6 +160,16 @@ test.each(rejected)('migrate names what is wrong with DATABASE_URL: %s', async (
     code: 1,
     output: expect.stringContaining(error),
   })
+})
+
+test('migrate waits for a server that ends a connection during the TLS handshake', async () => {
+  const ending = createServer((socket) => socket.once('data', () => socket.end('S')))
+  const { port } = await forFile(listen(ending))
+  const DATABASE_URL = `postgres://u@127.0.0.1:${port}/d?sslmode=require`
+  const waiting = begin('migrate', { ...env, DATABASE_URL, LOG_LEVEL: 'warn' })
+  await eventually('the warning', () => waiting.output().includes('Postgres cannot be used yet'))
+  waiting.signal('SIGTERM')
+  expect((await waiting.ended).code).toBe(143)
 })
 
 test('the name of a database may contain encoded characters', async () => {

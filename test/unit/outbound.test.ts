@@ -37,6 +37,12 @@ const pour: Respond = (response) => {
   while (response.write('x'.repeat(65_536)));
   response.once('drain', () => pour(response, undefined as never))
 }
+const interim =
+  (count: number): Respond =>
+  (response) => {
+    for (const _ of upTo(count)) response.writeProcessing()
+    response.end()
+  }
 const late = { status: null, error: 'No response within 0.2 s' }
 const onlyPublic = { allowHttp: true, allowPrivate: false }
 
@@ -55,6 +61,9 @@ test.each<[string, Setup, object]>([
   ['times out if the body does not end', { respond: (response) => response.write('.') }, late],
   ['reads the beginning of an endless body', { respond: pour }, { status: 200, answer: 'x'.repeat(1_024) }],
   ['times out if the name does not resolve', { lookup: () => new Promise(() => {}) }, late],
+  ['accepts a few interim responses', { respond: interim(3) }, { status: 200, error: null }],
+  ['rejects many interim responses', { respond: interim(100) }, { status: null, error: 'No connection' }],
+  ['tries the next address', resolvesTo('127.0.0.9', '127.0.0.1'), { status: 200, requests: 1 }],
   ['to a name without addresses fails', resolvesTo(), { error: 'No connection: ENOTFOUND', requests: 0 }],
   [
     'connects to no private address, unless the operator allows it',
@@ -69,6 +78,16 @@ test.each<[string, Setup, object]>([
   const { pathname, search, host } = new URL(request.url)
   for (const one of received)
     expect(one).toMatchObject({ path: pathname + search, text: '{"a":1}', headers: { host, 'x-own': '1' } })
+})
+
+test('repeats a request if the receiver was closing the connection', async () => {
+  const one = await receiver((response) => {
+    if (one.received.length % 2 === 0) response.socket!.destroy()
+    else response.end()
+  })
+  const send = post()
+  for (const _ of upTo(3)) expect((await send(requestTo(one.url))).status).toBe(200)
+  expect(one.received).toHaveLength(5)
 })
 
 test("rejects with the signal's reason when the signal is aborted", async () => {
