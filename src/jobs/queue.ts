@@ -4,7 +4,7 @@ import type { Config } from '../config.ts'
 import { newId } from '../ids.ts'
 import type { Log } from '../logger.ts'
 import type { Sql } from '../postgres/database.ts'
-import { isCluster, disconnect, openRedis } from '../redis/connections.ts'
+import { isCluster, hashTag, disconnect, openRedis } from '../redis/connections.ts'
 import { within } from '../waits.ts'
 
 export const queueName = 'work'
@@ -17,7 +17,7 @@ export const importJobNames = ['run-import', 'undo-import']
 
 /** BullMQ rejects a prefix that ends with a colon. */
 export const queuePrefix = ({ redisPrefix, redisUrl }: Pick<Config, 'redisPrefix' | 'redisUrl'>): string =>
-  isCluster(redisUrl) ? `{${redisPrefix}-jobs}` : `${redisPrefix}-jobs`
+  isCluster(redisUrl) ? hashTag(`${redisPrefix}-jobs`) : `${redisPrefix}-jobs`
 
 export type OutboxJob = Pick<OutboxRow, 'id' | 'projectId' | 'name' | 'data'>
 

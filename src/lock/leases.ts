@@ -1,30 +1,48 @@
 import type { Redis } from 'ioredis'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../config.ts'
 import { newLeaseCounts } from '../metrics/counts.ts'
-import type { RedisClient } from '../redis/connections.ts'
+import { hashTag, type RedisClient } from '../redis/connections.ts'
 import { within } from '../waits.ts'
 
-// A lease is a key with the holder's process id and a time to live. A waiting process sends "want <project>" to the channel
-// of the holder. A process that releases a lease sends the project to a channel of all processes.
+// A lease is a key with the holder's process id and a time to live. A list in a second key queues waiting processes.
+// Each process subscribes to its own channel: "want <project>" asks for the lease, "take <project>" hands it over. During an
+// upgrade, processes of two releases hand leases over to each other.
 
-/** KEYS lease · ARGV process id, ttlMs, channel prefix, project → 0 if acquired, else ms until the lease ends. */
+/** KEYS lease, queue · ARGV process id, ttlMs, channel prefix, project → 0 if acquired, else ms until the lease ends. */
 const acquireScript = `
 local holder = redis.call('get', KEYS[1])
 if not holder or holder == ARGV[1] then
   redis.call('set', KEYS[1], ARGV[1], 'px', ARGV[2])
+  redis.call('lrem', KEYS[2], 0, ARGV[1])
   return 0
+end
+if not redis.call('lpos', KEYS[2], ARGV[1]) then
+  redis.call('rpush', KEYS[2], ARGV[1])
+  redis.call('pexpire', KEYS[2], 60000)
 end
 redis.call('publish', ARGV[3] .. holder, 'want ' .. ARGV[4])
 return math.max(redis.call('pttl', KEYS[1]), 1)`
 
-const freeChannel = 'free'
-
-/** KEYS lease · ARGV process id, ttlMs, channel prefix, project */
+/**
+ * KEYS lease, queue · ARGV process id, ttlMs, channel prefix, project, 1 in a cluster
+ * Hands the lease to the first waiting process that is still subscribed.
+ */
 const releaseScript = `
 if redis.call('get', KEYS[1]) ~= ARGV[1] then return 0 end
+local nextUp = redis.call('lpop', KEYS[2])
+while nextUp do
+  local receivers = nextUp ~= ARGV[1] and redis.call('publish', ARGV[3] .. nextUp, 'take ' .. ARGV[4])
+  -- A cluster node counts only the subscribers of that node.
+  if receivers and (receivers > 0 or ARGV[5] == '1') then
+    redis.call('set', KEYS[1], nextUp, 'px', ARGV[2])
+    local after = redis.call('lindex', KEYS[2], 0)
+    if after then redis.call('publish', ARGV[3] .. nextUp, 'want ' .. ARGV[4]) end
+    return 1
+  end
+  nextUp = redis.call('lpop', KEYS[2])
+end
 redis.call('del', KEYS[1])
-return redis.call('publish', ARGV[3] .. '${freeChannel}', ARGV[4])`
+return 1`
 
 /** KEYS leases · ARGV process id, ttlMs → for each key 1 if this process still holds and has renewed it, else 0. */
 const renewScript = `
@@ -42,10 +60,6 @@ interface HeldLease {
 }
 
 const maxRenewed = 500
-/** Waiting processes acquire a free lease after a random part of this time, so that all of them have the same chance. */
-const spreadMs = 3
-/** Messages may be lost, so a waiting process tries again after this time. */
-const maxWaitMs = 50
 
 /**
  * Leases only save time. Two processes may hold the same lease, and without Redis processes write without a lease, but
@@ -66,13 +80,10 @@ export class Leases {
     private readonly counts = newLeaseCounts(),
   ) {
     this.channels = `${config.redisPrefix}:lease-channel:`
-    const [own, free] = [this.channels + this.processId, this.channels + freeChannel]
-    subscriber.on('message', (channel, message) => {
-      if (channel === own) this.receiveWant(message.replace('want ', ''))
-      if (channel === free) this.waiters.get(message)?.()
-    })
+    const own = this.channels + this.processId
+    subscriber.on('message', (channel, message) => channel === own && this.receive(message))
     // ioredis cannot subscribe before the connection is ready.
-    subscriber.on('ready', () => void subscriber.subscribe(own, free).catch(() => {}))
+    subscriber.on('ready', () => void subscriber.subscribe(own).catch(() => {}))
     this.timer = setInterval(() => this.renewAll(), config.leaseTtlMs / 4)
   }
 
@@ -104,27 +115,22 @@ export class Leases {
 
   private async waitForLease(projectId: string): Promise<boolean> {
     const mine = this.held.get(projectId)
-    let isUntouched = !mine || performance.now() >= mine.until
-    if (!isUntouched) {
-      await this.release(projectId)
-      // The waiting processes acquire the lease first.
-      await sleep(2 * spreadMs)
-    }
+    if (mine && performance.now() < mine.until) await this.release(projectId)
     // Waits for a frozen holder until its lease has expired, but at most half the write timeout.
     const giveUpAt = performance.now() + Math.min(this.config.leaseTtlMs * 2, this.config.writeTimeoutMs / 2)
+    let isUntouched = true
     while (performance.now() < giveUpAt && performance.now() >= this.redisDownUntil) {
-      // Registers before the script runs: the lease may become free before the reply of the script.
-      const freed = new Promise<void>((resolve) => this.waiters.set(projectId, resolve))
+      // Registers before the script runs: the hand-over may arrive before the reply of the script.
+      const handedOver = new Promise<true>((resolve) => this.waiters.set(projectId, () => resolve(true)))
       const waitMs = await this.tryAcquire(projectId)
-      if (waitMs > 0) await within(Math.min(waitMs, maxWaitMs, giveUpAt - performance.now()), freed)
-      this.waiters.delete(projectId)
-      if (waitMs === 0) {
-        if (!isUntouched) this.counts.handOvers++
-        return isUntouched
+      if (waitMs > 0) {
+        this.counts.waits++
+        isUntouched = false
       }
-      this.counts.waits++
-      isUntouched = false
-      await sleep(spreadMs * Math.random())
+      const maxWaitMs = Math.max(0, Math.min(waitMs, giveUpAt - performance.now()))
+      const taken = waitMs === 0 || (await within(maxWaitMs, handedOver))
+      this.waiters.delete(projectId)
+      if (taken) return isUntouched
     }
     return true
   }
@@ -143,18 +149,31 @@ export class Leases {
 
   private async tryAcquire(projectId: string): Promise<number> {
     const sent = performance.now()
-    const waitMs = (await this.runScript<number>(acquireScript, [projectId], projectId)) ?? 0
-    const until = sent + this.config.leaseTtlMs
-    if (waitMs === 0) this.held.set(projectId, { until, since: sent, idleSince: null, isRequested: false })
-    return waitMs
+    const waitMs = await this.runScript<number>(acquireScript, this.keys(projectId), projectId)
+    if (!waitMs) this.setHeld(projectId, sent)
+    return waitMs ?? 0
+  }
+
+  private setHeld(projectId: string, since: number): void {
+    const until = since + this.config.leaseTtlMs
+    this.held.set(projectId, { until, since, idleSince: null, isRequested: false })
   }
 
   private async release(projectId: string): Promise<void> {
     this.held.delete(projectId)
-    await this.runScript(releaseScript, [projectId], projectId)
+    await this.runScript(releaseScript, this.keys(projectId), projectId)
   }
 
-  private receiveWant(projectId: string): void {
+  private receive(message: string): void {
+    const [verb, projectId = ''] = message.split(' ')
+    if (verb === 'take') {
+      this.counts.handOvers++
+      const waiter = this.waiters.get(projectId)
+      this.setHeld(projectId, performance.now())
+      if (waiter) waiter()
+      else void this.release(projectId)
+      return
+    }
     const mine = this.held.get(projectId)
     if (!mine) return
     mine.isRequested = true
@@ -175,7 +194,8 @@ export class Leases {
 
   private async renew(projectIds: string[]): Promise<void> {
     const sent = performance.now()
-    const mine = await this.runScript<number[]>(renewScript, projectIds)
+    const leases = projectIds.map((id) => this.keys(id)[0]!)
+    const mine = await this.runScript<number[]>(renewScript, leases)
     projectIds.forEach((id, i) => {
       const held = this.held.get(id)
       if (held && mine?.[i]) held.until = sent + this.config.leaseTtlMs
@@ -183,11 +203,16 @@ export class Leases {
     })
   }
 
+  private keys(projectId: string): string[] {
+    const name = this.redis.isCluster ? hashTag(projectId) : projectId
+    return [`${this.config.redisPrefix}:lease:${name}`, `${this.config.redisPrefix}:lease-queue:${name}`]
+  }
+
   /** Returns undefined if Redis is unavailable. Then `acquire` does not use Redis for half a second. */
-  private async runScript<T>(script: string, projectIds: string[], wanted = ''): Promise<T | undefined> {
+  private async runScript<T>(script: string, keys: string[], projectId = ''): Promise<T | undefined> {
     try {
-      const keys = projectIds.map((id) => `${this.config.redisPrefix}:lease:${id}`)
-      const args = [this.processId, this.config.leaseTtlMs, this.channels, wanted]
+      const { leaseTtlMs } = this.config
+      const args = [this.processId, leaseTtlMs, this.channels, projectId, this.redis.isCluster ? 1 : 0]
       return (await this.redis.eval(script, keys.length, ...keys, ...args)) as T
     } catch {
       this.redisDownUntil = performance.now() + 500

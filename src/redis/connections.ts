@@ -107,6 +107,8 @@ const redisPort = 6_379
 
 export const isCluster = (url: string): boolean => /^rediss?\+cluster:/.test(url)
 
+export const hashTag = (name: string): string => `{${name}}`
+
 const clusterNodesOf = (url: string) => urlsIn(url).map((server) => hostOf(server, redisPort))
 
 function sentinelsOf(url: string): RedisOptions | undefined {
