@@ -100,7 +100,7 @@ const invalidLabels = (name: string) => invalid(name, 'must be the ids of labels
 export const claimNextTask = command('task.claim_next', {
   operation: { id: 'claimNextTask', tag: 'Tasks' },
   about:
-    'Claims the first task that is ready: not DONE, not claimed, and without a blocker that is left to do. Tasks of a higher priority come first, then tasks that are first in the order of the project. Each task is claimed once, however many workers ask. A batch claims tasks that were ready before the batch. Without a ready task the response is 204; with `wait` the request waits until a task is ready. A repeat under an Idempotency-Key gets the same task; a response 204 is not stored.',
+    'Claims the first task that is ready: not DONE, not claimed, and without a blocker that is left to do. Tasks of a higher priority come first, then tasks that are first in the order of the project. Each task is claimed once, however many workers ask. A batch claims tasks that were ready before it, then tasks that it has created or changed. Without a ready task the response is 204; with `wait` the request waits until a task is ready. A repeat under an Idempotency-Key gets the same task; a response 204 is not stored.',
   input: ClaimNextTask,
   body: ClaimNextBody,
   target: inProject(),

@@ -30,11 +30,19 @@ const filterKey = ({ labels = [], anyLabel = [], priority, assigneeId, maxAttemp
 export const hasOnlyIds = ({ labels = [], anyLabel = [], assigneeId }: TaskFilter): boolean =>
   [...labels, ...anyLabel, assigneeId ?? []].flat().every(isId)
 
-/** The ids of the first ready tasks for each filter of a group, and how many more to load if more may be ready. */
-type ReadyTasks = Map<string, { ids: string[]; more?: number }>
+interface ReadyTasks {
+  /** The ids of the first ready tasks for each filter of a group, and how many more to load if more may be ready. */
+  loaded: Map<string, { ids: string[]; more?: number }>
+  /** The tasks that earlier commands of the group have created or changed. */
+  changed: Set<string>
+}
 
 export const readyTasks: FactKind<ReadyTasks, WantedTasks> = {
-  create: () => new Map(),
+  create: () => ({ loaded: new Map(), changed: new Set() }),
+  copy: ({ loaded, changed }) => ({ loaded, changed: new Set(changed) }),
+  apply({ changed }, { entity, entityId }) {
+    if (entity === 'task') changed.add(entityId)
+  },
   /** One query for all filters: the commands of a group take different tasks. */
   async load(sql, projectId, fact, wanted) {
     const groups = [...Map.groupBy(wanted.filter(hasOnlyIds), filterKey).values()]
@@ -52,24 +60,29 @@ export const readyTasks: FactKind<ReadyTasks, WantedTasks> = {
     for (const [n, [filter]] of groups.entries()) {
       const ids = (byGroup.get(n) ?? []).map(({ id }) => id)
       const isFull = ids.length >= filters[n]!.most
-      fact.set(filterKey(filter!), { ids, ...(isFull && { more: 4 * ids.length }) })
+      fact.loaded.set(filterKey(filter!), { ids, ...(isFull && { more: 4 * ids.length }) })
     }
     return rows.map(({ id }) => id)
   },
 }
 
 /**
- * Returns the first task by priority, then position, of the tasks that were ready before the group and still are.
+ * Returns the first task by priority, then position, of the tasks that were ready before the group and still are. If there
+ * is none, returns a task that the group has made ready.
  * @throws FactNeeded if further tasks may be ready
  */
 export function findReady(state: ProjectState, now: string, filter: TaskFilter): TaskRow | undefined {
-  const { ids = [], more = Infinity } = state.fact(readyTasks).get(filterKey(filter)) ?? {}
-  for (const id of ids) {
+  const { loaded, changed } = state.fact(readyTasks)
+  const { ids = [], more = Infinity } = loaded.get(filterKey(filter)) ?? {}
+  const isFitting = (id: string) => {
     const task = state.row('task', id)
-    if (task && isFree(state, task, now) && fits(task, filter)) return task
+    return task !== undefined && isFree(state, task, now) && fits(task, filter)
   }
-  if (more <= maxMoreTasks) throw new FactNeeded(factQuery(readyTasks, { ...filter, more }))
-  return undefined
+  const first = ids.find(isFitting)
+  if (first === undefined && more <= maxMoreTasks)
+    throw new FactNeeded(factQuery(readyTasks, { ...filter, more }))
+  const found = first ?? [...changed].find(isFitting)
+  return found === undefined ? undefined : state.row('task', found)
 }
 
 /** @param task a free task: if it has a claim, the claim has expired */

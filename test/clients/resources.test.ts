@@ -159,9 +159,9 @@ test('follow of an import yields each change, and ends when its signal aborts', 
   const following = (async () => {
     for await (const { progress } of docket.imports.follow(id, { signal: end.signal })) {
       if (seen.push(progress) === 2) end.abort(new Error('enough'))
-      await service.services.database.background`update imports set progress = 0.5 where id = ${id}`
+      await service.services.database.background`update imports set read = 2, created = 1 where id = ${id}`
     }
   })()
   await expect(following).rejects.toThrow('enough')
-  expect(seen).toEqual([0, 0.5])
+  expect(seen).toEqual([0, 0.4])
 })
