@@ -187,6 +187,19 @@ test('the labels that a project has no space for are notes, up to 10,000 charact
   const lines = (await allPages(owner, `/imports/${id}/report?limit=200`)).flat()
   const [message] = lines.flatMap((line) => (line.message.includes('Label: ') ? line.message : []))
   expect(message).toHaveLength(2_000)
+  expect(message).toStartWith('The description was cut. At the foot')
+})
+
+test('columns above the maximum number of fields become lines of the description by their headers', async () => {
+  const headers = upTo(52).map((n) => `Größe ${n}`)
+  const { lines, tasks } = await importFile(
+    'csv',
+    `Title,Status,${headers.join()}\na,Done,${upTo(52).join()}\n`,
+  )
+  expect(Object.keys(tasks[0]!.fields as object)).toHaveLength(50)
+  expect(lines.map(({ message }) => message)).toEqual([
+    `At the foot of the description: ${headers[50]}: 51; ${headers[51]}: 52`,
+  ])
 })
 
 test('while a worker imports into a project, two services write to it, and no event is lost', async () => {

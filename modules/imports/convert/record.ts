@@ -72,10 +72,11 @@ export class Notes {
   /** Returns the description with its foot; undefined if both are empty. Call this after all notes of a task. */
   describe(description = ''): string | undefined {
     const body = description.trim()
-    const foot = cut(this.foot.join('\n'), maxFoot)
+    const lines = this.foot.join('\n')
+    const foot = cut(lines, maxFoot)
     const end = foot && body ? separator + foot : foot
     const fitting = cut(body, maxDescription - end.length)
-    if (fitting !== body) this.report('The description was cut')
+    if (fitting !== body || foot !== lines) this.report('The description was cut')
     this.isDescribed = true
     return fitting + end || undefined
   }

@@ -47,7 +47,7 @@ interface BoardSource {
 
 /** Returns the reader of a product's files. It reads a file twice: the lists that cards refer to, then the cards. */
 export const boardReader = (source: BoardSource): Reader =>
-  async function* ({ open }) {
+  async function* ({ open, report }) {
     const reading = new BoardReading(source)
     const { ready } = reading.board
     for (const pass of ['add', 'read'] as const)
@@ -56,6 +56,8 @@ export const boardReader = (source: BoardSource): Reader =>
         yield* ready.splice(0)
       }
     reading.takeSorted()
+    const missing = reading.countedComments - reading.comments
+    if (missing > 0) report(`${missing} comments that cards count are not in the file`)
     if (!reading.board.has('lists') && !reading.hasCards) throw new ImportError(source.missing)
     yield* ready.splice(0)
   }
@@ -70,6 +72,9 @@ const creations = ['createCard', 'copyCard', 'convertToCardFromCheckItem', 'emai
 class BoardReading {
   readonly board: Board
   hasCards = false
+  /** The number of comments by the counts of the cards, and of those in the file. */
+  countedComments = 0
+  comments = 0
   private readonly position: string
   /** Cards that are parts of other cards may be in the file twice. */
   private readonly parts = new KeyMap<true>()
@@ -120,6 +125,8 @@ class BoardReading {
     if (parent !== undefined) parts.setIfSpace(key, true)
     // Cards come before the items of checklists.
     this.sort(task, [0, ...board.placeOf(listOf(row), position), row.number(position)])
+    const count = row.get('badges.comments|commentsTotal|commentsCount|comments')
+    if (typeof count === 'number') this.countedComments += count
     for (const comment of commentsIn(row)) this.readComment(comment, key)
     for (const part of source.cardsInside ? row.entries(source.cardsInside) : []) this.readCard(part, key)
   }
@@ -149,7 +156,9 @@ class BoardReading {
 
   private readComment(row: Entry, inside?: string): void {
     const comment = commentOf(row, this.board, inside)
-    if (comment) this.board.ready.push(comment)
+    if (!comment) return
+    this.comments++
+    this.board.ready.push(comment)
   }
 
   /** @param place the most significant number first. A missing number is the last one. */

@@ -220,12 +220,19 @@ export function hasUnknownHeader(columns: Column[]): boolean {
   return known.every(({ target }) => target === 'id') && unknown.length >= (known.length > 0 ? 2 : 3)
 }
 
-/** Sets the targets of the columns after the scan: unknown columns without values are not read. Returns the fields. */
+/** The maximum number of custom fields of a project. */
+const maxFields = 50
+
+/**
+ * Sets the targets of the columns after the scan: unknown columns without values are not read, and those beyond the
+ * maximum become lines of descriptions. Returns the fields.
+ */
 export function fieldsOf(columns: Column[]): FieldItem[] {
   const fields = new Map<string, FieldItem>()
   for (const column of columns) {
     const { header, types } = column
     if (column.isUnknown && types.size === 0) column.target = ''
+    else if (column.isUnknown && fields.size >= maxFields) column.target = 'notes'
     const { target } = column
     const isField = target.startsWith(fieldPrefix)
     if (types.size === 0 || !(isField || column.hasOtherAnswers)) continue

@@ -43,13 +43,28 @@ const clickUp: CsvFormat = {
   },
 }
 
+/** In the results of a query for a tree, the columns `Title 1`, `Title 2` … show the level of a work item. */
+function azureDevOps(headers: string[]): CsvFormat {
+  const levels = headers.filter((header) => /^title \d+$/.test(header))
+  const ancestors: string[] = []
+  return {
+    columns: Object.fromEntries(levels.map((name, level) => [name, level === 0 ? 'title' : null])),
+    priorities: { '1': 'HIGH', '2': 'MEDIUM', '3': 'LOW', '4': 'LOW' },
+    finish({ task }, row) {
+      const level = levels.findIndex((name) => row.text(name) !== '')
+      if (level < 0) return
+      task.title = row.text(levels[level]!)
+      task.parent ??= ancestors[level - 1]
+      ancestors.splice(level, Infinity, task.key)
+    },
+  }
+}
+
 /** Reads any CSV file. Files with the columns of our own export need no mapping. */
 export const readCsv = csvReader(({ dates }, headers) => {
   const known = new Set(headers)
   if (csvColumns.every((name) => known.has(plain(name)))) return docket()
-  // Azure DevOps writes priorities as numbers.
-  if (known.has('work item type'))
-    return { priorities: { '1': 'HIGH', '2': 'MEDIUM', '3': 'LOW', '4': 'LOW' } }
+  if (known.has('work item type')) return azureDevOps(headers)
   // Microsoft Planner writes the columns Task ID and Task Name too, and words such as `In progress` in `Progress`.
   if (known.has('bucket name')) return { columns: known.has('progress') ? { progress: 'status' } : {} }
   if (!known.has('task id') || !known.has('task name')) return {}

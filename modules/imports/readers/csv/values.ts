@@ -67,6 +67,13 @@ export function assigneesOf(text: string, header: string): string[] {
 /** Names in Docket have no line breaks or other control characters. */
 export const oneLine = (text: string): string => text.replace(/[\s\p{Cc}]+/gu, ' ').trim()
 
+/** The keys of the text, the author and the time of a comment in JSON. */
+const commentKeys = [
+  ['text', 'comment', 'body', 'content', 'comment_text'],
+  ['by', 'author', 'user', 'username', 'email', 'created_by'],
+  ['date', 'created', 'created_at', 'createdAt', 'time'],
+]
+
 /**
  * Reads comments that do not have the form of our exports: `14/Mar/26 2:15 PM;Ada;The text` of Jira, or a list in JSON such
  * as `[{"text":"In brass","by":"ada@example.com","date":"1791288000000"}]`. Returns undefined for another text.
@@ -75,8 +82,10 @@ export function foreignComments(text: string, haveDates = false) {
   const [, date = '', name = '', content = ''] = /^([^;\n]+);([^;\n]*);\s*(\S.*)$/s.exec(text.trim()) ?? []
   if (haveDates && isDate(date.trim()))
     return [{ text: content, author: readPerson(name), date: date.trim() }]
-  const all = jsonList(text)?.map((one) => {
-    const { text, by, date } = (one ?? {}) as Record<string, unknown>
+  const all = (jsonList(text) as (Record<string, unknown> | null)[] | undefined)?.map((one) => {
+    const [text, by, date] = commentKeys.map((keys) =>
+      keys.map((key) => one?.[key]).find((value) => value != null && value !== ''),
+    )
     const author = typeof by === 'string' ? readPerson(oneLine(by)) : undefined
     return { text: text as string, author, date: String(date ?? '').trim() }
   })
