@@ -41,16 +41,22 @@ export const expireRows = (sql: Sql, table: ExpiringTable, throttle: Throttle): 
 /** Blocks of a table that one statement reads. */
 const pageBlocks = 64
 
-/** Deletes the expired records in the physical order of the table, because no index has their times. */
+/**
+ * Deletes the expired records in the physical order of the table, because no index has their times. Begins at a random
+ * page, so that runs that a stop of the worker ends also reach the last pages.
+ */
 export async function expireKeys(sql: Sql, hours: number, throttle: Throttle): Promise<void> {
   const [{ blocks } = { blocks: 0 }] = await sql<{ blocks: number }[]>`
     select (pg_relation_size('idempotency_keys') / current_setting('block_size')::int8)::float8 as blocks`
-  await forEachPage(throttle, 0, async (from) => {
-    const next = from + pageBlocks
+  const pages = Math.ceil(blocks / pageBlocks)
+  const first = Math.floor(Math.random() * pages)
+  await forEachPage(throttle, 0, async (done) => {
+    const from = ((first + done) % Math.max(1, pages)) * pageBlocks
     await sql`
-      delete from idempotency_keys where ctid >= ${`(${from},0)`}::text::tid and ctid < ${`(${next},0)`}::text::tid
+      delete from idempotency_keys
+      where ctid >= ${`(${from},0)`}::text::tid and ctid < ${`(${from + pageBlocks},0)`}::text::tid
         and created_at < now() - ${hours}::int4 * interval '1 hour'`
-    return next < blocks ? next : undefined
+    return done + 1 < pages ? done + 1 : undefined
   })
 }
 

@@ -82,8 +82,9 @@ export async function recordFailure(
 
 export const recurringQueue = 'recurring'
 const everyMs = 300_000
-/** A step that reads large tables waits so many times as long as it ran, so that it does not read them all the time. */
+/** A step waits so many times as long as it ran, so that it does not read large tables all the time, but at most an hour. */
 const restFactor = 20
+const longestRestMs = 3_600_000
 
 export type Steps = Record<string, (throttle: Throttle) => Promise<void>>
 
@@ -100,7 +101,7 @@ export function openRecurring(jobs: Jobs, steps: Steps) {
   }
 }
 
-/** A run goes through all rows. When a worker stops, the next run begins again. */
+/** A run goes through all rows. When a worker stops, another worker begins the run again at once. */
 export async function runStep(steps: Steps, throttle: Throttle, log: Log, job: Job, token?: string) {
   const step = steps[job.name]
   if (!step) return
@@ -109,8 +110,9 @@ export async function runStep(steps: Steps, throttle: Throttle, log: Log, job: J
     if (!(error instanceof SliceEnded))
       log.error({ step: job.name, reason: reasonOf(error) }, 'recurring step failed')
   })
-  const restMs = Math.max(everyMs, restFactor * (performance.now() - began))
-  await job.moveToDelayed(Math.round(Date.now() + restMs), token)
+  const restMs = Math.max(everyMs, Math.min(restFactor * (performance.now() - began), longestRestMs))
+  const isStopped = throttle.isOver?.() ?? false
+  await job.moveToDelayed(Math.round(Date.now() + (isStopped ? 0 : restMs)), token)
   throw new DelayedError()
 }
 

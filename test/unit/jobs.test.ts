@@ -1,6 +1,7 @@
+import { spyOn } from 'bun:test'
 import { DelayedError, type Job, Worker } from 'bullmq'
 import { disconnect, eventually, forFile, holdTransaction, make, newId, openForEach } from '../kit.ts'
-import { openLog, openRedis, openScene, openTestService, orphanSearches } from '../kit.ts'
+import { expireKeys, openLog, openRedis, openScene, openTestService, orphanSearches } from '../kit.ts'
 import { queueOrphanJobs, readConfig, register, sharedRedisPrefix } from '../kit.ts'
 import { type Person, rowsOf, SliceEnded, type Sql, type TestService, upTo } from '../kit.ts'
 import { notFound } from '../../src/responses/errors.ts'
@@ -175,6 +176,32 @@ test('a step runs again some minutes after its end, also if Redis has lost the s
   await rests(3)
   await Promise.all([worker.close(), recurring.close(), queue.close()])
   options.connection.disconnect()
+})
+
+test('a step rests longer after a long run, at most an hour, and not if its worker stops', async () => {
+  const restAfter = async (ranMs: number, isOver = false) => {
+    const clock = spyOn(performance, 'now').mockReturnValueOnce(0).mockReturnValueOnce(ranMs)
+    let until = 0
+    const job = { name: 'look', moveToDelayed: async (at: number) => void (until = at) } as unknown as Job
+    const run = runStep({ look: async () => {} }, { ...pages, isOver: () => isOver }, log, job)
+    await expect(run.finally(() => clock.mockRestore())).rejects.toBeInstanceOf(DelayedError)
+    return Math.round((until - Date.now()) / 60_000)
+  }
+  expect([await restAfter(1_000), await restAfter(60_000), await restAfter(7_200_000)]).toEqual([5, 20, 60])
+  expect(await restAfter(7_200_000, true)).toBe(0)
+})
+
+test('runs that end early delete expired keys in all parts of the table', async () => {
+  await open()
+  await sql()`insert into idempotency_keys (scope, key, fingerprint, status, body, created_at)
+    select 'here', n, 'same', 201, repeat('x', 1500), now() - interval '1 year' from generate_series(1, 1000) n`
+  const lastPage = sql()`select from idempotency_keys where ctid > '(128,0)'`
+  const { length } = await lastPage
+  const interrupted = () => expireKeys(sql(), 24, { ...pages, isOver: () => true }).catch(() => {})
+  await eventually('a deletion in the last part', async () => {
+    await interrupted()
+    return (await sql()`select from idempotency_keys where ctid > '(128,0)'`).length < length
+  })
 })
 
 test('the search for orphans reads large tables by index only', async () => {
