@@ -137,8 +137,8 @@ test('a request costs one read for its first rows, and more reads for many tasks
   const writes = remainingBudget(await eve.patch(`/projects/${past}`, { name: 'Q' }))
   const undone = await dryUndo(eve, past, { batch: 2 })
   expect(undone.status).toBe(200)
-  // A process reserves parts of a large budget, so the header may lag behind.
-  expect(writes - remainingBudget(undone)).toBeWithin(100, 102)
+  // A header is reused for 100 ms, so it may leave out the last writes.
+  expect(writes - remainingBudget(undone)).toBeWithin(100, 105)
 })
 
 // Up to 128 waiting requests are never rejected, however long they wait.

