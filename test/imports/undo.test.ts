@@ -71,7 +71,7 @@ test('keeps a created task as a whole if somebody has changed it since, and repo
 })
 
 const eventsOf = (taskId: string, type: string) =>
-  sql`select from events where task_id = ${taskId} and type = ${type}`
+  sql`select seq from events where task_id = ${taskId} and type = ${type}`
 
 test('a new sort key of an imported task is no change of the task', async () => {
   const { owner, projectId, id, tasks } = await begin([task('1'), task('2')])
@@ -108,6 +108,23 @@ test('a task that becomes ready is not changed by this', async () => {
   await services.run({ name: 'task.record_ready', input, caller: { userId: nilId } })
   expect(await eventsOf(blocked!.id, 'task.ready')).toHaveLength(1)
   expect(await undo(owner, id)).toEqual({ ...done(1), lines: [] })
+})
+
+test('a change, or the import of a task, that was undone and redone counts', async () => {
+  const { owner, projectId, id, tasks, get, remaining } = await begin()
+  const [first, second] = tasks
+  await owner.patch(`/tasks/${first!.id}`, { title: 'New title' })
+  const [changed] = await eventsOf(first!.id, 'task.updated')
+  const [created] = await eventsOf(second!.id, 'task.created')
+  for (const event of [changed, created]) {
+    const undone = await owner.post(`/projects/${projectId}/undo`, { seq: Number(event!.seq) })
+    await owner.post(`/projects/${projectId}/undo`, { seq: JSON.parse(undone.text).version })
+  }
+  const { lines, ...counts } = await undo(owner, id)
+  expect(counts).toEqual(done(2, 1))
+  expect((await remaining()).map(({ title }) => title)).toEqual(['New title'])
+  expect(await get(`/tasks/${first!.id}/subtasks`)).toHaveLength(1)
+  expect(lines.map(({ message }) => message)).toContain('Somebody has changed the task since')
 })
 
 test('reports the labels and fields that are kept', async () => {

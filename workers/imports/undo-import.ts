@@ -132,8 +132,8 @@ interface ImportedEvent {
 }
 
 /**
- * Reads the events of a batch. A change that was undone, and its undo, do not count as changes of the task. The caller
- * may not see the present values of a task that is now in another project.
+ * Reads the events of a batch. A change that was undone, and its undo, do not count as changes of the task, unless the
+ * undo was undone. The caller may not see the present values of a task that is now in another project.
  */
 export function readBatch({ sql, importId, projectId }: Undo, batch: number): Promise<ImportedEvent[]> {
   // With `=`, Postgres could read all events of the project for each task, because Postgres expects few rows of a
@@ -141,15 +141,21 @@ export function readBatch({ sql, importId, projectId }: Undo, batch: number): Pr
   const isInProject = sql`x.project_id is not distinct from ${projectId}`
   const isOwn = sql`exists (select from import_batches where import_id = ${importId} and seq = x.batch)`
   return sql<ImportedEvent[]>`
-    with own as materialized (
+    with recursive own as materialized (
       select e.*, e.entity || ' "' || (e.after ->> 'name') || '"' as name from events e
       where e.project_id = ${projectId} and ${isOfBatch(sql, projectId, batch)} and not (${sql.unsafe(isRespacingSql('e'))})),
     own_tasks as materialized (select distinct task_id from own where task_id is not null),
-    undone as materialized (
-      select x.undoes from own_tasks o
-      cross join lateral (select undoes from events x where x.task_id = o.task_id and ${isInProject} and undoes is not null) x
-      union all select undoes from events
-      where project_id = ${projectId} and seq > ${batch} and undoes is not null and exists (select from own where task_id is null)),
+    undos as materialized (
+      select max(seq) as seq, undoes from (
+        select x.seq, undoes from own_tasks o
+        cross join lateral (select seq, undoes from events x where x.task_id = o.task_id and ${isInProject} and undoes is not null) x
+        union all select seq, undoes from events
+        where project_id = ${projectId} and seq > ${batch} and undoes is not null and exists (select from own where task_id is null)) x
+      group by undoes),
+    redone as (
+      select undoes, seq, 1 as undos from undos u where not exists (select from undos where seq = u.undoes)
+      union all select r.undoes, u.seq, r.undos + 1 from redone r join undos u on u.undoes = r.seq),
+    undone as materialized (select undoes from redone group by undoes having max(undos) % 2 = 1),
     of_task as materialized (
       select o.task_id, f.seq as first, exists (
         select from events x where x.task_id = o.task_id and x.id > f.id and ${isInProject} and not ${isOwn}
