@@ -41,8 +41,13 @@ export async function purgeProject(sql: Sql, projectId: string, throttle: Thrott
     if (parent === 'project' && !isDeletedByWorker && name !== 'task')
       await purgeRows(sql, getTableName(table), ofProject, throttle)
   await purgeRows(sql, 'api_tokens', sql`user_id in (select id from users where ${ofProject})`, throttle)
-  await purgeRows(sql, 'users', ofProject, throttle)
-  await sql`with done as (select) ${recordNameChange(sql, newId())}`
+  await whilePagesAreFull({ ...throttle, batchRows: 1 }, async () => {
+    const page = sql`select id from users where ${ofProject} limit ${throttle.batchRows}`
+    // A name change makes all clients read names again, so a page without accounts records none.
+    const { count } = await sql`
+      with done as (delete from users where id = any(array(${page})) returning id) ${recordNameChange(sql, newId())}`
+    return count
+  })
   await purgeRows(sql, 'events', ofProject, throttle)
   await sql`delete from ready_cursors where project_id = ${projectId}`
   await sql`

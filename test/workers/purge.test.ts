@@ -97,6 +97,21 @@ test('purging a project deletes its documents of searches and its cursors', asyn
   expect(await rowsWith(sql, ids)).toEqual({ outbox: 1 })
 })
 
+test('the purge of a project changes names, and so the ETags of all, only if it deletes service accounts', async () => {
+  const change = async () => (await sql`select change_id from people`)[0]?.changeId as string | undefined
+  const purgeOne = async (accounts: number) => {
+    const { id } = await make(ada, '/projects', { name: 'P' })
+    for (const n of upTo(accounts)) await make(ada, `/projects/${id}/service-accounts`, { name: `A${n}` })
+    await ada.delete(`/projects/${id}`)
+    await purgeProject(background, id, throttle)
+    expect(await sql`select from users where project_id = ${id}`).toHaveLength(0)
+    return change()
+  }
+  const first = await purgeOne(4)
+  expect(await purgeOne(0)).toBe(first!)
+  expect(await purgeOne(1)).not.toBe(first!)
+})
+
 // After this test, the workers keep running.
 test('workers and concurrent purges delete the rows of a project in every table, and those of a task, but no other row', async () => {
   const [deleted, old] = [await createFullProject(ada, 20), await createFullProject(ada, 1)]
