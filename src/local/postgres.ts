@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { chmod, chown, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join, dirname } from 'node:path'
 import postgres from 'postgres'
@@ -80,12 +80,13 @@ export async function openCluster(dataDir: string, { log, signal }: StartOptions
   const exists = existsSync(dir)
   // A new cluster gets its final name last, so an interrupted start leaves no incomplete cluster.
   const workDir = exists ? dir : `${dir}.new`
-  const own = (path: string) => user && chown(path, user.uid, user.gid)
+  const own = (path: string) => user && run('chown', ['-R', `${user.uid}:${user.gid}`, '--', path])
   if (!exists) {
     await rm(workDir, { recursive: true, force: true })
     await mkdir(workDir, { mode: 0o700 })
-    await own(workDir)
   }
+  // Also mends a folder that root has copied.
+  await own(workDir)
   const runAs = await findRunAs(user, workDir, initdb)
   if (!exists) {
     log(`Creating a Postgres cluster in ${dir}`)

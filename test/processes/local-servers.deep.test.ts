@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { readdir, readFile, stat } from 'node:fs/promises'
+import { cp, readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { withConnections } from '../../drizzle/migrate.ts'
@@ -59,6 +59,10 @@ test('start in an empty folder serves; data and tokens survive a killed supervis
   expect((await ada.at(second.url).get(`/projects/${project.id}`)).body).toEqual(project)
   expect(await second.stop()).toBe(0)
   await eventually('the end of all processes', async () => (await processesIn(own.DATA_DIR)).length === 0)
+  // If root copies the folder, all files belong to root.
+  const copy = { DATA_DIR: join(dataDir, 'copy') }
+  await cp(own.DATA_DIR, copy.DATA_DIR, { recursive: true })
+  expect((await run('admin', copy, 'projects')).output).toContain(project.id)
   const other = { DATA_DIR: join(dataDir, 'other') }
   expect(await run('admin', other, 'restore', file)).toEqual({ code: 0, output: 'The backup is restored\n' })
   expect((await run('admin', other, 'projects')).output).toContain(project.id)
