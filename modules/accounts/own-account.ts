@@ -53,7 +53,7 @@ export const deleteMe = (services: Services) =>
       admit: () => requireConfirmation(services, caller, password),
       execute: (toRecord) =>
         withOwnAccount(services, caller, async (account) => {
-          const job = closeAccountJob(account)
+          const job = await closeAccountJob(services.database.background, account)
           if (!(await deleteAccount(services.database.background, account, job, toRecord()))) return null
           void services.jobs.enqueue([job])
         }),

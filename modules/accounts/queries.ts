@@ -79,8 +79,13 @@ export async function replaceAccount(
   return writeOnce(sql, replace, sql`select from users where ${isUnchanged(sql, after)}`, { record })
 }
 
-export function closeAccountJob({ id: userId }: Account): OutboxJob {
-  return { id: newId(), projectId: null, name: 'close-account', data: { userId } }
+/** The job contains the email address and the ids of the API tokens, because they are deleted with the account. */
+export async function closeAccountJob(sql: Sql, { id: userId, email }: Account): Promise<OutboxJob> {
+  const tokens = await retryOnce(
+    () => sql<{ id: string }[]>`select id from api_tokens where user_id = ${userId}`,
+  )
+  const data = { userId, email, tokenIds: tokens.map(({ id }) => id).join(' ') }
+  return { id: newId(), projectId: null, name: 'close-account', data }
 }
 
 /** Returns false if the stored account differs from `account`. */

@@ -103,7 +103,7 @@ const signOut = async ({ sql }: AdminContext, email = ''): Promise<string> =>
 
 async function removeAccount({ sql }: AdminContext, email = ''): Promise<string> {
   const address = await change(sql, email, async (account) =>
-    deleteAccount(sql, account, closeAccountJob(account)),
+    deleteAccount(sql, account, await closeAccountJob(sql, account)),
   )
   return `${address} is deleted; a worker deletes its projects and memberships`
 }
