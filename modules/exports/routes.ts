@@ -178,7 +178,7 @@ function exportAccount(services: Services, inProgress: ExportsInProgress): Query
         const own = { account: accountView.of(account), tokens }
         // Disables the idle timeout of the server: storing a large project takes longer. The response has its own limits.
         ;(reading as { listener?: IdleServer | null }).listener?.timeout?.(request, 0)
-        const chunks = zipped(tarOf(entriesOf(services, inProgress, caller, own, ids)))
+        const chunks = zipped(tarOf(entriesOf(services, inProgress, reading, own, ids)))
         return { ...archive, chunks, close: () => {} }
       })
     },
@@ -205,7 +205,7 @@ interface Entry {
 async function* entriesOf(
   services: Services,
   inProgress: ExportsInProgress,
-  caller: Caller,
+  { caller, request: { signal } }: ReadRequest,
   own: object,
   projectIds: string[],
 ): AsyncGenerator<Entry, void, void> {
@@ -217,6 +217,7 @@ async function* entriesOf(
     let size = 0
     async function* counted(texts: AsyncGenerator<string, void, void>) {
       for await (const text of texts) {
+        signal.throwIfAborted()
         size += Buffer.byteLength(text)
         yield text
       }

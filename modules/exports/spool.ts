@@ -38,6 +38,15 @@ export async function openTemporaryFile(): Promise<FileHandle> {
   }
 }
 
+/** No export begins while the temporary files of the process, which wait for slow clients, have more bytes. */
+const maxStoredBytes = 4_294_967_296
+let storedBytes = 0
+
+/** @throws HttpError 503 if the temporary files of the process have too many bytes */
+export function requireSpace(max = maxStoredBytes): void {
+  if (storedBytes > max) throw unavailable('The files of other exports take too much space; try again later')
+}
+
 const pollMs = 20
 
 export type Spool = ReturnType<typeof openSpool>
@@ -45,9 +54,12 @@ export type Spool = ReturnType<typeof openSpool>
 /** Writes chunks to a temporary file as fast as they come, and reads them at the same time. */
 export function openSpool(file: FileHandle, chunks: Chunks) {
   let state: 'writing' | 'complete' | 'closed' | { error: unknown } = 'writing'
+  let written = 0
   const writeAll = async () => {
     for await (const chunk of chunks) {
       if (state === 'closed') return
+      written += chunk.length
+      storedBytes += chunk.length
       await file.appendFile(chunk)
     }
   }
@@ -73,6 +85,8 @@ export function openSpool(file: FileHandle, chunks: Chunks) {
     async close(): Promise<void> {
       state = 'closed'
       await filled
+      storedBytes -= written
+      written = 0
       await file.close()
     },
   }
@@ -179,6 +193,7 @@ export async function openSpooled<Begun extends { texts: AsyncGenerator<string> 
     place.release()
   }
   try {
+    requireSpace()
     const begun = standbys && project && standbys.begin({ projects: [project] }, beginIn)
     reading = await (begun ?? beginIn(database.exports))
     const found = await read(reading.sql)

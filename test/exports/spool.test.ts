@@ -2,6 +2,7 @@ import {
   openExportsInProgress,
   openSpool,
   openTemporaryFile,
+  requireSpace,
   type Spool,
   type Chunks,
 } from '../../modules/exports/spool.ts'
@@ -61,6 +62,15 @@ test('close ends a writer, and a reader that waits for the writer', async () => 
   expect(await read).toHaveLength(0)
   silent.resolve()
   await closed
+})
+
+test('no export begins while the files of others have too many bytes', async () => {
+  const spool = await spooled(numbered())
+  await spool.filled
+  expect(() => requireSpace(299_999)).toThrow('try again later')
+  requireSpace(300_000)
+  await spool.close()
+  requireSpace(0)
 })
 
 test('places are given in the order of arrival, and an export that waits too long gets 503', async () => {
