@@ -1,5 +1,5 @@
 import type { Module } from '../../src/module.ts'
-import { childList } from '../children/list.ts'
+import { childList } from '../../src/routes/child-list.ts'
 import { createComment, deleteComment, updateComment } from './commands.ts'
 import { comment } from './entity.ts'
 

@@ -1,5 +1,5 @@
 import type { Module } from '../../src/module.ts'
-import { childList } from '../children/list.ts'
+import { childList } from '../../src/routes/child-list.ts'
 import { createField, deleteField, updateField } from './commands.ts'
 import { field } from './entity.ts'
 

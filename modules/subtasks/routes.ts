@@ -1,5 +1,5 @@
 import type { Module } from '../../src/module.ts'
-import { childList } from '../children/list.ts'
+import { childList } from '../../src/routes/child-list.ts'
 import { createSubtask, deleteSubtask, toggleSubtask, updateSubtask } from './commands.ts'
 import { subtask } from './entity.ts'
 

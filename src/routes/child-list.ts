@@ -1,5 +1,5 @@
-import type { Query, ReadRequest } from '../../src/commands/query.ts'
-import { AsOfParameter, type Snapshot, pinToVersion } from '../../src/log/as-of.ts'
+import type { Query, ReadRequest } from '../commands/query.ts'
+import { AsOfParameter, type Snapshot, pinToVersion } from '../log/as-of.ts'
 import {
   firstRows,
   visibleColumns,
@@ -7,15 +7,15 @@ import {
   personColumns,
   shownRow,
   type WithPerson,
-} from '../../src/log/rows-at.ts'
-import { isArrivalLogged, loggedRows } from '../../src/log/logged-children.ts'
-import { type EntityDefinition, parentKeys } from '../../src/model/definition.ts'
-import type { ChildOfTask, Entity, Rows } from '../../src/model/entities.ts'
-import { textLengthSql } from '../../src/model/model.ts'
-import { columnsOf } from '../../src/postgres/columns.ts'
-import type { Sql, SqlPart } from '../../src/postgres/database.ts'
-import { unprepared } from '../../src/postgres/timeouts.ts'
-import { type LookUp, requireVisible } from '../../src/reads/lookups.ts'
+} from '../log/rows-at.ts'
+import { isArrivalLogged, loggedRows } from '../log/logged-children.ts'
+import { type EntityDefinition, parentKeys } from '../model/definition.ts'
+import type { ChildOfTask, Entity, Rows } from '../model/entities.ts'
+import { textLengthSql } from '../model/model.ts'
+import { columnsOf } from '../postgres/columns.ts'
+import type { Sql, SqlPart } from '../postgres/database.ts'
+import { unprepared } from '../postgres/timeouts.ts'
+import { type LookUp, requireVisible } from '../reads/lookups.ts'
 import {
   Cursor,
   cutToLimit,
@@ -26,13 +26,13 @@ import {
   pageOf,
   idBeforePage,
   untilPageFull,
-} from '../../src/reads/pages.ts'
-import type { Versioned } from '../../src/reads/versions.ts'
-import { Input } from '../../src/schema/input.ts'
-import type { Services } from '../../src/services.ts'
-import { respondByDigest } from '../../src/responses/reply.ts'
-import { eventsExpired, notFound } from '../../src/responses/errors.ts'
-import { taskSnapshotParameters, snapshotOf, taskAt, projectIdNeedsAsOf } from '../tasks/reads.ts'
+} from '../reads/pages.ts'
+import type { Versioned } from '../reads/versions.ts'
+import { Input } from '../schema/input.ts'
+import type { Services } from '../services.ts'
+import { respondByDigest } from '../responses/reply.ts'
+import { eventsExpired, notFound } from '../responses/errors.ts'
+import { taskSnapshotParameters, snapshotOf, taskAt, projectIdNeedsAsOf } from './past-tasks.ts'
 
 /** Defines the query that lists the children of a task or the members of a project, now or at a snapshot. */
 export function childList<E extends Entity>(
