@@ -38,7 +38,7 @@ export function openCommit(
   counts = newCommitCounts(),
 ): Commit {
   const locked = new LRUCache<string, true>({ max: maxLockedProjects })
-  const chooseStatement = openChooseStatement()
+  const chooseStatement = openChooseStatement(limits.lockTimeoutMs)
   const { commitEvents, commitProjects } = limits
   // The units that wait have different projects, because an actor commits one unit at a time.
   const keys = Math.min(commitEvents, commitProjects)
@@ -63,7 +63,7 @@ export function openCommit(
         : units.map((unit) => outcomes[sent.indexOf(unit)] ?? 'conflict')
     })
   }
-  // A pooler ignores the lock timeout, so no statement may wait for a lock.
+  // A connection behind a pooler has no lock timeout, but the statements that skip locked projects set it.
   const commit = openGroups(commits, limits.commitSlots, limits.databasePooler !== 'off')
   const commitApart = openGroups(commitsApart, 1, true)
   const isLocked = ({ heads }: CommitUnit) => heads.some(({ projectId }) => locked.has(projectId))
@@ -166,14 +166,14 @@ const maxTexts = 500
  */
 const maxOwnWrites = 3
 
-function openChooseStatement() {
+function openChooseStatement(lockTimeoutMs: number) {
   const texts = new LRUCache<string, string>({ max: maxTexts })
   return (wanted: Shape): { shape: Shape; text: string } => {
     const shape = wanted.writes.length > maxOwnWrites ? widestShape(wanted) : wanted
     const key = JSON.stringify(shape)
     const known = texts.get(key)
     if (known) return { shape, text: known }
-    const text = commitStatement(shape)
+    const text = commitStatement(shape, lockTimeoutMs)
     texts.set(key, text)
     return { shape, text }
   }

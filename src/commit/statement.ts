@@ -160,11 +160,11 @@ const insertEvents = () => `logged as (insert into events (${namesOf(logged)}, t
  * locked in id order, so that two commits cannot deadlock. Each row is written as the `after` of its last event: the
  * tables are a projection of the events.
  */
-export function commitStatement(shape: Shape): string {
+export function commitStatement(shape: Shape, lockTimeoutMs: number): string {
   const { locksFirst, skipsLocked, writes, jobs, records } = shape
   const parts = [
     ...(records ? repeatedUnits(shape) : []),
-    ...(locksFirst || skipsLocked ? lockAndSwap(shape) : [swap(headsOf(shape))]),
+    ...(locksFirst || skipsLocked ? lockAndSwap(shape, lockTimeoutMs) : [swap(headsOf(shape))]),
     `event as materialized (${rowsOfCommitted(shape, 'events')})`,
     insertEvents(),
     ...writes.map(rowWrite),
@@ -215,12 +215,14 @@ const swap = (heads: string) => `committed as (update streams s set ${newVersion
 
 /**
  * For units of two projects and for new projects: locks all projects, compares all versions, and only then writes. With
- * `skipsLocked`, a unit with a project that another transaction has locked counts as a conflict.
+ * `skipsLocked`, a unit with a project that another transaction has locked counts as a conflict, and the statement sets
+ * the lock timeout itself: connections behind a pooler have none.
  */
-const lockAndSwap = (shape: Shape) => [
+const lockAndSwap = (shape: Shape, lockTimeoutMs: number) => [
   `head as materialized (${headsOf(shape)})`,
-  `locked as materialized (select * from streams
-     where project_id = any(array(select "projectId" from head)) order by project_id for update${shape.skipsLocked ? ' skip locked' : ''})`,
+  `locked as materialized (select * from streams where project_id = any(array(select "projectId" from head))
+     ${shape.skipsLocked ? `and (select set_config('lock_timeout', '${lockTimeoutMs}ms', true)) <> ''` : ''}
+     order by project_id for update${shape.skipsLocked ? ' skip locked' : ''})`,
   `conflict as materialized (select h.unit from head h left join locked s on s.project_id = h."projectId"
      where coalesce(s.version, 0) <> h.expected or s.last_event_id <> h."expectedEventId")`,
   `committed as materialized (select * from head where unit not in (select unit from conflict))`,

@@ -115,17 +115,23 @@ test.each<[string, (n: number) => string | undefined, outcomes: string, statemen
   },
 )
 
-test('a lock that no row has delays only the project that needs it', async () => {
-  const tasks = await makeTasks(3)
-  const { commit, counts } = openCounted()
-  const units = await Promise.all(tasks.map(({ id }) => changeOf(id)))
-  units[1]!.records.push(newRecord())
-  const release = await holdTransaction(other, (tx) => insertRecord(tx, units[1]!.records[0]!))
-  expect(await Promise.all(units.map(commit))).toEqual(['committed', 'conflict', 'committed'])
-  expect(counts.units).toEqual({ won: 2, lost: 1, unknown: 0, refused: 0 })
-  await release()
-  expect(await commit(await changeOf(tasks[1]!.id))).toBe('committed')
-})
+test.each(['off', 'on'] as const)(
+  'a lock that no row has delays only the project that needs it, with the pooler %s',
+  async (databasePooler) => {
+    const tasks = await makeTasks(3)
+    const counts = newCommitCounts()
+    // The connections of `other` have no lock timeout.
+    const commits = (databasePooler === 'off' ? database.commits : other) as Sql
+    const commit = openCommit({ commits, commitsApart: commits }, { ...config, databasePooler }, counts)
+    const units = await Promise.all(tasks.map(({ id }) => changeOf(id)))
+    units[1]!.records.push(newRecord())
+    const release = await holdTransaction(other, (tx) => insertRecord(tx, units[1]!.records[0]!))
+    expect(await Promise.all(units.map(commit))).toEqual(['committed', 'conflict', 'committed'])
+    expect(counts.units).toEqual({ won: 2, lost: 1, unknown: 0, refused: 0 })
+    await release()
+    expect(await commit(await changeOf(tasks[1]!.id))).toBe('committed')
+  },
+)
 
 test('a commit without an answer has an unknown outcome', async () => {
   const error = connectionError('CONNECTION_CLOSED', 'gone')
