@@ -118,3 +118,24 @@ test('a delivery that waits in Postgres to store its result does not block other
   await release()
   await eventually('the remaining events', () => paths.every((path) => receiver.seqs(path).includes(10)))
 })
+
+test('a worker sends nothing when its lease has ended while it read the events', async () => {
+  const { receiver, sql, startWorker, createTasks, untilReceived } = await open(undefined, {
+    READ_TIMEOUT_MS: '60000',
+  })
+  await createTasks(1)
+  const unlock = await holdTransaction(sql, (tx) => tx`lock table events in access exclusive mode`)
+  const claims = async () => (await sql`select distinct lease_by from webhooks`)[0]!.leaseBy as string | null
+  await startWorker()
+  await eventually('the first claim', async () => (await claims()) !== null)
+  const first = await claims()
+  await sql`update webhooks set lease_until = now()`
+  await startWorker()
+  await eventually('the second claim', async () => ![first, null].includes(await claims()))
+  // The first worker gives up a second before the end of its lease of 20 s.
+  await Bun.sleep(19_000)
+  await unlock()
+  await untilReceived(3)
+  await Bun.sleep(1_000)
+  expect(receiver.received).toHaveLength(1)
+}, 300_000)

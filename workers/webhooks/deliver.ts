@@ -21,8 +21,8 @@ interface Claim extends Pick<Stored, Columns> {
   failingMs: number
 }
 
-/** Longer than a delivery with its time-out, so that no lease must be renewed. */
-const leaseMs = 20_000
+/** Longer than a delivery with its time-out, so that no lease must be renewed. A delivery that takes longer is aborted. */
+export const leaseMs = 20_000
 
 /** `upTo` is set after a success, `waitMs` after a failure, and the reason `disabled` after a permanent failure. */
 export interface DeliveryResult {

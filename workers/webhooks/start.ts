@@ -8,7 +8,7 @@ import type { Services } from '../../src/services.ts'
 import { repeatedly, within } from '../../src/waits.ts'
 import { serviceActor } from '../../src/model/events.ts'
 import { forEachPage, type Throttle } from '../throttle.ts'
-import { type DeliveryResult, isDue, openClaims, openDeliver } from './deliver.ts'
+import { type DeliveryResult, isDue, leaseMs, openClaims, openDeliver } from './deliver.ts'
 
 const searchEveryMs = 1_000
 const searchRows = 5_000
@@ -112,16 +112,18 @@ class Dispatcher {
   private async deliverNext(id: string, delivery: Delivery): Promise<void> {
     const place = await this.places.enter(id)
     const becomeSlow = () => place.becomeSlow() || this.abort(id, 'Too many deliveries are slow')
-    const timer = setTimeout(becomeSlow, slowMs)
+    const timers = [setTimeout(becomeSlow, slowMs)]
     try {
       const claim = this.isStopping ? undefined : await this.claims.claim(id)
       if (!claim) return
+      // After a slow read of the events, another worker could send later events before this delivery ends.
+      timers.push(setTimeout(() => this.abort(id, 'The lease ends'), leaseMs - slowMs))
       const result = await this.deliver(claim, delivery.abort.signal)
       // Leaves the place before the result is stored, because that may wait for a lock.
       place.leave(result.upTo !== undefined)
       await this.store(result, delivery)
     } finally {
-      clearTimeout(timer)
+      timers.forEach(clearTimeout)
       place.leave()
     }
   }
