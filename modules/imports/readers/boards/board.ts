@@ -60,22 +60,21 @@ export class Board {
       typeof one === 'string' && one.length > maxTextCharacters ? undefined : one,
     )
     const row = new Entry(part, path, JSON.parse(json), n)
-    const id = table === 'links' ? String(this.total) : idOf(row)
-    if (this.find(table, id)) return
+    if (table !== 'links' && this.find(table, idOf(row))) return
     if (++this.total > maxRows)
       throw new ImportError(`The lists of the cards have more than ${maxRows.toLocaleString('en')} rows`)
     this.counts[table] = (this.counts[table] ?? 0) + 1
-    this.rows.set(`${table} ${id}`, row, json.length)
+    if (table !== 'links') this.rows.set(`${table} ${idOf(row)}`, row, json.length)
     if (table === 'labels') this.addLabel(row)
     if (table === 'fields') this.addField(row)
     if (table !== 'links' && table !== 'checklists') return
     // Items may be inside their checklist.
-    this.rows.set(`${table} ${path}`, row)
+    if (table === 'checklists') this.rows.set(`${table} ${path}`, row)
     const list = table === 'links' ? part.split('.').at(-2) : table
     const key = `${list} ${row.text('cardId|idCard')}`
     const rows = this.byCard.get(key) ?? []
     rows.push(row)
-    this.byCard.set(key, rows)
+    this.byCard.set(key, rows, json.length)
   }
 
   has(table: Table): boolean {
