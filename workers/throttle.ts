@@ -40,17 +40,17 @@ export const whilePagesAreFull = (throttle: Throttle, work: () => Promise<number
   forEachPage(throttle, true, async () => (await work()) === throttle.batchRows || undefined)
 
 /**
- * Deletes rows of a table. Counts found rows, not deleted rows: a concurrent job may delete rows of a full page.
- * The deletion checks the condition again, because a row may be restored while the deletion waits for a lock.
+ * Deletes rows of a table. The deletion checks the condition again, because a row may be restored while the deletion waits
+ * for a lock. Another page follows a full page, and a page with rows that were not deleted: a row that changes moves.
  */
 export const purgeRows = (sql: Sql, table: string, where: SqlPart, throttle: Throttle): Promise<void> =>
   whilePagesAreFull(throttle, async () => {
     const name = sql(table)
-    const [row] = await sql<{ count: number }[]>`
+    const [row] = await sql<{ found: number; deleted: number }[]>`
       with found as materialized (select ctid from ${name} where ${where} limit ${throttle.batchRows}),
-      deleted as (delete from ${name} where ctid = any(array(select ctid from found)) and ${where})
-      select count(*)::int4 as count from found`
-    return row!.count
+      deleted as (delete from ${name} where ctid = any(array(select ctid from found)) and ${where} returning 1)
+      select count(*)::int4 as found, (select count(*) from deleted)::int4 as deleted from found`
+    return row!.deleted < row!.found ? throttle.batchRows : row!.found
   })
 
 /** `work` gets the last key of the previous page. It returns the last key of its page, or undefined at the end. */

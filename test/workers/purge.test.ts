@@ -112,6 +112,19 @@ test('the purge of a project changes names, and so the ETags of all, only if it 
   expect(await purgeOne(1)).not.toBe(first!)
 })
 
+test('a purge also deletes a row that changes while the purge waits for it', async () => {
+  const { id, purge } = await deletedTask()
+  const release = await holdTransaction(
+    background,
+    (tx) =>
+      tx`update comments set updated_at = now() where id in (select id from comments where task_id = ${id} order by id desc limit 1)`,
+  )
+  const purged = purge()
+  await untilBlocked(sql)
+  await Promise.all([release(), purged])
+  expect(await sql`select from comments where task_id = ${id}`).toHaveLength(0)
+})
+
 // After this test, the workers keep running.
 test('workers and concurrent purges delete the rows of a project in every table, and those of a task, but no other row', async () => {
   const [deleted, old] = [await createFullProject(ada, 20), await createFullProject(ada, 1)]
