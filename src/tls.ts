@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { type ConnectionOptions, createSecureContext, type SecureContextOptions } from 'node:tls'
+import { type ConnectionOptions, createSecureContext } from 'node:tls'
 import { urlsIn } from './hosts.ts'
 import { ConfigError } from './setting-values.ts'
 
@@ -68,12 +68,15 @@ function readFile(name: string, path: string | null): string | undefined {
   }
 }
 
-function requirePem(files: SecureContextOptions): void {
+function requirePem({ ca, cert, key }: Record<'ca' | 'cert' | 'key', string | undefined>): void {
+  // With an empty `ca`, a connection would trust the authorities of the system.
+  const hasCertificates = [ca, cert].every((pem) => pem?.includes(' CERTIFICATE-----') ?? true)
   try {
-    createSecureContext(files)
+    if (hasCertificates) return void createSecureContext({ ca, cert, key })
   } catch {
-    throw new ConfigError(
-      'must have certificates in PEM format in sslrootcert and sslcert, and the unencrypted key of sslcert in sslkey',
-    )
+    // The message is the same.
   }
+  throw new ConfigError(
+    'must have certificates in PEM format in sslrootcert and sslcert, and the unencrypted key of sslcert in sslkey',
+  )
 }
