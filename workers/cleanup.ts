@@ -77,7 +77,14 @@ export const expireEvents = (sql: Sql, days: number, throttle: Throttle): Promis
 
 const searchRows = 1_000
 
-const isOld = (sql: Sql, days: number) => sql`e.at < now() - ${days}::int4 * interval '1 day'`
+/** An event with a time in the future, from a clock that was ahead, is as old as the next event with a past time. */
+const isOld = (sql: Sql, days: number) => sql`coalesce((
+  select next.at < now() - ${days}::int4 * interval '1 day' from events next
+  where next.project_id = e.project_id and next.seq between e.seq and e.seq + ${maxAhead} and next.at <= now()
+  order by next.seq limit 1), false)`
+
+/** The maximum number of successive events with times in the future that are skipped. */
+const maxAhead = 1_000
 
 /**
  * Deletes at most `rows` events, up to the first that has not expired. Returns the last deleted seq, to continue.

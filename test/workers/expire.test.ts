@@ -30,11 +30,17 @@ const projects: [count: number, old: number, ahead: [from: number, to: number] |
   [1, 1, [], 1],
   [20, 10, [], 11],
   [21, 20, [], 21],
-  [50, 33, [5, 5], 5],
-  [50, 33, [1, 1], 1],
+  [50, 33, [5, 5], 34],
+  [50, 33, [1, 1], 34],
+  [50, 33, [5, 32], 34],
+  // Event 41 has not expired, so events 30 to 40 have not expired either.
+  [50, 33, [30, 40], 30],
+  [50, 33, [33, 33], 33],
+  [50, 50, [50, 50], 50],
+  [50, 40, [41, 50], 41],
 ]
 
-test('deletes expired events, oldest first, and keeps the newest of each project; an event with a time in the future delays the next events', async () => {
+test('deletes expired events, oldest first, and keeps the newest of each project; an event with a time in the future expires with the next event', async () => {
   const ids: string[] = []
   for (const [count, old, [from = 0, to = 0]] of projects) {
     const id = await openProject(count, old)
