@@ -13,6 +13,7 @@ import { columnsOf } from '../../src/postgres/columns.ts'
 import { HttpError, idTaken } from '../../src/responses/errors.ts'
 import { IdOf, Input, caseless } from '../../src/schema/input.ts'
 import { validationError } from '../../src/schema/validation.ts'
+import { optionNamed } from '../fields/values.ts'
 import { modules } from '../modules.ts'
 import { externalIds } from '../tasks/blockers.ts'
 
@@ -140,10 +141,16 @@ class Rules {
     return same ? unchanged(same.id) : this.create(operation)
   }
 
-  /** Creates a missing field. Requires ADMIN. */
+  /** Creates a missing field, or adds the missing options to a field. Requires ADMIN. */
   field(operation: ImportOperation): Decided {
     const same = this.state.all('field').find(({ key }) => key === operation.key)
-    return same ? unchanged(same.id) : this.create(operation)
+    if (!same) return this.create(operation)
+    const { id, type, options: known } = same
+    const given = type === 'choice' ? ((operation.options as string[] | undefined) ?? []) : []
+    const missing = given.filter((one) => optionNamed(known, one) === undefined)
+    return missing.length > 0
+      ? this.update('field', { id, options: [...(known ?? []), ...missing] })
+      : unchanged(id)
   }
 
   task(operation: ImportOperation): Decided {

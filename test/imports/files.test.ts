@@ -190,6 +190,21 @@ test('the labels that a project has no space for are notes, up to 10,000 charact
   expect(message).toStartWith('The description was cut. At the foot')
 })
 
+test('a second import adds the new options of a field', async () => {
+  const board = (...names: string[]) => ({
+    lists: [{ id: 'l', name: 'To do' }],
+    customFields: [
+      { id: 'f', name: 'Size', type: 'list', options: names.map((text) => ({ id: text, value: { text } })) },
+    ],
+    cards: [{ id: 'c', name: 'Draw', customFieldItems: [{ idCustomField: 'f', idValue: names.at(-1) }] }],
+  })
+  const into = await importFile('trello', board('S', 'M'))
+  const { tasks, lines, counts } = await importFile('trello', board('S', 'L'), { into })
+  expect(tasks).toMatchObject([{ fields: { size: 'L' }, description: null }])
+  expect(lines).toEqual([])
+  expect(counts).toMatchObject({ updated: 1 })
+})
+
 test('columns above the maximum number of fields become lines of the description by their headers', async () => {
   const headers = upTo(52).map((n) => `Größe ${n}`)
   const { lines, tasks } = await importFile(

@@ -90,7 +90,9 @@ export async function readContext(run: Run): Promise<ConvertContext> {
     if (kind === 'label') labels.set(key, id)
     if (outcome === 'unchanged') continue
     if (run.dryRun) uncommitted.set(kind === 'label' ? id : key, operationOf(name))
-    if (kind === 'field') fields.set(key, item)
+    if (kind !== 'field') continue
+    const field = fields.get(key) ?? item
+    fields.set(key, { ...field, options: [...new Set([...(field.options ?? []), ...(item.options ?? [])])] })
   }
   return {
     ...{ source, mapping, labels, fields, uncommitted },
