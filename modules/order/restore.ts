@@ -3,7 +3,7 @@ import type { State } from '../../src/actor/state.ts'
 import type { Respacing, UndoInput } from '../../src/log/undo-input.ts'
 import { FactNeeded, type FactQuery, factQuery } from '../../src/model/definition.ts'
 import { conflict } from '../../src/responses/errors.ts'
-import { keyIn, keyOf } from './keys.ts'
+import { end, keyIn, keyOf, start } from './keys.ts'
 import { orderFact } from './order.ts'
 
 /**
@@ -50,40 +50,70 @@ export function restoredPosition(row: Placed, seq: number, places: PlacesOfUndo)
   const spot = spotSince(row, seq, places)
   // Only this task may have the key that is made from its number.
   const isImplied = spot.key === key && row.position == null
-  const position = isImplied ? null : freeKey(places.state, spot)
+  const position = isImplied ? null : freeKey(places.state, spot, key)
   places.restored.push({ seq, entityId: row.id, from: key, to: position ?? key })
   return position
 }
 
 /**
- * Returns the place of a task before event `seq`: at its key, unless the nearest task below or above has received a new
- * key on the other side of this key.
+ * Returns where the place of a task before event `seq` is now: follows it through the later commits with new keys, on the
+ * same side of the tasks that this undo has restored.
  */
 function spotSince(row: Placed, seq: number, { undo, restored }: PlacesOfUndo): Spot {
-  const key = keyOf(row)
   // The events that made room for the task itself come directly before its event.
-  const seqs = new Set(undo.respacings.map((one) => one.seq))
-  let first = seq
-  while (seqs.has(first - 1)) first--
-  const changes = [...undo.respacings, ...restored].filter(
-    (one) => one.seq >= first && one.entityId !== row.id,
+  const commits = commitsOf(undo.respacings).filter((commit) => commit.at(-1)!.seq >= seq - 1)
+  const tasks = [...new Map(restored.map((one) => [one.entityId, one])).values()].filter(
+    ({ entityId }) => entityId !== row.id,
   )
-  const others = [...Map.groupBy(changes, ({ entityId }) => entityId).values()].map(([one]) => one!)
-  const [low, high] = [others.filter(({ from }) => from <= key), others.filter(({ from }) => from > key)]
-  const now = ({ entityId, from }: Respacing) => followed(entityId, from, first - 1, changes)
-  const below = low.length > 0 && now(low.reduce((a, b) => (a.from > b.from ? a : b)))
-  if (below && below >= key) return { key: below, isBefore: false }
-  const above = high.length > 0 && now(high.reduce((a, b) => (a.from < b.from ? a : b)))
-  if (above && above <= key) return { key: above, isBefore: true }
-  return { key, isBefore: false }
+  let spot: Spot = { key: keyOf(row), isBefore: false }
+  let [low, high] = [start, end]
+  for (const step of [...commits, ...tasks.map((one) => [one])].sort((a, b) => a[0]!.seq - b[0]!.seq)) {
+    const [{ from, to }] = step as [Respacing]
+    if (!tasks.includes(step[0]!)) spot = spotAfter(spot, step)
+    else if (from < spot.key || (from === spot.key && !spot.isBefore)) low = low > to ? low : to
+    else high = high < to ? high : to
+  }
+  if (low >= spot.key) return { key: low, isBefore: false }
+  return high <= spot.key ? { key: high, isBefore: true } : spot
 }
 
-/** @throws FactNeeded if the tasks around the key are not loaded. @throws HttpError 409 */
-function freeKey(state: State, { key, isBefore }: Spot): string {
+/** Groups events with new keys by commit. In each commit, the event of the placed task follows them. */
+function commitsOf(respacings: readonly Respacing[]): Respacing[][] {
+  const commits: Respacing[][] = []
+  for (const one of respacings) {
+    const last = commits.at(-1)
+    if (last?.at(-1)!.seq === one.seq - 1) last.push(one)
+    else commits.push([one])
+  }
+  return commits
+}
+
+/** Moves a place to the nearest task below or above it that has passed it. A place at the key of a task stays there. */
+function spotAfter({ key, isBefore }: Spot, commit: Respacing[]): Spot {
+  const sorted = commit.toSorted((a, b) => (a.from < b.from ? -1 : 1))
+  const [low, high] = [sorted.findLast(({ from }) => from <= key), sorted.find(({ from }) => from > key)]
+  if (low?.from === key) return { key: low.to, isBefore }
+  if (low && low.to >= key) return { key: low.to, isBefore: false }
+  return high && high.to <= key ? { key: high.to, isBefore: true } : { key, isBefore }
+}
+
+/**
+ * Returns `wanted` if the place is there and free, else a key directly beside the place: another task that has left the
+ * key of the place may return to it.
+ * @throws FactNeeded if the tasks around the key are not loaded. @throws HttpError 409
+ */
+function freeKey(state: State, { key, isBefore }: Spot, wanted: string): string {
   if (!state.facts.has(orderFact as never)) throw new FactNeeded(factQuery(orderFact, { key }))
   const order = state.fact(orderFact)
-  if (order.gapAround(key)) return key
-  const gap = isBefore ? order.gapBefore(key) : order.gapAfter(key)
+  const around = order.gapAround(key)
+  if (around && key === wanted) return key
+  const [below, above] = around
+    ? [
+        { ...around, high: key },
+        { ...around, low: key },
+      ]
+    : [order.gapBefore(key), order.gapAfter(key)]
+  const gap = isBefore ? below : above
   if (!gap) throw new FactNeeded(factQuery(orderFact, { key }))
   const free = keyIn(gap, state.lastNumber)
   if (free.length > maxLength) throw noRoom()
