@@ -143,7 +143,7 @@ function openSharedServices(config: Config, log: Log) {
   const subscriber = openSubscriber(config.redisUrl, log)
   const notifications = new Notifications(redis, subscriber, `${config.redisPrefix}:versions-2`)
   const knownCommits = new KnownCommits()
-  const versions = openVersions(database.reads, knownCommits)
+  const versions = openVersions(database.reads, knownCommits, counts.readWaits)
   const subscriptions = openSubscriptions(database.reads, notifications, config, log)
   return {
     ...{ config, log, counts, database, redis, subscriber },

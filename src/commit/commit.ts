@@ -44,7 +44,7 @@ export function openCommit(
   const keys = Math.min(commitEvents, commitProjects)
   const weigh = { limit: commitEvents, heavy: heavyEvents, of: (unit: CommitUnit) => unit.events.length }
   // With a microtask, all units that the actors decide in one event-loop iteration go into one commit.
-  const grouping = { keys, weigh, schedule: queueMicrotask, lingerMs }
+  const grouping = { keys, weigh, schedule: queueMicrotask, lingerMs, waits: counts.waitSeconds }
   const openGroups = (sql: Sql, slots: number, skipsLocked: boolean) => {
     const writeAll = openWriteAll(sql, chooseStatement, locked)
     return grouped({ ...grouping, slots }, async (units: CommitUnit[]) => {

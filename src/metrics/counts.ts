@@ -32,6 +32,7 @@ export type Hits = ReturnType<typeof newHits>
 
 export const newCommitCounts = () => ({
   seconds: new Distribution(),
+  waitSeconds: new Distribution(),
   events: new Distribution([1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_024]),
   units: { won: 0, lost: 0, unknown: 0, refused: 0 },
 })
@@ -53,6 +54,8 @@ export const openCounts = () => ({
     commits: new Distribution(),
     background: new Distribution(),
   },
+  /** Of the reads of versions, which most requests share. */
+  readWaits: new Distribution(),
   caches: { bodies: newHits(), places: newHits(), roles: newHits(), sessions: newHits(), states: newHits() },
 })
 
@@ -131,12 +134,13 @@ export class RequestDurations {
 }
 
 export function countFamilies(counts: Counts): Family[] {
-  const { requests, commits, leases, forwards, queries, caches } = counts
+  const { requests, commits, leases, forwards, queries, readWaits, caches } = counts
   const took = requests.all()
   const lookups = Object.entries(caches).flatMap(([cache, { hits, misses }]): WithLabels<number>[] => [
     [{ cache, result: 'hit' }, hits],
     [{ cache, result: 'miss' }, misses],
   ])
+  const waits = labelledBy('pool', { commits: commits.waitSeconds, reads: readWaits })
   return [
     counter(
       'http_requests_total',
@@ -156,6 +160,7 @@ export function countFamilies(counts: Counts): Family[] {
       'Query time with the wait for a connection.',
       labelledBy('pool', queries),
     ),
+    histogram('pool_wait_seconds', 'Wait of the oldest write or read of a group for earlier groups.', waits),
     counter('cache_requests_total', 'Cache lookups by result.', lookups),
   ]
 }

@@ -1,3 +1,4 @@
+import type { Distribution } from '../metrics/counts.ts'
 import { isTransient } from './errors.ts'
 import { unavailable } from '../responses/errors.ts'
 
@@ -22,6 +23,7 @@ export interface GroupOptions<K> {
   lingerMs?: number
   /** A group of fewer keys waits a millisecond for more keys, if the previous group shows that requests arrive together. */
   few?: number
+  waits?: Distribution
   /** Schedules the first call. Default: after the I/O of this tick, so that concurrent requests share a call. */
   schedule?: (go: () => void) => unknown
 }
@@ -67,6 +69,7 @@ export function grouped<K, V>(limits: GroupOptions<K>, work: (keys: K[]) => Prom
       if (mayGrow && leftMs > 0) return pumpIn(leftMs)
       running++
       lastCount = count
+      limits.waits?.addSince(waiting[0]!.since)
       void run(waiting.splice(0, count))
     }
   }

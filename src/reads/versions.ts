@@ -1,3 +1,4 @@
+import type { Distribution } from '../metrics/counts.ts'
 import { nilId } from '../id-format.ts'
 import { grouped, groupOfCheapReads } from '../postgres/grouped.ts'
 import type { Sql } from '../postgres/database.ts'
@@ -32,9 +33,13 @@ type VersionOf = VersionRef & Pick<Versioned, 'projectId'>
 
 export type Versions = ReturnType<typeof openVersions>
 
-export function openVersions(sql: Sql, { advance: follow }: Pick<KnownCommits, 'advance'>) {
+export function openVersions(
+  sql: Sql,
+  { advance: follow }: Pick<KnownCommits, 'advance'>,
+  waits?: Distribution,
+) {
   const lastRenamed = lastRenaming(sql)
-  const renamingIfCurrent = grouped(groupOfCheapReads, async (seen: VersionOf[]) => {
+  const renamingIfCurrent = grouped({ ...groupOfCheapReads, waits }, async (seen: VersionOf[]) => {
     // With a join instead of the array, Postgres would read every project and take 50 % longer.
     const [row] = await sql<{ newest: string | null; renaming: string }[]>`
       select string_agg(project_id::text || last_event_id || version, ',') as newest, ${lastRenamed} as renaming

@@ -53,6 +53,8 @@ test('reports commits, cache lookups and queries', async () => {
   expect(increase('docket_cache_requests_total{cache="bodies",result="hit"}')).toBe(2)
   expect(increase('docket_cache_requests_total{cache="bodies",result="miss"}')).toBe(1)
   expect(increase('docket_postgres_query_duration_seconds_count{pool="commits"}')).toBe(4)
+  expect(increase('docket_pool_wait_seconds_count{pool="commits"}')).toBe(4)
+  expect(increase('docket_pool_wait_seconds_count{pool="reads"}')).toBeGreaterThan(0)
   expect(after.of('docket_waiting_commands')).toBe(0)
   expect(after.of('docket_process_resident_memory_bytes')!).toBeGreaterThan(1e7)
   expect(after.of('docket_event_loop_delay_seconds_count')!).toBeGreaterThan(0)
