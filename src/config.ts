@@ -6,11 +6,11 @@ import { tlsOf, tlsParameters } from './tls.ts'
 
 /** The message does not contain the URL, because a URL may contain a password. */
 const url =
-  (protocols: string[]) =>
+  (protocols: string[], unencoded = '') =>
   (value: string): string => {
     const isKnown = protocols.some((protocol) => value.startsWith(`${protocol}//`))
-    const unencoded = isKnown ? unencodedIn(value) : []
-    const advice = unencoded.map((one) => `${one} as ${encodeURIComponent(one)}`).join(' and ')
+    const wrong = isKnown ? unencodedIn(value).filter((one) => !unencoded.includes(one)) : []
+    const advice = wrong.map((one) => `${one} as ${encodeURIComponent(one)}`).join(' and ')
     check(!advice, `must be a URL: in the user and the password, percent-encode ${advice}`)
     check(!hasBareIpv6(value), 'must be a URL with brackets around an IPv6 address, for example [::1]')
     const starts = protocols.map((protocol) => `${protocol}//`).join(' or ')
@@ -20,7 +20,8 @@ const url =
     return value
   }
 const httpUrl = url(['http:', 'https:'])
-const smtpUrl = url(['smtp:', 'smtps:'])
+/** The client for mail also accepts a user such as `ada@example.com`, and a `%` that begins no escape. */
+const smtpUrl = url(['smtp:', 'smtps:'], '@%')
 
 function databaseUrl(value: string): string {
   const [first] = urlsIn(url(['postgres:', 'postgresql:'])(value))
