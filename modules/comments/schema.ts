@@ -16,9 +16,9 @@ export const commentView = view<CommentRow>({
     text: Type.String({ description: 'The text of the comment', examples: ['The wheels need oil'] }),
     authorId: Id('The user who wrote the comment'),
     author: Type.Union([named('Author', Type.Pick(userView.schema, ['id', 'name'])), Type.Null()], {
-      description: 'The author; null after the account is deleted',
+      description: 'The author; null after the deletion of a user, not of a service account',
     }),
-    authorRemoved: Type.Boolean({ description: 'Whether the account is deleted', examples: [false] }),
+    authorRemoved: Type.Boolean({ description: 'Whether `author` is null', examples: [false] }),
     taskId: Id('The task that has the comment'),
     createdAt: Timestamp('When the comment was created'),
     updatedAt: Timestamp('When the comment was last edited'),

@@ -41,7 +41,7 @@ export const createServiceAccount = command('serviceAccount.create', {
 
 export const deleteServiceAccount = command('serviceAccount.delete', {
   about:
-    'Deletes the service account with its tokens. The events that it caused remain; tasks assigned to it become unassigned, and its claims end. The response lists the webhooks, service accounts and tokens that it created and that still work. `revoke=true` deletes these in the same commit.',
+    'Deletes the service account with its tokens. Its events, and its comments with its name, remain; tasks assigned to it become unassigned, and its claims end. The response lists the webhooks, service accounts and tokens that it created and that still work. `revoke=true` deletes these in the same commit.',
   input: DeleteServiceAccount,
   queryFields: ['revoke'],
   target: inProject(),

@@ -43,7 +43,9 @@ test.each(endings)(
     expect((await people.viewer.get(accountsPath(projectId))).body).toMatchObject([
       { name: 'Other' },
     ] as never)
-    expect((await people.viewer.get(`/tasks/${task.id}`)).body.assigneeId).toBeNull()
+    await eventually('the end of the assignment', async () => {
+      return (await people.viewer.get(`/tasks/${task.id}`)).body.assigneeId === null
+    })
     const [comment] = (await people.viewer.get(`/tasks/${task.id}/comments`)).body
     expect(comment).toMatchObject({ author: { id: account.id }, authorId: account.id } as never)
   },

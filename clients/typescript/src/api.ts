@@ -259,9 +259,9 @@ export interface components {
       text: string
       /** @description The user who wrote the comment */
       authorId: string
-      /** @description The author; null after the account is deleted */
+      /** @description The author; null after the deletion of a user, not of a service account */
       author: components['schemas']['Author'] | null
-      /** @description Whether the account is deleted */
+      /** @description Whether `author` is null */
       authorRemoved: boolean
       /** @description The task that has the comment */
       taskId: string
@@ -291,9 +291,9 @@ export interface components {
       text: string
       /** @description The user who wrote the comment */
       readonly authorId?: unknown
-      /** @description The author; null after the account is deleted */
+      /** @description The author; null after the deletion of a user, not of a service account */
       readonly author?: unknown
-      /** @description Whether the account is deleted */
+      /** @description Whether `author` is null */
       readonly authorRemoved?: unknown
       /** @description When the comment was created */
       readonly createdAt?: unknown
@@ -320,9 +320,9 @@ export interface components {
         text?: string
         /** @description The user who wrote the comment */
         authorId?: string
-        /** @description The author; null after the account is deleted */
+        /** @description The author; null after the deletion of a user, not of a service account */
         author?: components['schemas']['Author'] | null
-        /** @description Whether the account is deleted */
+        /** @description Whether `author` is null */
         authorRemoved?: boolean
         /** @description The task that has the comment */
         taskId?: string
@@ -343,9 +343,9 @@ export interface components {
       text?: string
       /** @description The user who wrote the comment */
       authorId?: string
-      /** @description The author; null after the account is deleted */
+      /** @description The author; null after the deletion of a user, not of a service account */
       author?: components['schemas']['Author'] | null
-      /** @description Whether the account is deleted */
+      /** @description Whether `author` is null */
       authorRemoved?: boolean
       /** @description The task that has the comment */
       taskId?: string
@@ -375,9 +375,9 @@ export interface components {
         text?: string
         /** @description The user who wrote the comment */
         authorId?: string
-        /** @description The author; null after the account is deleted */
+        /** @description The author; null after the deletion of a user, not of a service account */
         author?: components['schemas']['Author'] | null
-        /** @description Whether the account is deleted */
+        /** @description Whether `author` is null */
         authorRemoved?: boolean
         /** @description The task that has the comment */
         taskId?: string
@@ -394,9 +394,9 @@ export interface components {
       text: string
       /** @description The user who wrote the comment */
       readonly authorId?: unknown
-      /** @description The author; null after the account is deleted */
+      /** @description The author; null after the deletion of a user, not of a service account */
       readonly author?: unknown
-      /** @description Whether the account is deleted */
+      /** @description Whether `author` is null */
       readonly authorRemoved?: unknown
       /** @description The task that has the comment */
       readonly taskId?: unknown
@@ -415,9 +415,9 @@ export interface components {
       text: string
       /** @description The user who wrote the comment */
       readonly authorId?: unknown
-      /** @description The author; null after the account is deleted */
+      /** @description The author; null after the deletion of a user, not of a service account */
       readonly author?: unknown
-      /** @description Whether the account is deleted */
+      /** @description Whether `author` is null */
       readonly authorRemoved?: unknown
       /** @description The task that has the comment */
       readonly taskId?: unknown
@@ -2698,9 +2698,9 @@ export interface components {
       readonly id?: unknown
       /** @description The user who wrote the comment */
       readonly authorId?: unknown
-      /** @description The author; null after the account is deleted */
+      /** @description The author; null after the deletion of a user, not of a service account */
       readonly author?: unknown
-      /** @description Whether the account is deleted */
+      /** @description Whether `author` is null */
       readonly authorRemoved?: unknown
       /** @description The task that has the comment */
       readonly taskId?: unknown
