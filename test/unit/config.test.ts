@@ -98,10 +98,11 @@ test.each(Object.entries(urls))(
   (name, url) => {
     for (const character of '#%/?@')
       for (const password of [`s${character}cret`, `12${character}xy`, `${character}x`, `x${character}`]) {
+        const isRead = name === 'SMTP_URL' && '@%'.includes(character)
         const encoded = encodeURIComponent(character)
         const advice = `in the user and the password, percent-encode ${character} as ${encoded}`
         expect(complaint({ [name]: url.replace('PASSWORD', password) })).toBe(
-          `${name} must be a URL: ${advice}`,
+          isRead ? undefined : `${name} must be a URL: ${advice}`,
         )
         expect(complaint({ [name]: url.replace('PASSWORD', encodeURIComponent(password)) })).toBeUndefined()
       }
