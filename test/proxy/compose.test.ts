@@ -45,7 +45,9 @@ test('the settings of the containers are valid, and the service trusts the proxy
       String(value).replace(/\$\{[^}]*\}/g, ''),
     ])
     const { JWT_SECRET: _, JWT_EXPIRATION: __, ...env } = Object.fromEntries(given)
-    expect(readConfig(env)).toMatchObject({ port: 3000, trustProxy: { hops: 1 }, metricsHost: '0.0.0.0' })
+    const { trustProxy, ...config } = readConfig(env)
+    expect(config).toMatchObject({ port: 3000, metricsHost: '0.0.0.0' })
+    expect([0, 1].map((hop) => trustProxy!(undefined, hop))).toEqual([true, false])
   }
   expect(web.environment.PORT).toBe(Number(String(proxy.environment.WEB).split(':')[1]))
 })

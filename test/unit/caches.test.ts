@@ -64,7 +64,7 @@ describe('recent events in memory', () => {
   }
   const sameRightsSince = (version: number) =>
     recent.sameRightsSince('p', { version, lastEventId: `e${version}` })?.version
-  const after = (after: number, { upTo = 1_000, projectId = 'p' } = {}) =>
+  const after = (after: number, { upTo = 2_000, projectId = 'p' } = {}) =>
     recent.after({ projectId, after, upTo })?.map(({ seq }) => seq)
 
   test('returns recent commits without a gap, starting from any of their versions, for half a second', () => {
@@ -82,18 +82,19 @@ describe('recent events in memory', () => {
   test('stores no events of projects without subscribers, and limits events and bytes', () => {
     commit(0, 1, { projectId: 'nobody' })
     expect(after(0, { projectId: 'nobody' })).toBeUndefined()
-    for (const version of [0, 400]) commit(version, 400)
-    expect([after(299), after(300)?.length, after(300, { upTo: 310 })?.length]).toEqual([undefined, 132, 10])
+    // After 500 events or more, the events begin anew.
+    for (const version of [0, 400, 800]) commit(version, 400)
+    expect([after(799), after(800)?.length, after(800, { upTo: 810 })?.length]).toEqual([undefined, 132, 10])
     // A read returns only some of the large events. The least recently used project is evicted first.
     const text = 'x'.repeat(20_000)
-    commit(800, 100, { text })
+    commit(1_200, 100, { text })
     for (const projectId of ['other-1', 'other-2']) {
-      expect(after(800)).toHaveLength(7)
+      expect(after(1_200)).toHaveLength(7)
       commit(0, 100, { text, projectId })
     }
-    expect(after(800)).toHaveLength(7)
+    expect(after(1_200)).toHaveLength(7)
     commit(0, 100, { text, projectId: 'one-more' })
     const known = ['other-1', 'other-2'].map((projectId) => after(0, { projectId }) !== undefined)
-    expect([known, after(800)?.length]).toEqual([[false, true], 7])
+    expect([known, after(1_200)?.length]).toEqual([[false, true], 7])
   })
 })
