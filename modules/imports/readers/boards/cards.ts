@@ -57,7 +57,7 @@ export const boardReader = (source: BoardSource): Reader =>
       }
     reading.takeSorted()
     const missing = reading.countedComments - reading.comments
-    if (missing > 0) report(`${missing} comments that cards count are not in the file`)
+    if (missing > 0) report(`Comments that cards count, but that are not in the file: ${missing}`)
     if (!reading.board.has('lists') && !reading.hasCards) throw new ImportError(source.missing)
     yield* ready.splice(0)
   }
