@@ -125,7 +125,6 @@ export async function closeAccount(
 ): Promise<void> {
   const [account] = await sql`select id from users where id = ${userId}`
   if (account) return
-  if (email) await purgeRows(sql, 'idempotency_keys', hasAddress(sql, { userId, email, tokenIds }), throttle)
   const deletions = [
     [
       deleteProject,
@@ -145,6 +144,8 @@ export async function closeAccount(
       )
       return rows.at(-1)?.id
     })
+  // Last, because many replies may take longer than a statement may.
+  if (email) await purgeRows(sql, 'idempotency_keys', hasAddress(sql, { userId, email, tokenIds }), throttle)
 }
 
 /** SQL: true for a stored reply to an account with its email address. Another account may have the address now. */
