@@ -81,7 +81,10 @@ export function findReady(state: ProjectState, now: string, filter: TaskFilter):
   const first = ids.find(isFitting)
   if (first === undefined && more <= maxMoreTasks)
     throw new FactNeeded(factQuery(readyTasks, { ...filter, more }))
-  const found = first ?? [...changed].find(isFitting)
+  // A blocker whose row is not loaded may be left to do.
+  const knowsBlockers = (id: string) =>
+    state.row('task', id)?.blockedByIds?.every((blocker) => state.isLoaded('task', blocker)) ?? true
+  const found = first ?? [...changed].find((id) => isFitting(id) && knowsBlockers(id))
   return found === undefined ? undefined : state.row('task', found)
 }
 

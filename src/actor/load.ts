@@ -59,7 +59,7 @@ export function openLoader(sql: Sql, findPerson: FindPerson) {
       task.push(...(await loadFacts(sql, state, preloads)))
       await loadMissing(find, state, [{ task }])
       const all = [...preloads, { task }]
-      await Promise.all([loadReferencedTasks(find, state, all), loadHolders(findPerson, state, all)])
+      await Promise.all([loadReferencedTasks(sql, state, all), loadHolders(findPerson, state, all)])
     },
   }
 }
@@ -76,15 +76,22 @@ const openFindRows = (sql: Sql, table: PgTable) =>
     return inOrder(ids, rows, (row) => row.id)
   })
 
-/** Loads the tasks to which loaded rows and inputs refer, because replies hide references to deleted tasks. */
-function loadReferencedTasks(find: FindRows, state: State, preloads: Preload[]): Promise<void> {
+/** Loads only whether the referenced tasks are in the project: their rows could be many and long. */
+async function loadReferencedTasks(sql: Sql, state: State, preloads: Preload[]): Promise<void> {
   const referenced = preloads.flatMap((preload) => [
     ...(preload.referencedTasks ?? []),
     ...model().byRow.flatMap((entity) =>
       (preload[entity] ?? []).flatMap((id) => referencedTasks(entity, state.row(entity, id) ?? {})),
     ),
   ])
-  return loadMissing(find, state, [{ task: referenced.filter(isId) }])
+  const ids = [...new Set(referenced)].filter((id) => isId(id) && !state.knowsTask(id))
+  if (ids.length === 0) return
+  // `offset 0` keeps Postgres from reading all tasks of a large project where most projects are small.
+  const rows = await sql<{ id: string }[]>`
+    select id from (select id, project_id from tasks where id = any(${ids}::uuid[]) offset 0) t
+    where project_id = ${state.projectId}`
+  const found = new Set(rows.map(({ id }) => id))
+  for (const id of ids) state.setInProject(id, found.has(id))
 }
 
 /** SQL for rows of project `p`, with all columns, because a commit writes whole rows. */
@@ -154,13 +161,13 @@ export function hasLoaded(state: ProjectState, preload: Preload): boolean {
       const { taskId } = (row ?? {}) as { taskId?: string }
       if (taskId !== undefined && !state.isLoaded('task', taskId)) return false
       if (!row || isPlainRow(entity, row)) continue
-      if (!areLoaded(state, referencedTasks(entity, row))) return false
+      if (!areKnown(state, referencedTasks(entity, row))) return false
       // The name of a claim's holder is loaded again for each group.
       if ((row as { claimedBy?: string | null }).claimedBy) return false
     }
   }
-  return preload.referencedTasks === undefined || areLoaded(state, preload.referencedTasks)
+  return preload.referencedTasks === undefined || areKnown(state, preload.referencedTasks)
 }
 
-const areLoaded = (state: ProjectState, taskIds: string[]): boolean =>
-  taskIds.every((id) => state.isLoaded('task', id))
+const areKnown = (state: ProjectState, taskIds: string[]): boolean =>
+  taskIds.every((id) => state.knowsTask(id))

@@ -11,9 +11,9 @@ import { notFound } from '../responses/errors.ts'
 type Row = { id: string }
 
 /** A project at one version, as rules read it. Contains only the rows that commands preloaded. */
-export type ProjectState = Readonly<Omit<State, 'put' | 'drop' | 'apply' | 'unloadFacts'>>
+export type ProjectState = Readonly<Omit<State, 'put' | 'drop' | 'apply' | 'setInProject' | 'unloadFacts'>>
 
-/** The approximate memory of the id of a deleted row. */
+/** The approximate memory of the id of a row that is not loaded. */
 const idBytes = 100
 
 /** The approximate memory of a row: 700 bytes for fields and map entries (measured), and 2 bytes per character. */
@@ -31,6 +31,8 @@ export class State {
   private readonly rows: Partial<Record<Entity, Map<string, Row | null>>> = {}
   /** Ids of rows deleted since the load. A new row must not reuse these ids. */
   private readonly deletedIds: Set<string>
+  /** Whether referenced tasks are in the project. If the row of a task is loaded or changed, the row decides instead. */
+  private readonly tasksInProject: Map<string, boolean>
   private readonly byUser: Map<string, MemberRow>
   /** The approximate memory of the rows. */
   bytes = 0
@@ -46,6 +48,7 @@ export class State {
     this.people = base?.people ?? new Map()
     this.loaded = base?.loaded ?? { eventId: lastEventId, at: performance.now() }
     this.deletedIds = new Set(base?.deletedIds)
+    this.tasksInProject = new Map(base?.tasksInProject)
     this.byUser = new Map(base?.byUser)
   }
 
@@ -75,11 +78,14 @@ export class State {
     return (this.rowsOf(entity).get(id) ?? undefined) as StoredRows[E] | undefined
   }
 
-  /** True if the project contains the row. @throws Error for a task that is not loaded */
+  /** True if the project contains the row. @throws Error for a task if nothing is known about it */
   has(entity: Entity, id: string): boolean {
     const row = this.rowsOf(entity).get(id) as { projectId?: string } | null | undefined
-    if (entity === 'task' && row === undefined && isId(id)) throw new Error('A referenced task is not loaded')
-    return row != null && (row.projectId ?? this.projectId) === this.projectId
+    if (entity !== 'task' || row !== undefined || !isId(id))
+      return row != null && (row.projectId ?? this.projectId) === this.projectId
+    const isInProject = this.tasksInProject.get(id)
+    if (isInProject === undefined) throw new Error('A referenced task is not loaded')
+    return isInProject
   }
 
   requireRow<E extends Entity>(entity: E, id: string): StoredRows[E] {
@@ -99,6 +105,16 @@ export class State {
   /** True if the row is loaded, or is known not to exist. */
   isLoaded(entity: Entity, id: string): boolean {
     return this.rowsOf(entity).get(id) !== undefined
+  }
+
+  /** True if it is known whether the project contains the task. */
+  knowsTask(id: string): boolean {
+    return this.isLoaded('task', id) || this.tasksInProject.has(id)
+  }
+
+  setInProject(taskId: string, isInProject: boolean): void {
+    this.tasksInProject.set(taskId, isInProject)
+    this.bytes += idBytes
   }
 
   hasId(id: string): boolean {

@@ -13,7 +13,7 @@ import { eventFields, eventRows } from '../../src/postgres/columns.ts'
 import { connectionError, markUnknownOutcome } from '../../src/postgres/errors.ts'
 import { outcomeUnknown } from '../../src/responses/errors.ts'
 import { errorCode, faultsOf, forFile, holdTransaction, make, makeProjects, newId } from '../kit.ts'
-import { openScene, type Sql, upTo } from '../kit.ts'
+import { expectError, openScene, openTestService, type Sql, upTo } from '../kit.ts'
 import { openProject } from './memory-project.ts'
 import { type Context, queuedCommand } from '../support/queued-command.ts'
 
@@ -92,6 +92,22 @@ test.each([
     expect(found.statements).toBe(second + 3)
   },
 )
+
+test('a write loads no rows of the tasks that block the changed tasks', async () => {
+  const [projectId] = await makeProjects(ada, 1)
+  const description = 'long '.repeat(2_000)
+  const open = await make(ada, '/tasks', { projectId, title: 'Open', description })
+  const task = await make(ada, '/tasks', { projectId, title: 'Blocked', blockedByIds: [open.id] })
+  const cold = await forFile(openTestService(service.env))
+  const change = { op: 'task.update', id: task.id, title: 'Still blocked' }
+  const claim = { op: 'task.claim_next', leaseSeconds: 60, priority: 'HIGH' }
+  const send = (operations: object[]) =>
+    cold.client.as(ada.token).post(`/projects/${projectId}/batch`, { operations })
+  expect((await send([change])).status).toBe(200)
+  expect(cold.services.actors.stateOf(projectId!)!.bytes).toBeLessThan(10_000)
+  // The row of the blocker is not loaded, so the task may be blocked.
+  expectError(await send([{ ...change, priority: 'HIGH' }, claim]), 409, 'operations[1]: No task is ready')
+})
 
 const newRecord = (key = newId()) => ({ scope: 's', key, fingerprint: '', status: 200, body: '', etag: null })
 const insertRecord = (by: postgres.ISql, { scope, key }: { scope: string; key: string }) =>
