@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { chmod, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, lchown, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join, dirname } from 'node:path'
 import postgres from 'postgres'
@@ -80,23 +80,28 @@ export async function openCluster(dataDir: string, { log, signal }: StartOptions
   const exists = existsSync(dir)
   // A new cluster gets its final name last, so an interrupted start leaves no incomplete cluster.
   const workDir = exists ? dir : `${dir}.new`
-  const own = (path: string) => user && run('chown', ['-R', `${user.uid}:${user.gid}`, '--', path])
   if (!exists) {
     await rm(workDir, { recursive: true, force: true })
     await mkdir(workDir, { mode: 0o700 })
   }
-  // Also mends a folder that root has copied.
-  await own(workDir)
+  if (user) await giveFolder(workDir, user)
   const runAs = await findRunAs(user, workDir, initdb)
   if (!exists) {
     log(`Creating a Postgres cluster in ${dir}`)
     const passwordFile = `${workDir}.password`
     await writeFile(passwordFile, randomBytes(24).toString('base64url'), { mode: 0o600 })
-    await own(passwordFile)
+    if (user) await lchown(passwordFile, user.uid, user.gid)
     await runInitdb(workDir, initdb, runAs, passwordFile, signal)
     await rename(workDir, dir)
   }
   return { dir, postgres, runAs }
+}
+
+/** Also mends a folder that root has copied. */
+async function giveFolder(dir: string, { uid, gid }: User): Promise<void> {
+  const names = await readdir(dir, { recursive: true })
+  await Promise.all(names.map((name) => lchown(join(dir, name), uid, gid)))
+  await lchown(dir, uid, gid)
 }
 
 export const clusterPassword = (dir: string): Promise<string> =>
