@@ -77,11 +77,13 @@ export const expireEvents = (sql: Sql, days: number, throttle: Throttle): Promis
 
 const searchRows = 1_000
 
-/** An event with a time in the future, from a clock that was ahead, is as old as the next event with a past time. */
-const isOld = (sql: Sql, days: number) => sql`coalesce((
-  select next.at < now() - ${days}::int4 * interval '1 day' from events next
-  where next.project_id = e.project_id and next.seq between e.seq and e.seq + ${maxAhead} and next.at <= now()
-  order by next.seq limit 1), false)`
+const isOld = (sql: Sql, days: number) => {
+  const end = sql`now() - ${days}::int4 * interval '1 day'`
+  // An event with a time in the future, from a clock that was ahead, is as old as the next event with a past time.
+  const next = sql`select next.at < ${end} from events next where next.project_id = e.project_id
+    and next.seq between e.seq and e.seq + ${maxAhead} and next.at <= now() order by next.seq limit 1`
+  return sql`case when e.at <= now() then e.at < ${end} else coalesce((${next}), false) end`
+}
 
 /** The maximum number of successive events with times in the future that are skipped. */
 const maxAhead = 1_000
