@@ -45,11 +45,21 @@ test.each(expensive)('an account has at most four concurrent requests for %s', a
 test('an undo of a batch or of more than 10 events counts as expensive before its caller is rejected', async () => {
   const shared = await createProject(ada, 20)
   await invite(ada, shared, bob)
+  const connection = postgres(service.env.DATABASE_URL!, { max: 1, onnotice: () => {} })
   for (const body of [{ batch: 2 }, { seqs: upTo(13).slice(2) }]) {
-    const responses = await Promise.all(upTo(10).map(() => bob.post(`/projects/${shared}/undo`, body)))
-    // A rejection may end before the last requests arrive.
-    expect(statuses(responses)).toEqual({ 403: expect.any(Number), 429: expect.any(Number) })
+    // The log is locked, so that no rejection ends before the last request arrives.
+    const unlock = await holdTransaction(connection, (tx) => tx`lock table events in access exclusive mode`)
+    const limited: Answer[] = []
+    const sent = upTo(10).map(async () => {
+      const answer = await bob.post(`/projects/${shared}/undo`, body)
+      if (answer.status === 429) limited.push(answer)
+      return answer
+    })
+    await eventually('six rejections by the limit', () => limited.length === 6)
+    await unlock()
+    expect(statuses(await Promise.all(sent))).toEqual({ 403: 4, 429: 6 })
   }
+  await connection.end()
 })
 
 // A number makes each request different, because a response from the cache would cost nothing.
