@@ -82,9 +82,9 @@ export async function recordFailure(
 
 export const recurringQueue = 'recurring'
 const everyMs = 300_000
-/** A step waits so many times as long as it ran, so that it does not read large tables all the time, but at most an hour. */
+/** A step rests this many times as long as it ran, so that it does not read large tables all the time. */
 const restFactor = 20
-const longestRestMs = 3_600_000
+const maxRestMs = 3_600_000
 
 export type Steps = Record<string, (throttle: Throttle) => Promise<void>>
 
@@ -110,13 +110,13 @@ export async function runStep(steps: Steps, throttle: Throttle, log: Log, job: J
     if (!(error instanceof SliceEnded))
       log.error({ step: job.name, reason: reasonOf(error) }, 'recurring step failed')
   })
-  const restMs = Math.max(everyMs, Math.min(restFactor * (performance.now() - began), longestRestMs))
+  const restMs = Math.max(everyMs, Math.min(restFactor * (performance.now() - began), maxRestMs))
   const isStopped = throttle.isOver?.() ?? false
   await job.moveToDelayed(Math.round(Date.now() + (isStopped ? 0 : restMs)), token)
   throw new DelayedError()
 }
 
-/** The oldest jobs are enough: they end, or become dead letters. */
+/** One sweep checks only the oldest jobs. When they end or become dead letters, others are the oldest. */
 const sweepRows = 10_000
 
 /** Queues the jobs that Redis has lost, and returns their number. */

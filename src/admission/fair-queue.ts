@@ -106,7 +106,7 @@ export class FairQueue {
   }
 
   end(line: Line, slots: number): void {
-    // After stuck entries, their end may free slots of later entries.
+    // Stuck entries have lost their slots before they end, so their end may free slots of later entries.
     line.slotsInProgress = Math.max(0, line.slotsInProgress - slots)
     if (line.slotsInProgress === 0 || line.waiting.length > 0) line.endedAt = performance.now()
     this.dropIdle(line)

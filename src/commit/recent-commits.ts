@@ -25,8 +25,9 @@ interface EventRange {
 
 /** Events are read from memory for this long after the last commit. Token checks are cached for the same time. */
 const maxAgeMs = 500
-/** Limits: after this number of events of one project, its events begin anew; the bytes of all projects together. */
+/** If a project has this many events in memory, its next commit replaces them. */
 const maxEvents = 500
+/** The maximum for all projects together. */
 const maxBytes = 16_777_216
 /** The maximum number of bytes that one call returns. A larger event is returned as the only event. */
 const maxBytesReturned = 262_144

@@ -54,7 +54,7 @@ export const openCounts = () => ({
     commits: new Distribution(),
     background: new Distribution(),
   },
-  /** Of the reads of versions, which most requests share. */
+  /** The waits of reads of versions, which are a part of most requests. */
   readWaits: new Distribution(),
   caches: { bodies: newHits(), places: newHits(), roles: newHits(), sessions: newHits(), states: newHits() },
 })

@@ -26,7 +26,7 @@ export const lastRenaming = (sql: Sql) =>
 /** The part of the ETag of a response that shows a name. Changes when any account is renamed, and is empty before. */
 export const nameTagOf = (renaming = 'none'): string => (renaming === 'none' ? '' : `.${renaming}`)
 
-/** The same, for a response that shows the account in a row of the query. */
+/** SQL for the same part of the ETag. */
 export const nameTag = (sql: Sql) => sql`coalesce('.' || (select change_id from people where one), '')`
 
 type VersionOf = VersionRef & Pick<Versioned, 'projectId'>

@@ -82,7 +82,7 @@ describe('recent events in memory', () => {
   test('stores no events of projects without subscribers, and limits events and bytes', () => {
     commit(0, 1, { projectId: 'nobody' })
     expect(after(0, { projectId: 'nobody' })).toBeUndefined()
-    // After 500 events or more, the events begin anew.
+    // The third commit replaces the events, because the first two have 800.
     for (const version of [0, 400, 800]) commit(version, 400)
     expect([after(799), after(800)?.length, after(800, { upTo: 810 })?.length]).toEqual([undefined, 132, 10])
     // A read returns only some of the large events. The least recently used project is evicted first.

@@ -107,7 +107,7 @@ test('a write loads no rows of the tasks that block the changed tasks', async ()
   expect(cold.services.actors.stateOf(projectId!)!.bytes).toBeLessThan(10_000)
   // The row of the blocker is not loaded, so the task may be blocked.
   expectError(await send([{ ...change, priority: 'HIGH' }, claim]), 409, 'operations[1]: No task is ready')
-  // What the claim needed is not kept.
+  // The facts that the claim needed are gone.
   expect(cold.services.actors.stateOf(projectId!)!.facts.size).toBe(0)
 })
 

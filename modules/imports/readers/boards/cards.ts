@@ -13,7 +13,7 @@ import products from './products.json' with { type: 'json' }
 
 type Kind = Table | 'description' | 'card' | 'item' | 'comment' | undefined
 
-/** What the objects of parts are whose kind depends on their values. */
+/** Return the kind of an object whose path does not decide it. */
 const kinds: Record<string, (row: Entry) => Kind> = {
   /** The response with the cards of a list has the cards in `items`. */
   cardOrComment: (row) => (row.text('listId') === undefined ? 'comment' : 'card'),
@@ -37,7 +37,7 @@ interface BoardSource {
   colors?: Record<string, string>
   /** The key of the position of a list, a card, a checklist or an item. */
   position?: string
-  /** What the objects in the file are, by their patterns: a `Kind`, or a key of `kinds`. */
+  /** The kind of each object in the file by the pattern of its path: a `Kind`, or a key of `kinds`. */
   parts: Record<string, string>
   /** Returns the values of a card that differ from the usual ones; undefined for a row that is not a card. */
   card?(row: Entry, board: Board, inside?: string): OwnValues | undefined
@@ -72,8 +72,9 @@ const creations = ['createCard', 'copyCard', 'convertToCardFromCheckItem', 'emai
 class BoardReading {
   readonly board: Board
   hasCards = false
-  /** The number of comments by the counts of the cards, and of those in the file. */
+  /** The sum of the numbers of comments that the cards state. */
   countedComments = 0
+  /** The number of comments in the file. */
   comments = 0
   private readonly position: string
   /** Cards that are parts of other cards may be in the file twice. */
