@@ -197,7 +197,7 @@ export const disableWebhook = command('webhook.disable', {
   preload,
   decide(state, context, { webhookId, revision, reason }) {
     const row = state.row('webhook', webhookId)
-    const isCurrent = row?.disabledAt === null && row.revision === (revision ?? row.revision)
+    const isCurrent = row?.disabledAt === null && row.revision === revision
     if (!state.project || !isCurrent) return { changes: [], answer: undefined }
     const fields = { disabledAt: context.now, disabledReason: reason, nextAt: null }
     return { ...updateRow(state, context, row, fields, ['enabled']), answer: undefined }

@@ -119,6 +119,6 @@ export const ReplayWebhook = Input({
 })
 export const DisableWebhook = Input({
   ...ofWebhook,
-  revision: Type.Optional(Type.Integer()),
+  revision: Type.Integer(),
   reason: Type.String(),
 })

@@ -25,7 +25,7 @@ testSessions('test/workers/sessions/admin', () => {
 test('npm run admin uses the database of DATABASE_URL, and prints help without a database', async () => {
   const { code, output } = await run('admin', {})
   expect(code).toBe(0)
-  for (const words of ['users create <email> <name>', 'jobs retry <id|all>', 'webhooks disable <id>'])
+  for (const words of ['users create <email> <name>', 'jobs retry <id|all>', 'webhooks list [project]'])
     expect(output).toContain(`  ${words}  `)
   const listed = await run('admin', { DATABASE_URL: service.env.DATABASE_URL! }, 'users', 'list', ada.email)
   expect(listed).toEqual({ code: 0, output: expect.stringContaining(ada.id) })

@@ -9,7 +9,6 @@ import { commands } from '../../modules/commands.ts'
 import { model } from '../../modules/modules.ts'
 import { deleteProject } from '../../modules/projects/commands.ts'
 import { fillStart } from '../../modules/search/indexing.ts'
-import { disableWebhook } from '../../modules/webhooks/commands.ts'
 import { isId, nilId } from '../../src/id-format.ts'
 import { openPasswords } from '../../src/identity/passwords.ts'
 import { newId } from '../../src/ids.ts'
@@ -19,7 +18,6 @@ import type { Sql } from '../../src/postgres/database.ts'
 import { caseless, normalEmail } from '../../src/schema/input.ts'
 import { validationError } from '../../src/schema/validation.ts'
 import { openWritePath } from '../../src/services.ts'
-import { serviceActor } from '../../src/model/events.ts'
 import { react } from '../reactions.ts'
 import { backups } from './backups.ts'
 import { type AdminContext, AdminError, parse, plain, table } from './command-line.ts'
@@ -29,17 +27,13 @@ const maxProjects = 50
 const maxWebhooks = 100
 const maxJobs = 1_000
 
-const help = {
-  accounts: `lists at most ${maxAccounts} accounts, all or those whose name or email contains the text`,
-  projects: `lists the ${maxProjects} projects with the most events, of one owner or of all`,
-  webhooks: `lists webhooks, of one project or of all, failing first; at most ${maxWebhooks}`,
-  remove: 'permanently deletes a project and everything in it, as if the owner did it',
-}
-
 export const parseAdmin = (words: string[]) =>
   parse(
     {
-      'users list [text]': [help.accounts, listAccounts],
+      'users list [text]': [
+        `lists at most ${maxAccounts} accounts, all or those whose name or email contains the text`,
+        listAccounts,
+      ],
       'users create <email> <name>': ['creates an account and prints its password', createAccount],
       'users reset-password <email>': ['sets and prints a new password; revokes all tokens', resetPassword],
       'users sign-out <email>': [
@@ -47,18 +41,19 @@ export const parseAdmin = (words: string[]) =>
         signOut,
       ],
       'users delete <email>': ['permanently deletes an account and the projects that it owns', removeAccount],
-      'projects list [email]': [help.projects, listProjects],
+      'projects list [email]': [
+        `lists the ${maxProjects} projects with the most events, of one owner or of all`,
+        listProjects,
+      ],
       'projects show <id>': ['shows the owner, version and size of a project', showProject],
-      'projects delete <id>': [help.remove, removeProject],
+      'projects delete <id>': ['permanently deletes a project and everything in it', removeProject],
       'jobs list': ['lists dead letters (jobs that failed too often) and counts pending jobs', listJobs],
       'jobs retry <id|all>': ['runs dead letters again', retryJobs],
       'jobs drop <id|all>': ['deletes dead letters', dropJobs],
-      'webhooks list [project]': [help.webhooks, listWebhooks],
-      'webhooks disable <id>': [
-        'stops deliveries until an admin of the project enables the webhook again',
-        disable,
+      'webhooks list [project]': [
+        `lists webhooks, of one project or of all, failing first; at most ${maxWebhooks}`,
+        listWebhooks,
       ],
-      'search status': ['shows the progress of the search index', searchStatus],
       'search refill <project|all>': [
         'builds the search index of a project or of all projects again',
         refill,
@@ -164,11 +159,13 @@ async function showProject({ sql }: AdminContext, given = ''): Promise<string> {
   return table(Object.entries(shown).map(([label, value]) => [label, String(value)]))
 }
 
-async function removeProject(context: AdminContext, id = ''): Promise<string> {
-  const [project] = await context.sql<Project[]>`
+async function removeProject({ config, sql }: AdminContext, id = ''): Promise<string> {
+  const [project] = await sql<Project[]>`
     select name, owner_id from projects where id = ${idOrNil(id)}`
   if (!project) throw noProject(id)
-  await runCommand(context, deleteProject.name, { id }, project.ownerId)
+  const writePath = openWritePath(config, openLog('silent'), { commands, react })
+  const caller = { userId: project.ownerId }
+  await writePath.run({ name: deleteProject.name, input: { id }, caller }).finally(() => writePath.close())
   return `${plain(project.name)} (${id}) is deleted; a worker deletes its rows`
 }
 
@@ -228,33 +225,6 @@ function stateOf({ behind, failures, failingSince, disabledAt, disabledReason }:
   return `${disabledAt ? `disabled since ${disabledAt}${reason}` : enabled}, ${behind} events behind`
 }
 
-async function disable(context: AdminContext, webhookId = ''): Promise<string> {
-  const [webhook] = await context.sql<{ projectId: string }[]>`
-    select project_id from webhooks where id = ${idOrNil(webhookId)} and disabled_at is null`
-  if (!webhook) throw new AdminError(`No enabled webhook has the id ${webhookId}`)
-  const reason = 'An operator of the service disabled the webhook'
-  await runCommand(context, disableWebhook.name, { ...webhook, webhookId, reason }, serviceActor)
-  return `${webhookId} is disabled`
-}
-
-/** The extensions that the search uses. */
-const extensions = ['btree_gin', 'pg_trgm']
-
-async function searchStatus({ sql }: AdminContext): Promise<string> {
-  const [row] = await sql<{ percent: number; filling: number }[]>`
-    select coalesce(floor(100 * sum(case when c.project_id is not null and c.fill is null then s.last_number
-        else coalesce((c.fill ->> 'number')::int4, 0) end) / nullif(sum(s.last_number), 0)), 100)::int4 as percent,
-      (count(*) filter (where c.project_id is null or c.fill is not null))::int4 as filling
-    from streams s join projects r on r.id = s.project_id left join search_cursors c on c.project_id = s.project_id`
-  const { percent, filling } = row!
-  const installed = await sql<{ name: string }[]>`select extname as name from pg_extension`
-  const missing = extensions.filter((name) => !installed.some((row) => row.name === name))
-  return table([
-    ['filled', `${percent} % of the tasks; ${withUnit(filling, 'project')} not complete`],
-    ...(missing.length > 0 ? [['missing extensions', missing.join(', ')]] : []),
-  ])
-}
-
 /** A fill begins without documents, so a search finds only what is filled again. */
 async function refill({ sql }: AdminContext, which = ''): Promise<string> {
   const { count } = await sql`
@@ -268,17 +238,3 @@ const withUnit = (count: number, unit: string): string => `${count} ${unit}${cou
 
 /** Replaces a text that is not an id by the nil id, which no row has. */
 const idOrNil = (text: string): string => (isId(text) ? text : nilId)
-
-async function runCommand(
-  { config }: AdminContext,
-  name: string,
-  input: object,
-  userId: string,
-): Promise<void> {
-  const writePath = openWritePath(config, openLog('silent'), { commands, react })
-  try {
-    await writePath.run({ name, input, caller: { userId } })
-  } finally {
-    await writePath.close()
-  }
-}

@@ -41,27 +41,19 @@ export function parse(
     const [path, parameters] = [usage.match(/^[a-z- ]+\b/)![0].split(' '), usage.match(/[<[]\S+/g) ?? []]
     return { usage, help, run, path, parameters }
   })
-  const helpOf = (some: typeof all) =>
-    `npm run admin -- …\n${table(some.map(({ usage, help }) => [`  ${usage}`, help]))}`
-  const wrong = (problem: string, some: typeof all): Output => ({
-    code: 1,
-    text: `${problem}\n\n${helpOf(some)}`,
-  })
+  const help = `npm run admin -- …\n${table(all.map(({ usage, help }) => [`  ${usage}`, help]))}`
+  const wrong = (problem: string): Output => ({ code: 1, text: `${problem}\n\n${help}` })
 
   const [name = 'help', verb] = words
-  if (['help', '--help', '-h'].includes(name)) return { code: 0, text: helpOf(all) }
-  const group = all.filter(({ path }) => path[0] === name)
-  if (group.length === 0) return wrong(`"${plain(name)}" is not a command`, all)
-  const [first] = group
-  const hasVerb = verb !== undefined && first!.path.length > 1
-  const command = hasVerb ? group.find(({ path }) => path[1] === verb) : first
-  if (!command) return wrong(`"${plain(verb!)}" is not a command of ${name}`, group)
+  if (['help', '--help', '-h'].includes(name)) return { code: 0, text: help }
+  const command = all.find(({ path }) => path[0] === name && (!verb || path.length === 1 || path[1] === verb))
+  if (!command) return wrong(`"${plain(words.slice(0, 2).join(' '))}" is not a command`)
   const { path, parameters, run } = command
   const args = words.slice(path.length)
   const required = parameters.filter((word) => word.startsWith('<'))
   if (args.length < required.length || args.length > parameters.length) {
     const given = plain(args.join(' ')) || 'nothing'
-    return wrong(`${path.join(' ')} needs ${parameters.join(' ') || 'no argument'}, not: ${given}`, group)
+    return wrong(`${path.join(' ')} needs ${parameters.join(' ') || 'no argument'}, not: ${given}`)
   }
   return (context) => printed(run(context, ...args))
 }
