@@ -1,4 +1,5 @@
-import { timestamp, uuid } from 'drizzle-orm/pg-core'
+import { type SQL, sql } from 'drizzle-orm'
+import { type ExtraConfigColumn, index, timestamp, uuid } from 'drizzle-orm/pg-core'
 
 // Tables have no foreign keys, because a foreign key locks and checks each row again. Instead, the project's actor
 // checks references, the compare-and-swap of the version protects commits, and jobs delete dependent rows.
@@ -10,3 +11,11 @@ export const instant = (name: string) => timestamp(name, { withTimezone: true, p
 
 /** The id of the row's last event is also its strong ETag: unique even after a move to another project. */
 export const eventId = uuid('event_id').notNull()
+
+type IndexedColumns = [Partial<ExtraConfigColumn> | SQL, ...(Partial<ExtraConfigColumn> | SQL)[]]
+
+/** An index of the rows that meet the condition. */
+export const partialIndex = (name: string, columns: IndexedColumns, condition: string) =>
+  index(name)
+    .on(...columns)
+    .where(sql.raw(condition))

@@ -1,6 +1,5 @@
-import { sql } from 'drizzle-orm'
 import { boolean, index, integer, pgTable, text, unique, uuid } from 'drizzle-orm/pg-core'
-import { instant } from '../columns.ts'
+import { instant, partialIndex } from '../columns.ts'
 
 export const users = pgTable(
   'users',
@@ -19,11 +18,7 @@ export const users = pgTable(
     eventId: uuid('event_id'),
     createdAt: instant('created_at').notNull(),
   },
-  (t) => [
-    index('users_project')
-      .on(t.projectId, t.id)
-      .where(sql`project_id is not null`),
-  ],
+  (t) => [partialIndex('users_project', [t.projectId, t.id], 'project_id is not null')],
 )
 
 /** A token is valid while its version equals the account's token version. */

@@ -13,7 +13,7 @@ import {
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core'
-import { instant } from '../columns.ts'
+import { instant, partialIndex } from '../columns.ts'
 
 const bytea = customType<{ data: Uint8Array }>({ dataType: () => 'bytea' })
 
@@ -109,9 +109,7 @@ export const importItems = pgTable(
     primaryKey({ columns: [t.importId, t.kind, t.n] }),
     index('import_items_key').on(t.importId, t.kind, t.key, t.n),
     // In the order of `n`, because a task with many children is read in several pages.
-    index('import_items_children')
-      .on(t.importId, t.parent, t.n)
-      .where(sql`parent is not null`),
+    partialIndex('import_items_children', [t.importId, t.parent, t.n], 'parent is not null'),
   ],
 )
 

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
-import { index, integer, jsonb, pgTable, text, uuid } from 'drizzle-orm/pg-core'
-import { instant } from '../columns.ts'
+import { integer, jsonb, pgTable, text, uuid } from 'drizzle-orm/pg-core'
+import { instant, partialIndex } from '../columns.ts'
 
 /** A row is deleted when its job is done, so a crash or the loss of Redis loses no job. */
 export const outbox = pgTable(
@@ -16,11 +16,7 @@ export const outbox = pgTable(
     parkedAt: instant('parked_at'),
   },
   (t) => [
-    index('outbox_due')
-      .on(t.createdAt, t.id)
-      .where(sql`parked_at is null`),
-    index('outbox_task')
-      .on(sql`(data ->> 'taskId')`)
-      .where(sql`data ->> 'taskId' is not null`),
+    partialIndex('outbox_due', [t.createdAt, t.id], 'parked_at is null'),
+    partialIndex('outbox_task', [sql`(data ->> 'taskId')`], "data ->> 'taskId' is not null"),
   ],
 )

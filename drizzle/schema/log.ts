@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
-import { bigint, index, integer, jsonb, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core'
-import { instant } from '../columns.ts'
+import { bigint, integer, jsonb, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core'
+import { instant, partialIndex } from '../columns.ts'
 
 /**
  * The version of each project. `lastEventId` is the id of the event with this version as its seq. After a failover,
@@ -53,23 +53,17 @@ export const events = pgTable(
   (t) => [
     primaryKey({ columns: [t.projectId, t.seq] }),
     // The event ids of a task keep growing when the task moves to another project; the seqs do not.
-    index('events_task')
-      .on(t.taskId, t.id)
-      .where(sql`task_id is not null`),
-    index('events_made')
-      .on(t.entityId)
-      .where(sql`entity in ('subtask', 'comment') and before is null`),
-    index('events_entity').on(t.entityId, t.seq).where(sql.raw(isOfLaterEntity())),
-    index('events_left')
-      .on(t.taskId, t.projectId)
-      .where(sql`type = 'task.moved_out'`),
-    index('events_removed')
-      .on(t.projectId, t.entityId, t.seq)
-      .where(sql`type = 'member.removed'`),
-    index('events_unassigned')
-      .on(t.projectId, sql`(before ->> 'assigneeId')`, t.seq)
-      .where(sql`type = 'task.unassigned'`),
-    index('events_respaced').on(t.projectId, t.seq).where(sql.raw(isRespacingSql())),
+    partialIndex('events_task', [t.taskId, t.id], 'task_id is not null'),
+    partialIndex('events_made', [t.entityId], "entity in ('subtask', 'comment') and before is null"),
+    partialIndex('events_entity', [t.entityId, t.seq], isOfLaterEntity()),
+    partialIndex('events_left', [t.taskId, t.projectId], "type = 'task.moved_out'"),
+    partialIndex('events_removed', [t.projectId, t.entityId, t.seq], "type = 'member.removed'"),
+    partialIndex(
+      'events_unassigned',
+      [t.projectId, sql`(before ->> 'assigneeId')`, t.seq],
+      "type = 'task.unassigned'",
+    ),
+    partialIndex('events_respaced', [t.projectId, t.seq], isRespacingSql()),
   ],
 )
 

@@ -1,6 +1,5 @@
-import { sql } from 'drizzle-orm'
 import { bigint, customType, index, jsonb, pgTable, text, uuid } from 'drizzle-orm/pg-core'
-import { instant } from '../columns.ts'
+import { instant, partialIndex } from '../columns.ts'
 
 const tsvector = customType<{ data: string }>({ dataType: () => 'tsvector' })
 
@@ -27,9 +26,7 @@ export const searchDocuments = pgTable(
   (t) => [
     index('search_documents_newest').on(t.projectId, t.at, t.id),
     index('search_documents_task').on(t.taskId),
-    index('search_documents_deleted')
-      .on(t.at)
-      .where(sql`doc is null`),
+    partialIndex('search_documents_deleted', [t.at], 'doc is null'),
   ],
 )
 
@@ -50,9 +47,5 @@ export const searchCursors = pgTable(
     /** Null when the fill is complete. */
     fill: jsonb('fill').$type<FillCursor>(),
   },
-  (t) => [
-    index('search_cursors_filling')
-      .on(t.projectId)
-      .where(sql`fill is not null`),
-  ],
+  (t) => [partialIndex('search_cursors_filling', [t.projectId], 'fill is not null')],
 )

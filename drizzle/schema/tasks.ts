@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { doublePrecision, index, integer, jsonb, pgTable, text, uuid } from 'drizzle-orm/pg-core'
-import { eventId, instant } from '../columns.ts'
+import { eventId, instant, partialIndex } from '../columns.ts'
 
 /** Sorts tasks without a due date last. Queries must use exactly this expression. */
 const byDueDate = sql`coalesce(due_date, 'infinity')`
@@ -10,6 +10,7 @@ const byDueDate = sql`coalesce(due_date, 'infinity')`
  * the task's number, so that new tasks are last. Queries must use exactly this expression.
  */
 export const positionKey = `(coalesce(position, 'j' || lpad(number::text, 10, '0')) collate "C")`
+const byPosition = sql.raw(positionKey)
 
 /** Columns that the row of a plain task leaves out. */
 export const optionalColumns = [
@@ -68,40 +69,36 @@ export const tasks = pgTable(
     index('tasks_created').on(t.projectId, t.id, t.number),
     index('tasks_status').on(t.projectId, t.status, t.priority, t.id, t.createdAt),
     index('tasks_due').on(t.projectId, t.status, t.priority, byDueDate, t.id, t.createdAt),
-    index('tasks_assignee')
-      .on(t.projectId, t.assigneeId, t.status, t.priority, t.id, t.createdAt, t.number)
-      .where(sql`assignee_id is not null`),
-    index('tasks_assignee_due')
-      .on(t.projectId, t.assigneeId, t.status, t.priority, byDueDate, t.id, t.createdAt, t.number)
-      .where(sql`assignee_id is not null`),
+    partialIndex(
+      'tasks_assignee',
+      [t.projectId, t.assigneeId, t.status, t.priority, t.id, t.createdAt, t.number],
+      'assignee_id is not null',
+    ),
+    partialIndex(
+      'tasks_assignee_due',
+      [t.projectId, t.assigneeId, t.status, t.priority, byDueDate, t.id, t.createdAt, t.number],
+      'assignee_id is not null',
+    ),
     // Together, the next three indexes list a project's tasks by position; each task is in exactly one of them.
-    index('tasks_open')
-      .on(t.projectId, t.priority, sql.raw(positionKey))
-      .where(sql`status <> 'DONE' and claimed_by is null`),
-    index('tasks_done')
-      .on(t.projectId, sql.raw(positionKey))
-      .where(sql`status = 'DONE' and claimed_by is null`),
-    index('tasks_claimed')
-      .on(t.projectId, sql.raw(positionKey))
-      .where(sql`claimed_by is not null`),
-    index('tasks_external')
-      .on(t.projectId, t.externalId)
-      .where(sql`external_id is not null`),
+    partialIndex(
+      'tasks_open',
+      [t.projectId, t.priority, byPosition],
+      "status <> 'DONE' and claimed_by is null",
+    ),
+    partialIndex('tasks_done', [t.projectId, byPosition], "status = 'DONE' and claimed_by is null"),
+    partialIndex('tasks_claimed', [t.projectId, byPosition], 'claimed_by is not null'),
+    partialIndex('tasks_external', [t.projectId, t.externalId], 'external_id is not null'),
     index('tasks_blockers')
       .using('gin', t.blockedByIds)
       .where(sql`blocked_by_ids is not null`),
-    index('tasks_attempts')
-      .on(t.projectId, t.attempts)
-      .where(sql`attempts > 0`),
+    partialIndex('tasks_attempts', [t.projectId, t.attempts], 'attempts > 0'),
     // Workers read the next three indexes in pages. Tasks of one project are together if they have the same time.
-    index('tasks_claim_end')
-      .on(t.claimedUntil, t.projectId, t.id)
-      .where(sql`claimed_by is not null`),
-    index('tasks_reminder')
-      .on(t.remindAt, t.projectId, t.id)
-      .where(sql`remind_at is not null`),
-    index('tasks_due_event')
-      .on(t.dueDate, t.projectId, t.id)
-      .where(sql`status <> 'DONE' and due_date > coalesce(due_after, '-infinity')`),
+    partialIndex('tasks_claim_end', [t.claimedUntil, t.projectId, t.id], 'claimed_by is not null'),
+    partialIndex('tasks_reminder', [t.remindAt, t.projectId, t.id], 'remind_at is not null'),
+    partialIndex(
+      'tasks_due_event',
+      [t.dueDate, t.projectId, t.id],
+      "status <> 'DONE' and due_date > coalesce(due_after, '-infinity')",
+    ),
   ],
 )
