@@ -1,7 +1,10 @@
 import { dlopen, ptr } from 'bun:ffi'
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 
-const signature = { setsockopt: { args: ['i32', 'i32', 'i32', 'ptr', 'u32'], returns: 'i32' } } as const
+const functions = {
+  getsockname: { args: ['i32', 'ptr', 'ptr'], returns: 'i32' },
+  setsockopt: { args: ['i32', 'i32', 'i32', 'ptr', 'u32'], returns: 'i32' },
+} as const
 const SOL_SOCKET = 1
 const SO_ATTACH_FILTER = 26
 
@@ -18,36 +21,22 @@ const filter = new BigUint64Array([
 ])
 
 /**
- * Without this filter, Linux resets the connections that wait in the accept queue when the port closes.
+ * Without this filter, Linux resets the connections that wait in the accept queue when the port closes. Accepted
+ * connections of the port also get the filter, but receive no such packets.
  * @throws Error if the system forbids socket filters (some systems allow them only to root)
  */
 export function dropNewConnections(port: number): void {
   const program = new BigUint64Array([BigInt(filter.length), BigInt(ptr(filter))])
-  const { symbols, close } = dlopen('libc.so.6', signature)
-  const attach = (socket: number) =>
-    symbols.setsockopt(socket, SOL_SOCKET, SO_ATTACH_FILTER, ptr(program), program.byteLength)
-  const results = socketsListeningOn(port).map(attach)
+  const { symbols, close } = dlopen('libc.so.6', functions)
+  const isAtPort = (fd: number) => {
+    const [address, length] = [new DataView(new ArrayBuffer(28)), new Uint32Array([28])]
+    return symbols.getsockname(fd, ptr(address), ptr(length)) === 0 && address.getUint16(2) === port
+  }
+  const sockets = readdirSync('/proc/self/fd').map(Number).filter(isAtPort)
+  const results = sockets.map((fd) =>
+    symbols.setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, ptr(program), program.byteLength),
+  )
   close()
   if (results.some((result) => result !== 0))
     throw new Error('this user may not filter the connections of a port')
-}
-
-function socketsListeningOn(port: number): number[] {
-  const rows = ['tcp', 'tcp6'].flatMap((table) => readFileSync(`/proc/self/net/${table}`, 'utf8').split('\n'))
-  const address = `:${port.toString(16).toUpperCase().padStart(4, '0')}`
-  const listening = rows
-    .map((row) => row.trim().split(/\s+/))
-    .filter(([, local, , state]) => state === '0A' && local?.endsWith(address))
-  const names = new Set(listening.map((columns) => `socket:[${columns[9]}]`))
-  return readdirSync('/proc/self/fd')
-    .filter((fd) => names.has(nameOf(fd)))
-    .map(Number)
-}
-
-function nameOf(fd: string): string {
-  try {
-    return readlinkSync(`/proc/self/fd/${fd}`)
-  } catch {
-    return ''
-  }
 }
