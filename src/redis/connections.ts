@@ -90,9 +90,7 @@ export function disconnect(redis: RedisClient): void {
 function logOutages<R extends RedisClient>(redis: R, log: Log): R {
   let isDown = false
   redis.on('error', ({ message: reason }: Error) => {
-    const advice = advices.find(([pattern]) => pattern.test(reason))?.[1]
-    if (!isDown)
-      log.warn({ reason, ...(advice && { advice }) }, 'Redis is unavailable; continuing without it')
+    if (!isDown) log.warn({ reason, advice }, 'Redis is unavailable; continuing without it')
     isDown = true
   })
   redis.on('ready', () => {
@@ -132,23 +130,10 @@ function credentialsOf(url: string): RedisOptions {
 const tlsOptionsOf = (url: string): Pick<RedisOptions, 'tls'> =>
   url.startsWith('rediss') ? { tls: tlsOf(url, 'verify-full').options } : {}
 
-/** How an operator can change the setting, for errors that waiting does not help. */
-const advices: [pattern: RegExp, advice: string][] = [
-  [/^NOAUTH/, 'Add the password to REDIS_URL: redis://:password@host'],
-  [/^WRONGPASS|invalid password/, 'Correct the user or the password in REDIS_URL'],
-  [/^DENIED/, 'Set a password in Redis and in REDIS_URL, or bind Redis to the address of this machine'],
-  [/altnames/, 'Set the host name of the certificate in REDIS_URL, or add sslmode=verify-ca'],
-  [/ALERT/, 'Set sslcert and sslkey in REDIS_URL to files that the server accepts'],
-  [/self.signed|certificate/, 'Set sslrootcert in REDIS_URL to a file with the authority of the certificate'],
-  [/unknown command 'sentinel'/, 'Set the ports of the sentinels in REDIS_URL, or redis:// for one server'],
-  [/No such master|ERR_MASTER/i, 'Correct the name of the master at the end of REDIS_URL'],
-  [/slots cache|cluster support disabled/, 'If this Redis is not a cluster, set redis:// in REDIS_URL'],
-  [
-    /DB index is out of range/,
-    'Set a smaller number of a database in REDIS_URL, or more databases in redis.conf',
-  ],
-  [/ECONNRESET|EPIPE|SSL routines/, 'If Redis demands TLS, set rediss:// in REDIS_URL; otherwise redis://'],
-]
+const advice =
+  'If this does not end: start Redis, or correct the host, the port, the user, the password or the database in REDIS_URL. ' +
+  'Set rediss:// only for a server with TLS (with sslmode, sslrootcert, sslcert and sslkey), redis+sentinel:// only ' +
+  'for sentinels, redis+cluster:// only for a cluster'
 
 /** Right after the start, replies may be late. */
 const checkAfterMs = 1_000
