@@ -46,11 +46,11 @@ function closeSockets(pool: Pool, error?: Error): void {
   for (const [socket, { pool: own }] of sockets) if (own === pool) socket.destroy(error)
 }
 
-/** Begins a time limit. Returns a function that ends it. */
-function beginLimit(pool: Pool, fail: (error: Error) => void): () => void {
+/** Begins a time limit. Returns a function that ends it, and returns false if the limit has passed. */
+function beginLimit(pool: Pool, fail: (error: Error) => void): () => boolean {
   const query = { pool, waitedMs: 0, fail }
   queries.add(query)
-  return () => void queries.delete(query)
+  return () => queries.delete(query)
 }
 
 /**
@@ -154,38 +154,33 @@ type Work = (tx: TransactionSql) => unknown
 
 /** Limits the times of BEGIN and of COMMIT or ROLLBACK, which postgres.js sends. `track` limits other statements. */
 function limitTransactions(begin: Begin, pool: Pool, track: (tx: TransactionSql) => TransactionSql): Begin {
-  const limited = (...args: [Work] | [string, Work]) => {
+  const limited = async (...args: [Work] | [string, Work]) => {
     const work = args.pop() as Work
-    return new Promise((resolve, reject) => {
-      let [isOver, isEnding] = [false, false]
-      let thrown: unknown
-      const fail = (error: unknown) => {
-        isOver = true
-        reject(error)
+    const { promise: failed, reject: fail } = Promise.withResolvers<never>()
+    let [isOver, isEnding] = [false, false]
+    let thrown: unknown
+    let endLimit = beginLimit(pool, fail)
+    const run = async (tx: TransactionSql) => {
+      if (!endLimit()) throw new Error('BEGIN waited too long for a connection')
+      try {
+        return await work(track(tx))
+      } catch (error) {
+        thrown = error
+        throw error
+      } finally {
+        isEnding = true
+        if (!isOver) endLimit = beginLimit(pool, fail)
       }
-      let endLimit = beginLimit(pool, fail)
-      const run = async (tx: TransactionSql) => {
-        endLimit()
-        // BEGIN waited for a connection until after its limit.
-        if (isOver) throw new Error('The transaction began too late')
-        try {
-          return await work(track(tx))
-        } catch (error) {
-          thrown = error
-          throw error
-        } finally {
-          isEnding = true
-          if (!isOver) endLimit = beginLimit(pool, fail)
-        }
-      }
-      const end = (error: unknown) => {
-        if (error !== thrown) markUnknownOutcome(error, isEnding)
-        fail(error)
-      }
-      void begin(args.join(''), run)
-        .then(resolve, end)
-        .finally(() => endLimit())
-    })
+    }
+    try {
+      return await Promise.race([begin(args.join(''), run), failed])
+    } catch (error) {
+      if (error !== thrown) markUnknownOutcome(error, isEnding)
+      throw error
+    } finally {
+      isOver = true
+      endLimit()
+    }
   }
   return limited as Begin
 }
