@@ -128,7 +128,7 @@ async function checkRights(
   upTo: number,
 ) {
   const caller = await authenticate.caller(request)
-  const unchanged = recent.sameRightsSince(project.projectId, checked)
+  const unchanged = recent.sameRightsSince(checked)
   if (unchanged && unchanged.version >= upTo) return { project, checked: unchanged }
   const now = await requireVisible(findRole, caller, project.projectId)
   return { project: now, checked: now }

@@ -6,93 +6,82 @@ import { textLength } from '../model/model.ts'
 import type { NextCommit, VersionRef } from '../reads/versions.ts'
 import type { CommitUnit } from './unit.ts'
 
-/** The last committed events of one project, without a gap. */
-interface RecentEvents {
-  /** The version before the first event, and the event that made this version. */
-  from: number
-  fromEventId: string
-  events: StoredEvent[]
-  bytes: number
-}
-
 /** The events with a seq in `(after, upTo]`. `afterId` is the expected id of the event at `after`. */
 interface EventRange {
-  projectId: string
   after: number
   afterId?: string | undefined
   upTo: number
 }
 
-/** Events are read from memory for this long after the last commit. Token checks are cached for the same time. */
+/** Events are read from memory for this long after their commit. Token checks are cached for the same time. */
 const maxAgeMs = 500
-/** If a project has this many events in memory, its next commit replaces them. */
-const maxEvents = 500
 /** The maximum for all projects together. */
 const maxBytes = 16_777_216
 /** The maximum number of bytes that one call returns. A larger event is returned as the only event. */
 const maxBytesReturned = 262_144
 
 /**
- * The latest events of projects with streams in this process. Does not store events that may change who can read the
- * project.
+ * The events of the latest commits of projects with streams in this process. Does not store events that may change who
+ * can read the project.
  */
 export class RecentCommits {
-  private readonly recent: LRUCache<string, RecentEvents>
+  /** The events of each commit, by the ids of the event before the commit and of its own events; none for the last. */
+  private readonly commits: LRUCache<string, StoredEvent[]>
 
   constructor(
     private readonly isFollowed: (projectId: string) => boolean,
     now = () => performance.now(),
   ) {
-    const fresh = { ttl: maxAgeMs, ttlResolution: 0, noDeleteOnStaleGet: true, perf: { now } }
-    this.recent = new LRUCache({ maxSize: maxBytes, ...fresh })
+    this.commits = new LRUCache({ maxSize: maxBytes, ttl: maxAgeMs, ttlResolution: 0, perf: { now } })
   }
 
   add({ heads, events }: Pick<CommitUnit, 'heads' | 'events'>): void {
-    for (const { projectId, expected, expectedEventId } of heads) {
+    for (const { projectId, expectedEventId } of heads) {
+      if (!this.isFollowed(projectId)) continue
       const own = heads.length > 1 ? events.filter((event) => event.projectId === projectId) : events
-      if (this.isFollowed(projectId) && own.every(keepsRights))
-        this.append(projectId, { version: expected, lastEventId: expectedEventId }, own)
-      else if (this.recent.size > 0) this.recent.delete(projectId)
+      if (!own.every(keepsRights)) continue
+      const size = Math.ceil(own.reduce((sum, event) => sum + bytesOf(event), 0) / own.length)
+      let before = expectedEventId
+      for (const { id } of own) {
+        this.commits.set(before, own, { size })
+        before = id
+      }
+      this.commits.set(before, [], { size: 1 })
     }
   }
 
-  /** The events of a range, up to `maxBytesReturned`; undefined unless all are stored and follow the expected event. */
-  after({ projectId, after, afterId, upTo }: EventRange): StoredEvent[] | undefined {
-    const tail = this.recent.get(projectId)
-    if (!tail || after < tail.from || after >= endOf(tail).version) return undefined
-    if (afterId !== undefined && eventAt(tail, after) !== afterId) return undefined
-    const first = after - tail.from
-    const max = Math.min(upTo - tail.from, tail.events.length)
-    let end = first
-    for (let bytes = 0; end < max && bytes < maxBytesReturned; end++) bytes += bytesOf(tail.events[end]!)
-    return tail.events.slice(first, end)
+  /** The events after an event, up to `maxBytesReturned`; undefined if the next event is not stored. */
+  after({ after, afterId, upTo }: EventRange): StoredEvent[] | undefined {
+    const found: StoredEvent[] = []
+    let bytes = 0
+    for (const events of this.commitsAfter(afterId))
+      for (const event of events) {
+        if (event.seq <= after) continue
+        if (event.seq > upTo || bytes >= maxBytesReturned) return found
+        found.push(event)
+        bytes += bytesOf(event)
+      }
+    return found.length > 0 ? found : undefined
   }
 
-  sameRightsSince(projectId: string, since: VersionRef): VersionRef | undefined {
-    const tail = this.recent.get(projectId)
-    return tail && eventAt(tail, since.version) === since.lastEventId ? endOf(tail) : undefined
+  /** The version after all stored commits that follow a version without a gap; undefined if the version is not stored. */
+  sameRightsSince(since: VersionRef): VersionRef | undefined {
+    let last: VersionRef | undefined
+    for (const events of this.commitsAfter(since.lastEventId)) {
+      const event = events.at(-1)
+      last = event ? { version: event.seq, lastEventId: event.id } : (last ?? since)
+    }
+    return last
   }
 
-  private append(projectId: string, { version, lastEventId }: VersionRef, more: StoredEvent[]): void {
-    const previous = this.recent.get(projectId, { allowStale: true })
-    const end = previous && endOf(previous)
-    const isNext = end?.version === version && end.lastEventId === lastEventId
-    const isKept = isNext && previous!.events.length < maxEvents
-    // A new object, because the cache measures each object only once.
-    const tail = isKept ? { ...previous! } : { from: version, fromEventId: lastEventId, events: [], bytes: 0 }
-    tail.events.push(...more)
-    for (const event of more) tail.bytes += bytesOf(event)
-    this.recent.set(projectId, tail, { size: tail.bytes })
+  private *commitsAfter(eventId?: string): Generator<StoredEvent[]> {
+    for (let last = eventId; last !== undefined;) {
+      const events: StoredEvent[] | undefined = this.commits.get(last)
+      if (events) yield events
+      last = events?.at(-1)?.id
+    }
   }
 }
-
-const eventAt = ({ from, fromEventId, events }: RecentEvents, version: number): string | undefined =>
-  version === from ? fromEventId : events[version - from - 1]?.id
-
-const endOf = ({ from, fromEventId, events }: RecentEvents): VersionRef => ({
-  version: from + events.length,
-  lastEventId: events.at(-1)?.id ?? fromEventId,
-})
 
 /**
  * True if the event changes no rights and may stay in memory. The event of a moved-in task may be too large, because it

@@ -53,39 +53,45 @@ describe('recent events in memory', () => {
     recent = new RecentCommits(isFollowed, () => now)
   })
 
+  const idAt = (version: number, projectId = 'p') => `${projectId} ${version}`
   function commit(expected: number, count: number, { text = '', projectId = 'p' } = {}): void {
     const events = upTo(count).map((n) => {
-      const event = { id: `e${expected + n}`, projectId, seq: expected + n, type: 'comment.created' }
+      const event = {
+        id: idAt(expected + n, projectId),
+        projectId,
+        seq: expected + n,
+        type: 'comment.created',
+      }
       return { ...event, entity: 'comment', before: null, after: { text } } as unknown as StoredEvent
     })
     const version = expected + count
-    const head = { projectId, expected, expectedEventId: `e${expected}`, version, lastNumber: 0 }
-    recent.add({ heads: [{ ...head, lastEventId: `e${version}` }], events })
+    const expectedEventId = idAt(expected, projectId)
+    const head = { projectId, expected, expectedEventId, version, lastNumber: 0 }
+    recent.add({ heads: [{ ...head, lastEventId: idAt(version, projectId) }], events })
   }
   const sameRightsSince = (version: number) =>
-    recent.sameRightsSince('p', { version, lastEventId: `e${version}` })?.version
+    recent.sameRightsSince({ version, lastEventId: idAt(version) })?.version
   const after = (after: number, { upTo = 2_000, projectId = 'p' } = {}) =>
-    recent.after({ projectId, after, upTo })?.map(({ seq }) => seq)
+    recent.after({ after, afterId: idAt(after, projectId), upTo })?.map(({ seq }) => seq)
 
   test('returns recent commits without a gap, starting from any of their versions, for half a second', () => {
     commit(3, 2)
     commit(5, 1)
     expect([after(3), after(4), after(3, { upTo: 4 })]).toEqual([[4, 5, 6], [5, 6], [4]])
     for (const version of [2, 6, 7]) expect([version, after(version)]).toEqual([version, undefined])
-    expect([sameRightsSince(3), sameRightsSince(2)]).toEqual([6, undefined])
+    expect([3, 4, 6, 2].map(sameRightsSince)).toEqual([6, 6, 6, undefined])
     now = 501
     expect([after(3)?.length, sameRightsSince(3)]).toEqual([3, 6])
     now = 503
     expect([after(3), sameRightsSince(3)]).toEqual([undefined, undefined])
   })
 
-  test('stores no events of projects without subscribers, and limits events and bytes', () => {
+  test('stores no events of projects without subscribers, and limits the bytes', () => {
     commit(0, 1, { projectId: 'nobody' })
     expect(after(0, { projectId: 'nobody' })).toBeUndefined()
-    // The third commit replaces the events, because the first two have 800.
-    for (const version of [0, 400, 800]) commit(version, 400)
-    expect([after(799), after(800)?.length, after(800, { upTo: 810 })?.length]).toEqual([undefined, 132, 10])
-    // A read returns only some of the large events. The least recently used project is evicted first.
+    commit(800, 400)
+    expect([after(800)?.length, after(800, { upTo: 810 })?.length]).toEqual([132, 10])
+    // A read returns only some of the large events. The least recently used events are evicted first.
     const text = 'x'.repeat(20_000)
     commit(1_200, 100, { text })
     for (const projectId of ['other-1', 'other-2']) {
@@ -93,7 +99,7 @@ describe('recent events in memory', () => {
       commit(0, 100, { text, projectId })
     }
     expect(after(1_200)).toHaveLength(7)
-    commit(0, 100, { text, projectId: 'one-more' })
+    for (const projectId of ['one-more', 'last']) commit(0, 100, { text, projectId })
     const known = ['other-1', 'other-2'].map((projectId) => after(0, { projectId }) !== undefined)
     expect([known, after(1_200)?.length]).toEqual([[false, true], 7])
   })
