@@ -87,15 +87,12 @@ export async function transact(
     } catch (error) {
       dropStates(actors)
       if (isTransient(error) || error instanceof FactNeeded) continue
-      if (group.length > 1) return transactEach(by, actors, group)
-      return group.forEach((command) => rejectWith(command, error))
+      if (group.length === 1) return rejectWith(group[0]!, error)
+      // Each command gets a commit of its own, so that only the faulty command fails.
+      for (const command of group) await transact(by, actors, [command])
+      return
     }
   }
-}
-
-/** Gives each command of a rejected group a commit of its own, so that only the faulty command fails. */
-async function transactEach(by: TransactDependencies, actors: StatefulActor[], group: QueuedCommand[]) {
-  for (const command of group) await transact(by, actors, [command])
 }
 
 function noteUnknown(group: QueuedCommand[], { heads }: CommitUnit): void {
@@ -199,7 +196,7 @@ function preloadOfUndo({ events, unassignments }: UndoInput): Preload {
   return preload
 }
 
-const tasksIn = (events: (Pick<StoredEvent, 'entity' | 'before' | 'after'> | null)[]): string[] =>
+const tasksIn = (events: (Pick<StoredEvent, 'entity' | 'before' | 'after'> | null | undefined)[]): string[] =>
   events.flatMap((event) =>
     [event?.before, event?.after].flatMap((row) => (row ? referencedTasks(event!.entity, row) : [])),
   )
@@ -258,41 +255,32 @@ async function withoutCommitted(
   })
 }
 
-const pageEvents = 1_000
-/** The maximum number of pages to search: enough for a retried command in a project with the highest rate of writes. */
-const maxPages = 100
+/** The maximum number of events to search: enough for a retried command in a project with the highest rate of writes. */
+const maxSearched = 100_000
+
+type Searched = StoredEvent & { tail: string | null; isCut: boolean }
 
 /**
- * Finds the first event of each command in a project's log up to a version; null if the search ended too early. Reads the
- * newest events first, and stops at an event that is older than all commands.
+ * Finds the first event of each command in a project's log up to a version; null if the search ended too early. Searches
+ * only events after the last event that is older than all commands, because the ids of a log increase.
  */
 export function openFindCommitted(sql: Sql) {
   return async (projectId: string, version: number, commandIds: string[]) => {
     const oldest = commandIds.reduce((a, b) => (a < b ? a : b))
-    const searched = new Map(commandIds.map((id) => [tailOf(id), id]))
-    const found = new Map<number, string>()
-    const end = version - maxPages * pageEvents
-    let upTo = version
-    for (; upTo > Math.max(end, 0) && found.size < commandIds.length; upTo -= pageEvents) {
-      const page = await sql<{ seq: number; id: string }[]>`
-        select seq::float8 as seq, id from events
-        where project_id = ${projectId} and seq > ${upTo - pageEvents} and seq <= ${upTo} order by seq desc`
-      for (const { seq, id } of page) {
-        const commandId = searched.get(tailOf(id))
-        if (commandId) found.set(seq, commandId)
-      }
-      const earliest = page.at(-1)
-      if (!earliest || earliest.id < oldest) break
-    }
-    const isUnknown = upTo === end && upTo > 0
-    const unknown = isUnknown ? commandIds.map((id) => [id, null] as const) : []
-    if (found.size === 0) return new Map<string, StoredEvent | null>(unknown)
-    const rows = await sql<StoredEvent[]>`
-      select ${eventFields(sql)}, ${eventRows(sql)} from events e
-      where e.project_id = ${projectId} and e.seq = any(${[...found.keys()]}::bigint[])`
-    return new Map<string, StoredEvent | null>([
-      ...unknown,
-      ...rows.map((event) => [found.get(event.seq)!, event] as const),
-    ])
+    const end = Math.max(version - maxSearched, 0)
+    const found = await sql<Searched[]>`
+      select older.seq is null as is_cut, e.* from (select (
+        select seq from events
+        where project_id = ${projectId} and seq > ${end} and seq <= ${version} and id < ${oldest}
+        order by seq desc limit 1) as seq) older
+      left join lateral (
+        select ${eventFields(sql)}, ${eventRows(sql)}, right(e.id::text, ${tailOf(oldest).length}) as tail from events e
+        where e.project_id = ${projectId} and e.seq > coalesce(older.seq, ${end}) and e.seq <= ${version}
+          and right(e.id::text, ${tailOf(oldest).length}) = any(${commandIds.map(tailOf)}::text[])) e on true`
+    const events = new Map(found.map((event) => [event.tail, event]))
+    const missing = found[0]!.isCut && end > 0 ? null : undefined
+    return new Map<string, StoredEvent | null | undefined>(
+      commandIds.map((id) => [id, events.get(tailOf(id)) ?? missing]),
+    )
   }
 }
