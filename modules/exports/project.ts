@@ -1,8 +1,10 @@
 import type { FieldRow, LabelRow, ProjectRow, TaskRow } from '../../drizzle/rows.ts'
 import { positionKey, tasks } from '../../drizzle/schema/tasks.ts'
 import type { Snapshot } from '../../src/log/as-of.ts'
-import { arrivalIsLogged, hasLeftProject, loggedRows } from '../../src/log/logged-children.ts'
 import {
+  arrivalIsLogged,
+  hasLeftProject,
+  loggedRows,
   rowSources,
   unionOf,
   visibleColumns,

@@ -1,8 +1,8 @@
 import { getTableName } from 'drizzle-orm'
 import { maxId } from '../id-format.ts'
-import type { Entity } from '../model/entities.ts'
+import type { ChildOfTask, Entity } from '../model/entities.ts'
 import { observedType } from '../model/events.ts'
-import { definitionOf, type ReferenceField, personIdOf } from '../model/model.ts'
+import { definitionOf, model, type ReferenceField, personIdOf } from '../model/model.ts'
 import { referencesOf } from '../model/references.ts'
 import { type Column, columnsOf, columnList } from '../postgres/columns.ts'
 import type { Sql, SqlPart } from '../postgres/database.ts'
@@ -117,7 +117,7 @@ export function visibleEventId(sql: Sql, entity: Entity, alias: string, snapshot
     (select ${column}::text || case when bool_and(f.is_present) then '' else coalesce('.' || ${bits}, '') end from (${unionOf(sql, references)}) f) end`
 }
 
-/** SQL for the ids or values in a reference field, in their order, each with `is_present`: whether its row exists. */
+/** SQL for the ids, or keys and values, in a reference field, in their order, each with `is_present`: whether it is shown. */
 function referencedIds(
   sql: Sql,
   entity: Entity,
@@ -126,12 +126,16 @@ function referencedIds(
   snapshot?: Snapshot,
 ): SqlPart {
   const { to, column, isMany, values } = field
-  if (values) return keyedValues(sql, field, alias, snapshot)
   const value = sql(`${alias}.${column.name}`)
-  const ids = !isMany
-    ? sql`(select ${value} as id, 1 as n) x`
-    : sql`unnest(${value}) with ordinality x(id, n)`
-  return sql`select x.id, x.n, ${rowExists(sql, entity, to, alias, snapshot)} as is_present from ${ids} where x.id is not null`
+  const isPresent = values
+    ? rowAccepts(sql, field, alias, snapshot)
+    : rowExists(sql, entity, to, alias, snapshot)
+  const parts = values
+    ? sql`jsonb_each(${value}) with ordinality x(id, value, n)`
+    : isMany
+      ? sql`unnest(${value}) with ordinality x(id, n)`
+      : sql`(select ${value} as id, 1 as n) x`
+  return sql`select x.*, ${isPresent} as is_present from ${parts} where x.id is not null`
 }
 
 function rowExists(sql: Sql, entity: Entity, to: Entity, alias: string, snapshot?: Snapshot): SqlPart {
@@ -162,31 +166,23 @@ function visibleIds(sql: Sql, { isMany, column, values }: ReferenceField, alias:
   return sql`case when ${sql(`${alias}.${column.name}`)} is not null then (select ${list} ${shown}) end`
 }
 
-/** SQL for the keys and values of a column, in their order, each with `is_present`: whether the value is shown. */
-function keyedValues(
-  sql: Sql,
-  { to, column, values }: ReferenceField,
-  alias: string,
-  snapshot?: Snapshot,
-): SqlPart {
+/** SQL that is true if the project has a row with the key `x.id` that accepts the value `x.value`. */
+function rowAccepts(sql: Sql, { to, values }: ReferenceField, alias: string, snapshot?: Snapshot): SqlPart {
   const { key, fitsSql } = values!
   const { table } = definitionOf(to)
   const columns = columnsOf(table)
   const keyName = columns.find((one) => one.key === key)!.name
   const fits = sql`${sql(`r.${keyName}`)} = x.id and ${sql.unsafe(fitsSql)}`
-  let present = sql`exists (select from ${sql(getTableName(table))} r
-    where r.project_id = ${sql(`${alias}.project_id`)} and ${fits})`
-  if (snapshot) {
-    const ofProject = (source: SqlPart) =>
-      sql`select * from ${source} o where project_id = ${snapshot.projectId}`
-    const rows = unionOf(sql, rowSources(sql, to, snapshot), ofProject)
-    // Postgres evaluates the inner query once for all rows of a list, because it does not depend on a row.
-    present = sql`exists (select from jsonb_to_record(
-        (select jsonb_object_agg(${sql(`o.${keyName}`)}, to_jsonb(o)) from (${rows}) o) -> x.id)
-      as r(${sql.unsafe(columns.map(({ name, type }) => `${name} ${type}`).join(', '))}) where ${fits})`
-  }
-  return sql`select x.id, x.n, x.value, ${present} as is_present
-    from jsonb_each(${sql(`${alias}.${column.name}`)}) with ordinality x(id, value, n)`
+  if (!snapshot)
+    return sql`exists (select from ${sql(getTableName(table))} r
+      where r.project_id = ${sql(`${alias}.project_id`)} and ${fits})`
+  const ofProject = (source: SqlPart) =>
+    sql`select * from ${source} o where project_id = ${snapshot.projectId}`
+  const rows = unionOf(sql, rowSources(sql, to, snapshot), ofProject)
+  // Postgres evaluates the inner query once for all rows of a list, because it does not depend on a row.
+  return sql`exists (select from jsonb_to_record(
+      (select jsonb_object_agg(${sql(`o.${keyName}`)}, to_jsonb(o)) from (${rows}) o) -> x.id)
+    as r(${sql.unsafe(columns.map(({ name, type }) => `${name} ${type}`).join(', '))}) where ${fits})`
 }
 
 /** The account that a row's view shows. Both fields are null after the account is deleted. */
@@ -215,3 +211,78 @@ export function shownRow<E extends Entity>({ name, view }: EntityDefinition<E>, 
   const id = personIdOf(name, row)!
   return view.of(row as never, { id, name: personName, email: personEmail, nameTag: '' })
 }
+
+// The children of a deleted or moved task are read from the log, because their rows may have been deleted or changed.
+
+interface EventsBefore {
+  projectId: SqlPart
+  taskId: SqlPart
+  eventId: SqlPart
+}
+
+/**
+ * SQL for the id of the last event that created, restored or moved in the task; null if more than `limit` events follow
+ * this event.
+ */
+export const arrivalEvent = (
+  sql: Sql,
+  { taskId, eventId, projectId }: EventsBefore,
+  limit: number | null = null,
+) => sql`(
+  select id from (select id, entity, before from events
+    where task_id = ${taskId} and project_id = ${projectId} and id < ${eventId} order by id desc limit ${limit}) e
+  where entity = 'task' and before is null limit 1)`
+
+/** SQL for a task's children: their last states in events since `arrivalId`. A move logs all children in one event. */
+export const childrenSince = (
+  sql: Sql,
+  { taskId, eventId, projectId }: EventsBefore,
+  arrivalId: SqlPart,
+  children = model().ofTask,
+) => sql`
+  select * from (
+    select distinct on (c.id) c.* from ${eventsOfTask(sql, taskId, sql`id < ${eventId} and id >= ${arrivalId}`)} e cross join lateral (
+      select e.entity, e.entity_id as id, e.after where e.entity = any(${children.map(({ name }) => name)}::text[])
+      union all
+      select k.entity, (a.after ->> 'id')::uuid, a.after
+      from unnest(${children.map(({ name }) => name)}::text[], ${children.map(({ plural }) => plural)}::text[]) k(entity, plural)
+      cross join lateral jsonb_array_elements(e.after -> k.plural) a(after) where e.type = 'task.moved_in') c
+    where e.project_id = ${projectId} order by c.id, e.id desc) c
+  where after is not null`
+
+const atSnapshot = (sql: Sql, snapshot: Snapshot, taskId: string | SqlPart): EventsBefore => ({
+  projectId: sql`${snapshot.projectId}`,
+  taskId: sql`${taskId}`,
+  eventId: firstLaterEventId(sql, snapshot),
+})
+
+export function loggedRows(
+  sql: Sql,
+  entity: ChildOfTask,
+  snapshot: Snapshot,
+  taskId: string | SqlPart,
+): SqlPart {
+  const { fields, record } = recordColumns(sql, entity)
+  const at = atSnapshot(sql, snapshot, taskId)
+  const children = [definitionOf(entity)]
+  return sql`(select ${fields} from (${childrenSince(sql, at, arrivalEvent(sql, at), children)}) c
+    cross join lateral jsonb_to_record(c.after) as r(${record}))`
+}
+
+/**
+ * SQL that is true if the log still has the event by which the task came into the project, and thus all its later
+ * events.
+ */
+export const arrivalIsLogged = (sql: Sql, snapshot: Snapshot, taskId: string | SqlPart): SqlPart =>
+  sql`${arrivalEvent(sql, atSnapshot(sql, snapshot, taskId))} is not null`
+
+export async function isArrivalLogged(sql: Sql, snapshot: Snapshot, taskId: string): Promise<boolean> {
+  const [found] = await sql<{ isLogged: boolean }[]>`
+    select ${arrivalIsLogged(sql, snapshot, taskId)} as is_logged`
+  return found!.isLogged
+}
+
+/** SQL that is true if the task was deleted or moved after the snapshot, so only the log contains its children. */
+export const hasLeftProject = (sql: Sql, snapshot: Snapshot, taskId: string | SqlPart): SqlPart =>
+  sql`exists(select from ${eventsOfTask(sql, taskId, sql`id >= ${firstLaterEventId(sql, snapshot)}`)} e
+    where project_id = ${snapshot.projectId} and entity = 'task' and after is null)`

@@ -2,13 +2,14 @@ import type { Query, ReadRequest } from '../commands/query.ts'
 import { AsOfParameter, type Snapshot, pinToVersion } from '../log/as-of.ts'
 import {
   firstRows,
+  isArrivalLogged,
+  loggedRows,
   visibleColumns,
   rowSources,
   personColumns,
   shownRow,
   type WithPerson,
 } from '../log/rows-at.ts'
-import { isArrivalLogged, loggedRows } from '../log/logged-children.ts'
 import { type EntityDefinition, parentKeys } from '../model/definition.ts'
 import type { ChildOfTask, Entity, Rows } from '../model/entities.ts'
 import { textLengthSql } from '../model/model.ts'
