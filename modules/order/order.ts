@@ -94,22 +94,19 @@ export class Order {
   }
 }
 
-/** The gaps next to a task, the gap at a key, or the tasks around a key. The ends of the order are always loaded. */
+/** The tasks around a task or a key, and the gaps between them. The ends of the order are always loaded. */
 export interface WantedOrder {
   taskId?: string
   key?: string
-  around?: Around
-}
-interface Around {
-  key: string
-  radius: number
+  /** The number of tasks on each side. Only a respacing needs more than one, and their rows. */
+  radius?: number
 }
 
 interface Point {
   key: string
-  id: string | null
-  low: string | null
-  high: string | null
+  /** From the nearest to the farthest, and with the task at the key itself. */
+  below: { id: string; key: string }[]
+  above: { id: string; key: string }[]
 }
 
 export const orderFact: FactKind<Order, WantedOrder> = {
@@ -117,59 +114,51 @@ export const orderFact: FactKind<Order, WantedOrder> = {
   copy: (order) => order.fork(),
   apply: (order, change) => order.apply(change),
   async load(sql, projectId, order, wanted) {
-    const points = await readPoints(sql, projectId, wanted)
-    for (const { id, key, low, high } of points) {
-      if (id !== null) order.addTask(key, id)
-      order.addGap(low ?? start, id === null ? (high ?? end) : key)
-      if (id !== null) order.addGap(key, high ?? end)
+    const maxRadius = Math.max(...wanted.map(({ radius = 1 }) => radius))
+    // One task more on each side, so that the outermost gaps are known too.
+    const limit = maxRadius + 1
+    const points = await readPoints(sql, projectId, wanted, limit)
+    const loaded: string[] = []
+    for (const { key: point, below, above } of points) {
+      const rows = [...below.toReversed(), ...above]
+      const keys = rows.map(({ key }) => key)
+      if (below.length < limit) keys.unshift(start)
+      if (above.length < limit) keys.push(end)
+      keys.slice(1).forEach((high, n) => order.addGap(keys[n]!, high))
+      const isRespaced = wanted.some(({ key, radius }) => radius !== undefined && key === point)
+      for (const { id, key } of rows) {
+        if (!isRespaced && key !== point) continue
+        order.addTask(key, id)
+        loaded.push(id)
+      }
     }
-    const rows = wanted.map(({ around }) => around && loadAround(sql, projectId, order, around))
-    return [...points.flatMap(({ id }) => id ?? []), ...(await Promise.all(rows)).flatMap((ids) => ids ?? [])]
+    order.radius = Math.max(order.radius, maxRadius)
+    return loaded
   },
 }
 
-type Comparison = '<' | '<=' | '=' | '>'
-
-/** SQL for the nearest tasks of a project with a key in this relation to `than`, with their keys. */
-function nearest(sql: Sql, projectId: string, by: Comparison, than: SqlPart, limit = 1): SqlPart {
+/** SQL for the nearest tasks of a project with a key in this relation to the key of the point `p`, with their keys. */
+function nearest(sql: Sql, projectId: string, by: '<=' | '>', limit: number): SqlPart {
   const key = sql.unsafe(positionKey)
-  const [is, direction] = [sql.unsafe(by), by.startsWith('<') ? sql`desc` : sql`asc`]
+  const [is, direction] = [sql.unsafe(by), by === '<=' ? sql`desc` : sql`asc`]
   const parts = partsInOrder().map(
     (part): SqlPart => sql`
       (select id, ${key} as key from tasks where project_id = ${projectId} and ${sql.unsafe(part)}
-        and ${key} ${is} ${than} order by ${key} ${direction} limit ${limit})`,
+        and ${key} ${is} p.key order by ${key} ${direction} limit ${limit})`,
   )
   const all = parts.reduce((some, one) => sql`${some} union all ${one}`)
-  return sql`(select id, key from (${all}) n order by key ${direction} limit ${limit})`
+  return sql`(select coalesce(json_agg(n), '[]') from
+    (select id, key from (${all}) n order by key ${direction} limit ${limit}) n)`
 }
 
-function readPoints(sql: Sql, projectId: string, wanted: WantedOrder[]): Promise<Point[]> {
+function readPoints(sql: Sql, projectId: string, wanted: WantedOrder[], limit: number): Promise<Point[]> {
   const ids = wanted.flatMap(({ taskId }) => taskId ?? [])
   const keys = [start, end, ...wanted.flatMap(({ key }) => key ?? [])]
-  const near = (by: Comparison) => nearest(sql, projectId, by, sql`p.key`)
   // `offset 0` keeps Postgres from reading all tasks of a large project where most projects are small.
   return sql<Point[]>`
-    select p.key, coalesce(p.id, (select id from ${near('=')} n)) as id,
-      (select key from ${near('<')} n) as low, (select key from ${near('>')} n) as high
-    from (select id, key
-        from (select id, project_id, ${sql.unsafe(positionKey)} as key from tasks where id = any(${ids}::uuid[]) offset 0) t
+    select p.key, ${nearest(sql, projectId, '<=', limit)} as below, ${nearest(sql, projectId, '>', limit)} as above
+    from (select key
+        from (select project_id, ${sql.unsafe(positionKey)} as key from tasks where id = any(${ids}::uuid[]) offset 0) t
         where project_id = ${projectId}
-      union all select null, key from unnest(${keys}::text[]) key) p`
-}
-
-/** Loads one task more on each side, so that the outermost gaps are known too. */
-async function loadAround(sql: Sql, projectId: string, order: Order, { key, radius }: Around) {
-  const limit = radius + 1
-  const near = (by: Comparison) => nearest(sql, projectId, by, sql`${key}`, limit)
-  const [below, above] = await Promise.all(
-    [near('<='), near('>')].map((rows) => sql<{ id: string; key: string }[]>`select id, key from ${rows} n`),
-  )
-  const rows = [...below!.toReversed(), ...above!]
-  for (const { id, key } of rows) order.addTask(key, id)
-  const keys = rows.map(({ key }) => key)
-  if (below!.length < limit) keys.unshift(start)
-  if (above!.length < limit) keys.push(end)
-  keys.slice(1).forEach((high, n) => order.addGap(keys[n]!, high))
-  order.radius = Math.max(order.radius, radius)
-  return rows.map(({ id }) => id)
+      union all select key from unnest(${keys}::text[]) key) p`
 }

@@ -117,7 +117,7 @@ function neighbourhood(state: ProjectState, { low, high }: Gap, count: number, t
   const below = order.neighbours(low, 'below', count)
   const above = order.neighbours(high, 'above', count)
   if (!below || !above)
-    throw new FactNeeded(factQuery(orderFact, { around: { key: low === start ? high : low, radius: count } }))
+    throw new FactNeeded(factQuery(orderFact, { key: low === start ? high : low, radius: count }))
   const others = [below.tasks.toReversed(), above.tasks].map((tasks) =>
     tasks.filter(({ id }) => id !== taskId),
   )

@@ -26,12 +26,12 @@ function openBoard(tasks: number) {
       }
     }
     for (const n of [0, list.length]) addGaps(n, n)
-    for (const { taskId, around } of wanted) {
+    for (const { taskId, key, radius } of wanted) {
       if (taskId) addGaps(list.indexOf(taskId), list.indexOf(taskId) + 1)
-      if (!around) continue
-      const at = list.findLastIndex((_, n) => keyAt(n) <= around.key) + 1
-      addGaps(Math.max(0, at - around.radius), Math.min(list.length, at + around.radius))
-      order.radius = around.radius
+      if (key === undefined || radius === undefined) continue
+      const at = list.findLastIndex((_, n) => keyAt(n) <= key) + 1
+      addGaps(Math.max(0, at - radius), Math.min(list.length, at + radius))
+      order.radius = radius
     }
     return order
   }
