@@ -36,13 +36,16 @@ export async function listTasks(
   snapshot?: Snapshot,
 ): Promise<PageRows<TaskRow> | undefined> {
   const { projectId, caller, limit } = filter
-  const { select, isScan } = await openSelect(sql, filter, snapshot)
-  const read = reader(sql, filter, snapshot)
-  const readShown = (columns: SqlPart) =>
-    read(select(sql`${columns} ${isScan ? sql`, t.ends, t.fits` : sql``}`))
+  const ofProject = await openRows(sql, filter, snapshot)
+  const read = (columns: SqlPart): Promise<Row[]> => {
+    const rows = pageRows(sql, filter, columns, ofProject)
+    if (snapshot || !isShort(filter))
+      return unprepared(sql<Row[]>`${untilPageFull(sql, rows, longTexts(sql))}`)
+    return hasFilters(filter) ? unprepared(sql<Row[]>`${rows}`) : sql<Row[]>`${rows}`
+  }
   const rows = snapshot
-    ? await readShown(visibleColumns(sql, 'task', 't', snapshot))
-    : await readVisible(sql, projectId ?? caller, readShown)
+    ? await read(visibleColumns(sql, 'task', 't', snapshot))
+    : await readVisible(sql, projectId ?? caller, read)
   if (!projectId) return cutAtEnd(rows, limit)
   // For a visible project without a matching task, the query returns one row of nulls.
   if (rows.length === 0) return undefined
@@ -71,42 +74,31 @@ async function readVisible(
   return read(visibleColumns(sql, 'task', 't'))
 }
 
-async function openSelect(sql: Sql, filter: TaskFilter, snapshot?: Snapshot) {
-  // The outer query sorts by a column, not by an expression, so that Postgres can merge the sorted branches.
-  const { by } = orderOf(sql, filter, sql`t.sort_key`)
-  const { rows, isNarrow, isScan } = await openRows(sql, filter, by, snapshot)
+/** SQL for the rows of a page and one more row. @param ofProject the first rows of each project */
+function pageRows(sql: Sql, filter: TaskFilter, columns: SqlPart, ofProject: RowsOfProject): SqlPart {
+  const { rows, by, isNarrow, isScan } = ofProject
   const max = filter.limit + 1
-  const select = (shown: SqlPart): SqlPart => {
-    const first = sql`order by ${by} limit ${max}`
-    if (filter.projectId)
-      return sql`select ${shown} from ${visible(sql, filter)} left join lateral (${rows(max)}) t on true ${first}`
-    const mine = sql`mine as materialized (select id from ${visible(sql, filter)})`
-    if (isNarrow) return sql`with ${mine} select ${shown} from (${rows(max)}) t ${first}`
-    if (isScan)
-      return sql`with ${mine}, share as materialized (
-          select greatest(1, ${maxScannedTasks}::int / greatest(1, count(*))) as cap from mine)
-        select ${shown} from mine v cross join lateral (${rows(max, sql`(select cap from share)`)}) t ${first}`
-    // If a caller has more projects than a page has rows, the query first sorts the projects by their first task. Only
-    // the first projects in this order can have a task on the page, as many projects as the page has rows.
-    return sql`
-      with ${mine}, many as materialized (select count(*) > ${max} as so from mine),
-      near as (select id from mine where not (select so from many)
-        union all (select v.id from mine v cross join lateral (${rows(1)}) t
-          where (select so from many) ${first}))
-      select ${shown} from near v cross join lateral (${rows(max)}) t ${first}`
-  }
-  return { select, isScan }
+  const shown = isScan ? sql`${columns}, t.ends, t.fits` : columns
+  const first = sql`order by ${by} limit ${max}`
+  if (filter.projectId)
+    return sql`select ${shown} from ${visible(sql, filter)} left join lateral (${rows(max)}) t on true ${first}`
+  const mine = sql`mine as materialized (select id from ${visible(sql, filter)})`
+  if (isNarrow) return sql`with ${mine} select ${shown} from (${rows(max)}) t ${first}`
+  if (isScan)
+    return sql`with ${mine}, share as materialized (
+        select greatest(1, ${maxScannedTasks}::int / greatest(1, count(*))) as cap from mine)
+      select ${shown} from mine v cross join lateral (${rows(max, sql`(select cap from share)`)}) t ${first}`
+  // If a caller has more projects than a page has rows, the query first sorts the projects by their first task. Only
+  // the first projects in this order can have a task on the page, as many projects as the page has rows.
+  return sql`
+    with ${mine}, many as materialized (select count(*) > ${max} as so from mine),
+    near as (select id from mine where not (select so from many)
+      union all (select v.id from mine v cross join lateral (${rows(1)}) t
+        where (select so from many) ${first}))
+    select ${shown} from near v cross join lateral (${rows(max)}) t ${first}`
 }
 
 const isShort = ({ limit, tokenProjects }: TaskFilter) => limit < maxUnmeasuredRows && !tokenProjects
-
-const reader =
-  (sql: Sql, filter: TaskFilter, snapshot?: Snapshot) =>
-  (rows: SqlPart): Promise<Row[]> => {
-    if (snapshot || !isShort(filter))
-      return unprepared(sql<Row[]>`${untilPageFull(sql, rows, longTexts(sql))}`)
-    return hasFilters(filter) ? unprepared(sql<Row[]>`${rows}`) : sql<Row[]>`${rows}`
-  }
 
 const longTexts = (sql: Sql) =>
   sql`coalesce(octet_length(description), 0) + case when fields is null then 0 else octet_length(fields::text) end`
@@ -128,20 +120,19 @@ const visible = (sql: Sql, filter: TaskFilter) => {
   return sql`${visibleProjects(sql, sql`${caller}`, within)} v`
 }
 
-interface Selection {
-  sources: SqlPart[]
-  /** Conditions that every subquery of the UNION contains. */
-  where: SqlPart
-  /** The sources contain few rows, so one branch reads the tasks of all statuses and priorities. */
+interface RowsOfProject {
+  /** SQL for the first rows of project `v`. A scan reads at most `cap` tasks. */
+  rows(max: number, cap?: SqlPart): SqlPart
+  /** SQL for the order of the rows. */
+  by: SqlPart
+  /** An index finds few tasks of all projects, so one branch reads the tasks of all statuses and priorities. */
   isNarrow: boolean
+  /** No index covers the list. `fits` is true for a matching task, and `ends` for the last task of the scan. */
+  isScan: boolean
 }
 
-/**
- * Returns a function that builds SQL for the first rows of project `v`. If no index covers the list, it scans at most
- * `cap` tasks of the project. Then `fits` is true for a matching task, and `ends` for the last task of the scan.
- */
-async function openRows(sql: Sql, filter: TaskFilter, by: SqlPart, snapshot?: Snapshot) {
-  const sources = rowSources(sql, 'task', snapshot)
+async function openRows(sql: Sql, filter: TaskFilter, snapshot?: Snapshot): Promise<RowsOfProject> {
+  const [unchanged, changed] = rowSources(sql, 'task', snapshot)
   const { indexed, scanned } = hasFilters(filter)
     ? await conditionsOf(sql, filter, snapshot)
     : { indexed: [], scanned: [] }
@@ -149,56 +140,47 @@ async function openRows(sql: Sql, filter: TaskFilter, by: SqlPart, snapshot?: Sn
   const within = inOrder.map((one) => isWithin(sql, one))
   const residual = [...conditionsWithoutIndex(sql, filter), ...scanned]
   const isNarrow = indexed.length > 0
+  // The outer query sorts by a column, not by an expression, so that Postgres can merge the sorted branches.
+  const { by } = orderOf(sql, filter, sql`t.sort_key`)
+  const conditions = joinedByAnd(sql, [sql`true`, ...within, ...(isNarrow ? residual : [])])
   // `offset 0` makes Postgres use the index of the condition, not an index in the order of the list.
   const found = (
     from: SqlPart,
   ) => sql`(select t.* from ${filter.projectId ? sql`` : sql`mine v join`} ${from} t
     ${filter.projectId ? sql`where` : sql`on`} t.project_id = v.id and ${joinedByAnd(sql, indexed)} offset 0)`
-  const selection: Selection = isNarrow
-    ? {
-        sources: sources.map(found),
-        where: sql`${allOf(sql, [...within, ...residual])} ${isInBranch(sql, filter)}`,
-        isNarrow,
-      }
-    : { sources, where: allOf(sql, within), isNarrow }
-  const merged = (rows: number | SqlPart) => mergedRows(sql, filter, selection, by, rows)
-  if (isNarrow || residual.length === 0) return { rows: merged, isNarrow, isScan: false }
+  const branch = (from: SqlPart, part = isInBranch(sql, filter)) =>
+    isNarrow
+      ? sql`${found(from)} t where ${conditions} ${part}`
+      : sql`${from} t where t.project_id = v.id ${part} and ${conditions}`
+  const parts = isNarrow ? [undefined] : branchesOf(sql, filter)
+  const branches = [...parts.map((part) => branch(unchanged!, part)), ...(changed ? [branch(changed)] : [])]
+  const merged = (rows: number | SqlPart) => mergedRows(sql, filter, branches, by, rows)
+  if (isNarrow || residual.length === 0) return { rows: merged, by, isNarrow, isScan: false }
   // With a constant, Postgres would read and sort this many rows, although the first rows often fill the page.
   const maxScanned = sql`(select ${maxScannedTasks}::int)`
   const rows = (max: number, cap = maxScanned) => sql`
     select t.* from (select t.*, ${joinedByAnd(sql, residual)} as fits, row_number() over (order by ${by}) = ${cap} as ends
       from (${merged(cap)}) t) t
     where t.fits or t.ends order by ${by} limit ${max}`
-  return { rows, isNarrow, isScan: true }
+  return { rows, by, isNarrow, isScan: true }
 }
 
-/** SQL for the first rows of project `v`. Postgres merges the sorted branches and reads hardly any other rows. */
+/** SQL for the first rows of the branches. Postgres merges the sorted branches and reads hardly any other rows. */
 function mergedRows(
   sql: Sql,
   filter: TaskFilter,
-  selection: Selection,
+  branches: SqlPart[],
   by: SqlPart,
   rows: number | SqlPart,
 ): SqlPart {
-  const {
-    sources: [unchanged, changed],
-    where,
-    isNarrow,
-  } = selection
   const key = keyIn(sql, filter)
   const order = orderOf(sql, filter, key)
   const sortKey = filter.sort.key ? sql`, ${key} as sort_key` : sql``
-  const branch = (part: SqlPart, from: SqlPart) => sql`
-    (select t.* ${sortKey} from ${from} t where ${isNarrow ? sql`true` : sql`t.project_id = v.id`}
-      ${part} ${where} ${order.after} order by ${order.by} limit ${rows})`
-  const parts = isNarrow ? [sql``] : branchesOf(sql, filter)
-  const branches = parts.map((part) => branch(part, unchanged!))
-  if (changed) branches.push(branch(isNarrow ? sql`` : isInBranch(sql, filter), changed))
-  const [first, ...others] = branches
+  const [first, ...others] = branches.map(
+    (branch): SqlPart =>
+      sql`(select t.* ${sortKey} from ${branch} ${order.after} order by ${order.by} limit ${rows})`,
+  )
   if (others.length === 0) return first!
   return sql`select t.* from (${others.reduce((all, one) => sql`${all} union all ${one}`, first!)}) t
     order by ${by} limit ${rows}`
 }
-
-const allOf = (sql: Sql, parts: SqlPart[]): SqlPart =>
-  parts.length > 0 ? sql`and ${joinedByAnd(sql, parts)}` : sql``
