@@ -13,7 +13,7 @@ const usualPages = 10
 const pageRows = 100
 
 /** Returns a function that returns true if a further row fits into the answer beside `head`. The first row always fits. */
-function openFits(head: object = {}): (row: object) => boolean {
+export function openFits(head: object = {}): (row: object) => boolean {
   const max = maxAnswerCharacters - reservedCharacters - JSON.stringify(head).length
   let used = 0
   return (row) => {
@@ -21,13 +21,6 @@ function openFits(head: object = {}): (row: object) => boolean {
     used += JSON.stringify(row).length + 1
     return used <= max || isFirst
   }
-}
-
-/** Returns the first rows, as many as fit into one answer. */
-export function fittingOf<Row extends object>(rows: Row[]): Row[] {
-  const fits = openFits()
-  const end = rows.findIndex((row) => !fits(row))
-  return end < 0 ? rows : rows.slice(0, end)
 }
 
 /** Returns the text from `start` on, cut so that it has at most `max` characters as JSON. */

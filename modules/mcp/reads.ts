@@ -13,7 +13,7 @@ import { fieldParameters, maxAttempts } from '../tasks/schema.ts'
 import { Count, EventTypes, Flag, LabelNames, optional, ProjectName, Range } from './tool.ts'
 import { TaskId, taskPath, UserName } from './tool.ts'
 import { cursorOf, tool, withQuery } from './tool.ts'
-import { fittingOf, inParts, Next, type Section, shortened, withSections } from './pages.ts'
+import { inParts, Next, openFits, type Section, shortened, withSections } from './pages.ts'
 import { allFields, details, type Event, shownEvent, shownTask, type Task, withoutEmpty } from './shown.ts'
 
 type Row = Record<string, unknown> & { id: string }
@@ -201,7 +201,7 @@ export const changes = tool({
     const query = { after: start, wait, types, exceptActor, limit: pageEvents }
     const path = withQuery(`/projects/${project}/events`, query)
     const page = await call.get<Event[]>(path)
-    const shown = fittingOf(page.body.map(shownEvent))
+    const shown = page.body.map(shownEvent).filter(openFits())
     const isCut = shown.length < page.body.length
     const cursor = cursorOf(page)
     const version = (types ?? exceptActor) && page.headers.get('docket-version')

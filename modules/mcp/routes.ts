@@ -106,16 +106,15 @@ const example = {
 }
 const reply = { jsonrpc: '2.0', id: 1, result: { content: [{ type: 'text', text: '{"tasks":[]}' }] } }
 
-const open = { additionalProperties: true }
-const Message = named(
-  'McpMessage',
-  Type.Object(
-    {},
-    { ...open, description: 'A request or a notification of JSON-RPC 2.0', examples: [example] },
-  ),
-)
-const about = 'A response of JSON-RPC 2.0: `error` in place of `result` means that the message was rejected'
-const Reply = named('McpReply', Type.Object({}, { ...open, description: about }))
+const message = (name: string, options: object) =>
+  named(name, Type.Object({}, { additionalProperties: true, ...options }))
+const Message = message('McpMessage', {
+  description: 'A request or a notification of JSON-RPC 2.0',
+  examples: [example],
+})
+const Reply = message('McpReply', {
+  description: 'A response of JSON-RPC 2.0: `error` in place of `result` means that the message was rejected',
+})
 
 const headers = { ...headerRefs(headersOf.write), 'Cache-Control': noStoreHeader }
 const json = (example: object) => ({ 'application/json': { schema: Reply, example } })

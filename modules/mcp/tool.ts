@@ -166,17 +166,6 @@ export const DryRun = Flag('check only')
 const common = ['op', 'as', 'was', 'ifMatch', 'projectId']
 const schemas: TObject[] = batchProject.input.properties.operations!.items.oneOf
 
-/** The fields of each operation of a batch, in the order of the OpenAPI document. */
-const operationFields: ReadonlyMap<string, TObject['properties']> = new Map(
-  schemas.map(({ properties }) => {
-    const op: string = properties.op!.enum[0]
-    const fields = Object.entries(properties)
-      .filter(([name, schema]) => !common.includes(name) && !schema.readOnly && !isOwnIdSchema(schema))
-      .filter(([name]) => op !== 'project.update' || name !== 'id')
-    return [op, Object.fromEntries(fields)]
-  }),
-)
-
 /** Returns one line for each operation: its name and its fields. A field has its type only in the first line that has it. */
 export function operationsText(): string {
   const mentioned = new Set<string>()
@@ -185,9 +174,15 @@ export function operationsText(): string {
     mentioned.add(name)
     return `${name}${OptionalKind in schema ? '' : '*'}${type}`
   }
-  return [...operationFields]
-    .map(([op, fields]) => [op, ...Object.entries(fields).map(textOf)].join(' '))
-    .join('\n')
+  const lineOf = ({ properties }: TObject) => {
+    const op: string = properties.op!.enum[0]
+    const omitted = op === 'project.update' ? [...common, 'id'] : common
+    const fields = Object.entries(properties).filter(
+      ([name, schema]) => !omitted.includes(name) && !schema.readOnly && !isOwnIdSchema(schema),
+    )
+    return [op, ...fields.map(textOf)].join(' ')
+  }
+  return schemas.map(lineOf).join('\n')
 }
 
 function typeOf({ type, anyOf = [], minimum, maximum, format, ...schema }: TSchema): string {

@@ -4,11 +4,12 @@ import { pinToVersion, type Snapshot } from '../../src/log/as-of.ts'
 import { pageOf } from '../../src/reads/pages.ts'
 import { notFound } from '../../src/responses/errors.ts'
 import { respondByDigest, pathAndQuery } from '../../src/responses/reply.ts'
+import type { Module } from '../../src/module.ts'
 import type { Services } from '../../src/services.ts'
 import { taskView, userFields, taskFields } from '../tasks/schema.ts'
 import { type HolderOf, showClaims } from '../tasks/shown-claims.ts'
 import { asOfNeedsProject, readTaskFilter, badListQuery, ListTasksQuery } from './list-query.ts'
-import { listTasks } from './list.ts'
+import { listTasks, maxScannedTasks } from './list.ts'
 import { type TaskFilter, byPosition, columnOf, conditionsWithoutIndex } from './sorts.ts'
 import { requireVisible, type VisibleProject } from '../../src/reads/lookups.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
@@ -25,6 +26,24 @@ import { IdOf, OneOf } from '../../src/schema/input.ts'
 import { Count, OrNull } from '../../src/schema/response.ts'
 import { unknownField } from '../../src/schema/validation.ts'
 import * as kinds from '../tasks/kinds.ts'
+
+export const taskLists: Module = {
+  reads: (services) => [
+    ['/tasks', taskList(services), 'List tasks'],
+    ['/tasks/counts', taskCounts(services), 'Count tasks'],
+  ],
+}
+
+function taskList(services: Services): Query {
+  return {
+    about: `Returns the tasks of one project, or of all projects of the caller. Without \`sort\`, the order is oldest first; with a filter by due date, earliest due date first. \`dueBefore\` and \`dueAfter\` are exclusive. Tasks without a due date are last with \`sort=dueDate\`, first with \`-dueDate\`. \`sort=position\` lists one project in the order of its tasks. All filters can be combined. Some filters scan at most ${maxScannedTasks} tasks for a page, so a page before the last may have fewer tasks than \`limit\`.`,
+    input: ListTasksQuery,
+    view: taskView,
+    isList: true,
+    errors: [...badListQuery(), ...services.snapshots.errors, notFound('Project')],
+    read: openReadTasks(services),
+  }
+}
 
 const viewWith = (holderOf?: HolderOf) => (row: TaskRow) => taskView.of(row, holderOf?.(row))
 
@@ -151,7 +170,7 @@ const countsView = view<object>({
   }),
 })
 
-export function taskCounts(services: Services): Query {
+function taskCounts(services: Services): Query {
   const count = openFindTasks(services, openCount(services))
   return {
     about: `Counts the tasks of a project, with the filters of the list. With \`by\`, also the tasks for each value: a task counts once for each of its labels. Every status and priority is listed, of other values only those that occur, the most frequent first, null last. At most ${maxCounted} matching tasks are counted. One read is charged for each ${tasksPerRead} counted tasks.`,
