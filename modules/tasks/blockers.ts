@@ -9,10 +9,10 @@ import { invalid, conflict } from '../../src/responses/errors.ts'
 
 /** The maximum number of tasks that block a task, directly or through other tasks. */
 const maxBlockers = 5_000
-/** Errors contain this many tasks of a cycle, and this many characters of a title. */
-const named = { tasks: 20, characters: 100 }
+/** Errors contain the numbers of this many tasks of a cycle. */
+const maxNamed = 20
 
-type Blocker = Pick<TaskRow, 'number' | 'title' | 'blockedByIds'>
+type Blocker = Pick<TaskRow, 'number' | 'blockedByIds'>
 
 /** The tasks that block a task, directly or through other tasks; null for a task that is not in the project. */
 type Blockers = Map<string, Blocker | null>
@@ -42,7 +42,7 @@ export const blockers: FactKind<Blockers, string[]> = {
   /** Also loads the rows of the new blockers, because a later command of the group may claim the task. */
   async load(sql, projectId, fact, wanted) {
     // `offset 0` keeps Postgres from reading all tasks of the project for each blocker.
-    const task = sql`select id, number, title, blocked_by_ids from tasks
+    const task = sql`select id, number, blocked_by_ids from tasks
       where id = b.id and project_id = ${projectId} offset 0`
     /** @returns false if the tasks have more blockers than the limit; then only the nearest are loaded */
     const load = async (wantedIds: string[]) => {
@@ -52,7 +52,7 @@ export const blockers: FactKind<Blockers, string[]> = {
         with recursive b(id) as (
           select unnest(${ids}::uuid[])
           union select unnest(t.blocked_by_ids) from b cross join lateral (${task}) t)
-        select b.id, t.id is not null as is_in_project, t.number, left(t.title, ${named.characters}) as title, t.blocked_by_ids
+        select b.id, t.id is not null as is_in_project, t.number, t.blocked_by_ids
         from (select id from b limit ${maxBlockers + 1}) b left join lateral (${task}) t on true`
       for (const { id, isInProject, ...blocker } of rows) fact.set(id, isInProject ? blocker : null)
       return rows.length <= maxBlockers
@@ -69,22 +69,16 @@ const blockedByItself = () => invalid('blockedByIds', 'must not contain the task
 export const tooManyBlockers = () =>
   conflict(`A task can be blocked by at most ${maxBlockers} tasks, directly or through other tasks`)
 
-function blockersInCycle(cycle: Pick<Blocker, 'number' | 'title'>[]) {
-  const [first, ...names] = cycle.map(
-    ({ number, title }) => `#${number} "${[...title].slice(0, named.characters).join('')}"`,
-  )
-  const omitted = names.length - named.tasks
-  if (omitted > 0) names.splice(named.tasks - 1, omitted, `${omitted} more tasks`)
+function blockersInCycle(cycle: Pick<Blocker, 'number'>[]) {
+  const [first, ...names] = cycle.map(({ number }) => `#${number}`)
+  const omitted = names.length - maxNamed
+  if (omitted > 0) names.splice(maxNamed - 1, omitted, `${omitted} more tasks`)
   return conflict(
     `blockedByIds must not form a cycle: ${first} is blocked by ${names.join(', which is blocked by ')}`,
   )
 }
 
-const [sampleTask, sampleBlocker] = [
-  { number: 7, title: 'Cast the frame' },
-  { number: 9, title: 'Mount the wheels' },
-]
-export const sampleCycle = () => blockersInCycle([sampleTask, sampleBlocker, sampleTask])
+export const sampleCycle = () => blockersInCycle([{ number: 7 }, { number: 9 }, { number: 7 }])
 export const blockerErrors = () => [blockedByItself(), sampleCycle(), tooManyBlockers()]
 
 /** @throws HttpError 400, and 409 if a new blocker is blocked by the task, directly or through other tasks */

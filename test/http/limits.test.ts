@@ -69,11 +69,11 @@ test('an error names the shortest cycle of blockers, and at most 20 of its tasks
   const short = { op: 'task.create', as: 's', title: 'S', blockedByIds: ['#t1'] }
   const ids = (await runBatch(ada, scene.project.id, [...operations, short])).map(({ id }) => id)
   const blocked = async (blockedByIds: unknown[]) => (await patch(ids[0]!, { blockedByIds })).body.message
-  const shortest = '#2 "T1" is blocked by #62 "S", which is blocked by #2 "T1"'
+  const shortest = '#2 is blocked by #62, which is blocked by #2'
   expect(await blocked(ids.slice(59))).toBe(`blockedByIds must not form a cycle: ${shortest}`)
   const message = await blocked([ids[59]])
   expect(message.split('which is blocked by')).toHaveLength(21)
-  expect(message).toEndWith('#43 "T42", which is blocked by 40 more tasks, which is blocked by #2 "T1"')
+  expect(message).toEndWith('#43, which is blocked by 40 more tasks, which is blocked by #2')
 })
 
 test('a task that blocks 500 tasks can move, and a task that blocks more gets 409', async () => {
