@@ -106,7 +106,8 @@ export class ConnectionLost extends Error {
 class RpcClientConnection {
   state: 'connecting' | 'open' | 'closed' = 'connecting'
   private readonly socket: WebSocket
-  private readonly clock = new ClockOffset()
+  /** How far the server's clock is ahead, by its latest message: too low by the latency, so never too high. */
+  private aheadMs = 0
   private readonly unsent: MessageBuffer<PendingCall> = new MessageBuffer(
     (calls) => this.send(calls),
     () => this.state === 'open',
@@ -175,10 +176,9 @@ class RpcClientConnection {
   }
 
   private send(calls: PendingCall[]): void {
-    const aheadMs = this.clock.at(performance.now())
     let text = `[${this.nextId}`
     for (const call of calls) {
-      text += `,${Math.floor(call.deadline + aheadMs)},${call.text}`
+      text += `,${Math.floor(call.deadline + this.aheadMs)},${call.text}`
       call.text = ''
       this.pending.set(this.nextId++, call)
     }
@@ -198,7 +198,7 @@ class RpcClientConnection {
   private receiveWelcome(text: string): void {
     const welcome = JSON.parse(text)
     verifyWelcome(this.keys, this.server.id, this.nonce, welcome)
-    this.clock.update(welcome.clock, performance.now())
+    this.aheadMs = welcome.clock - performance.now()
     this.state = 'open'
     this.unsent.flush()
   }
@@ -206,7 +206,7 @@ class RpcClientConnection {
   private receiveResponses(text: string): void {
     let from = text.indexOf('\n') + 1
     const message = JSON.parse(text.slice(0, from)) as [clock: number, ...unknown[]]
-    this.clock.update(message[0], performance.now())
+    this.aheadMs = message[0] - performance.now()
     for (let i = 1; i < message.length; i += 3) {
       const [id, length, response] = message.slice(i, i + 3) as [number, number, RpcResponse]
       if (response.kind === 'reply') response.body = text.slice(from, (from += length))
@@ -214,23 +214,5 @@ class RpcClientConnection {
       this.pending.delete(id)
       call?.resolve(response)
     }
-  }
-}
-
-/** Clocks corrected by NTP drift less. */
-const maxDrift = 0.002
-
-/** Estimates how far another clock is ahead, never too high. Latency lowers each measurement, so the highest wins. */
-export class ClockOffset {
-  private aheadMs = -Infinity
-  private receivedAt = 0
-
-  update(theirs: number, now: number): void {
-    this.aheadMs = Math.max(theirs - now, this.at(now))
-    this.receivedAt = now
-  }
-
-  at(now: number): number {
-    return this.aheadMs - (now - this.receivedAt) * maxDrift
   }
 }

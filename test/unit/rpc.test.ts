@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { cases, openForEach, upTo, words } from '../kit.ts'
 import { channelKeys, newNonce } from '../../src/routing/rpc.ts'
 import type { RpcResponse } from '../../src/routing/rpc.ts'
-import { ClockOffset, ConnectionLost, RpcClient } from '../../src/routing/rpc-client.ts'
+import { ConnectionLost, RpcClient } from '../../src/routing/rpc-client.ts'
 import { answering, authorization, connectRaw, echo, failureOf, inTenSeconds, limits } from './rpc-scene.ts'
 import { lossOf, memoryLog, openFaultyConnection, openPair, reply, secret, serveRaw } from './rpc-scene.ts'
 import { welcomeTo } from './rpc-scene.ts'
@@ -133,26 +133,6 @@ test('a client sends requests only to a server with a valid proof', async () => 
   ]
   for (const welcomeOf of wrong)
     expect(await callOf(welcomeOf)).toEqual([false, [], 'another process answers at this address'])
-})
-
-test('never overestimates the clock of another process, whatever the latency', () => {
-  const transitMs = fc.oneof(fc.nat(2), fc.nat(2_000))
-  const messages = fc.array(fc.record({ afterMs: fc.nat(20_000), transitMs }), { minLength: 1 })
-  // Clocks that NTP corrects drift by at most 0.1 %.
-  const drift = fc.integer({ min: -1_000, max: 1_000 })
-  const property = fc.property(fc.integer(), drift, messages, (ahead, partsPerMillion, received) => {
-    const theirs = (now: number) => ahead + now * (1 + partsPerMillion / 1_000_000)
-    const clock = new ClockOffset()
-    let now = 0
-    for (const { afterMs, transitMs } of received) {
-      const sent = now + afterMs
-      now = sent + transitMs
-      clock.update(theirs(sent), now)
-      for (const later of [0, 1, 5_000])
-        expect(now + later + clock.at(now + later)).toBeLessThanOrEqual(theirs(now + later) + 0.001)
-    }
-  })
-  fc.assert(property)
 })
 
 const scenarios = fc.record({
