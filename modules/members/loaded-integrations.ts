@@ -29,18 +29,27 @@ const maxListed = 100
 export const integrations: FactKind<Integrations, Wanted> = {
   create: () => ({ links: [], isTruncated: false }),
   async load(sql, projectId, fact, wanted, put) {
+    const accountIds = idsOf(wanted, 'accountId')
     fact.links = await linksOf(sql, projectId, idsOf(wanted, 'creator'))
     const creators = fact.links.map(({ id }) => id)
-    const [webhooks, accounts, tokens] = await Promise.all([
+    const max = wanted.some(({ revokes }) => revokes) ? maxTokens : maxListed
+    const tokens = (where: SqlPart, limit: number | null) => sql<StoredRows['token'][]>`
+      select ${columnList(sql, definitionOf('token').table, 't')} from api_tokens t
+      join users u on u.id = t.user_id and u.token_version = t.version
+      where u.project_id = ${projectId} and ${where} order by t.id limit ${limit}::int`
+    const created = sql`t.created_by = any(${creators}::uuid[]) and u.id`
+    const [webhooks, accounts, ofAccounts, own, others] = await Promise.all([
       webhooksOf(sql, projectId, creators, wanted),
-      ...accountsOf(sql, projectId, creators, wanted),
+      accountsOf(sql, projectId, [...accountIds, ...creators]),
+      tokens(sql`u.id = any(${accountIds}::uuid[])`, null),
+      // These tokens are deleted with their accounts.
+      tokens(sql`${created} = any(${creators}::uuid[])`, maxListed),
+      tokens(sql`${created} <> all(${creators}::uuid[])`, max),
     ])
-    const isByCreator = ({ userId, createdBy }: StoredRows['token']) =>
-      creators.includes(createdBy ?? '') && !creators.includes(userId)
-    fact.isTruncated = tokens.length >= maxTokens && tokens.filter(isByCreator).length >= maxTokens
+    fact.isTruncated = others.length === maxTokens
     for (const row of webhooks) put('webhook', row.id, row)
     for (const row of accounts) put('service_account', row.id, row)
-    for (const row of tokens) put('token', row.id, row)
+    for (const row of [...ofAccounts, ...own, ...others]) put('token', row.id, row)
   },
 }
 
@@ -69,22 +78,7 @@ function webhooksOf(sql: Sql, projectId: string, creators: string[], wanted: Wan
     where w.project_id = ${projectId} and (${wantsAll} or w.created_by = any(${creators}::uuid[])) order by w.id`
 }
 
-function accountsOf(sql: Sql, projectId: string, creators: string[], wanted: Wanted[]) {
-  const ids = idsOf(wanted, 'accountId')
-  const tokens = (where: SqlPart) => sql`
-    select ${columnList(sql, definitionOf('token').table, 't')} from api_tokens t
-    join users u on u.id = t.user_id and u.token_version = t.version where u.project_id = ${projectId} and ${where}`
-  const created = (where: SqlPart, limit: number) => sql`
-    (${tokens(sql`t.created_by = any(${creators}::uuid[]) and ${where}`)} order by t.id limit ${limit})`
-  const isOwn = sql`u.id = any(${creators}::uuid[])`
-  return [
-    sql<StoredRows['service_account'][]>`
-      select ${columnList(sql, definitionOf('service_account').table, 'u')} from users u
-      join members m on m.project_id = u.project_id and m.user_id = u.id
-      where u.project_id = ${projectId} and (u.id = any(${ids}::uuid[]) or u.id = any(${creators}::uuid[]))
-      order by u.id`,
-    sql<StoredRows['token'][]>`
-      ${tokens(sql`u.id = any(${ids}::uuid[])`)} union all ${created(isOwn, maxListed)}
-      union all ${created(sql`not ${isOwn}`, wanted.some(({ revokes }) => revokes) ? maxTokens : maxListed)}`,
-  ] as const
-}
+const accountsOf = (sql: Sql, projectId: string, ids: string[]) => sql<StoredRows['service_account'][]>`
+  select ${columnList(sql, definitionOf('service_account').table, 'u')} from users u
+  join members m on m.project_id = u.project_id and m.user_id = u.id
+  where u.project_id = ${projectId} and u.id = any(${ids}::uuid[]) order by u.id`

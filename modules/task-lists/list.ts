@@ -142,7 +142,8 @@ async function openRows(sql: Sql, filter: TaskFilter, snapshot?: Snapshot): Prom
   const isNarrow = indexed.length > 0
   // The outer query sorts by a column, not by an expression, so that Postgres can merge the sorted branches.
   const { by } = orderOf(sql, filter, sql`t.sort_key`)
-  const conditions = joinedByAnd(sql, [sql`true`, ...within, ...(isNarrow ? residual : [])])
+  const all = isNarrow ? [...within, ...residual] : within
+  const conditions = all.length > 0 ? sql`and ${joinedByAnd(sql, all)}` : sql``
   // `offset 0` makes Postgres use the index of the condition, not an index in the order of the list.
   const found = (
     from: SqlPart,
@@ -150,8 +151,8 @@ async function openRows(sql: Sql, filter: TaskFilter, snapshot?: Snapshot): Prom
     ${filter.projectId ? sql`where` : sql`on`} t.project_id = v.id and ${joinedByAnd(sql, indexed)} offset 0)`
   const branch = (from: SqlPart, part = isInBranch(sql, filter)) =>
     isNarrow
-      ? sql`${found(from)} t where ${conditions} ${part}`
-      : sql`${from} t where t.project_id = v.id ${part} and ${conditions}`
+      ? sql`${found(from)} t where true ${conditions} ${part}`
+      : sql`${from} t where t.project_id = v.id ${part} ${conditions}`
   const parts = isNarrow ? [undefined] : branchesOf(sql, filter)
   const branches = [...parts.map((part) => branch(unchanged!, part)), ...(changed ? [branch(changed)] : [])]
   const merged = (rows: number | SqlPart) => mergedRows(sql, filter, branches, by, rows)
