@@ -1,4 +1,4 @@
-import { Tokenizer, TokenizerError, TokenParser, TokenParserError, TokenType } from '@streamparser/json'
+import { JSONParser, TokenizerError, TokenParserError, TokenType } from '@streamparser/json'
 import { ImportError } from '../items.ts'
 import { linesIn, type Open, readText } from './file.ts'
 
@@ -103,111 +103,84 @@ export function parseObject(text: string): Record<string, Json> | undefined {
  * @throws ImportError if the file is broken, or larger than a limit
  */
 export async function* readEntries(open: Open, patterns: string[]): AsyncGenerator<Entry> {
-  const parser = new EntryParser(patterns)
+  const { parser, ready, latest } = openParser(patterns)
   let [bytes, line] = [0, 1]
   for await (const text of readText(open)) {
     const piece = Buffer.from(text)
     try {
       parser.write(piece)
+      if (bytes + piece.length - latest.offset > maxTextBytes)
+        throw new ImportError(`A value is longer than ${maxTextBytes.toLocaleString('en')} bytes`)
     } catch (error) {
       const { message } = error as Error
       const isOfFile = [ImportError, TokenizerError, TokenParserError].some((one) => error instanceof one)
       if (!isOfFile) throw error
       // The tokenizer has no other way to return the position of an unexpected character.
-      const at = Number(/absolute position "(\d+)"/.exec(message)?.[1] ?? parser.offset)
+      const at = Number(/absolute position "(\d+)"/.exec(message)?.[1] ?? latest.offset)
       const place = `line ${line + linesIn(piece.subarray(0, Math.max(at - bytes, 0)).toString())}`
       throw new ImportError(error instanceof ImportError ? message : 'The file is not valid JSON', place)
     }
-    yield* parser.ready.splice(0)
+    yield* ready.splice(0)
     bytes += piece.length
     line += linesIn(text)
   }
-  parser.end(`line ${line}`)
+  try {
+    parser.end()
+  } catch {
+    throw new ImportError('The file ends in the middle of a value: it may be cut off', `line ${line}`)
+  }
+  if (latest.offset < 0) throw new ImportError('The file is empty')
 }
 
-type Token = Parameters<Tokenizer['onToken']>[0]
-type Found = Parameters<TokenParser['onValue']>[0]
-
-class EntryParser {
-  /** The objects that were read and not taken yet. */
-  readonly ready: Entry[] = []
-  /** The position of the latest token, in bytes. */
-  offset = -1
-  private bytes = 0
-  private readonly tokenizer = new Tokenizer({ stringBufferSize: bufferBytes, numberBufferSize: bufferBytes })
-  private readonly parser: TokenParser
-  private readonly patterns: string[][]
+/** Returns a parser that adds objects to `ready`. `latest` has the position of the latest token, in bytes. */
+function openParser(patterns: string[]) {
+  const all = patterns.map((pattern) => pattern.split('.').filter((key) => key !== ''))
+  const parser = new JSONParser({
+    paths: all.map((keys) => ['$', ...keys].join('.')),
+    ...{ keepStack: false, separator: '', stringBufferSize: bufferBytes, numberBufferSize: bufferBytes },
+  })
   /** The number of levels above the objects that match. */
-  private readonly levels: number
-  private readonly rows = new Map<string, number>()
-  /** The size in memory, and what it was at the start of each open object and list. */
-  private size = 0
-  private readonly sizes: number[] = []
-  private wasTaken = false
+  const levels = Math.min(...all.filter((keys) => isWildcard(keys.at(-1))).map((keys) => keys.length))
+  const [ready, latest, rows]: [Entry[], { offset: number }, Map<string, number>] = [
+    [],
+    { offset: -1 },
+    new Map(),
+  ]
+  /** The size in memory, what it was at the start of each open object and list, and at the start of the latest value. */
+  let [size, sizes, before]: [number, number[], number] = [0, [], 0]
 
-  constructor(patterns: string[]) {
-    this.patterns = patterns.map((pattern) => (pattern === '' ? [] : pattern.split('.')))
-    const ofObjects = this.patterns.filter((pattern) => (pattern.at(-1) ?? '*') === '*')
-    this.levels = Math.min(...ofObjects.map((pattern) => pattern.length))
-    const paths = this.patterns.map((pattern) => ['$', ...pattern].join('.'))
-    this.parser = new TokenParser({ paths, keepStack: false, separator: '' })
-    this.parser.onValue = (found) => this.take(found)
-    this.tokenizer.onToken = (token) => this.add(token)
-  }
-
-  write(piece: Buffer): void {
-    this.tokenizer.write(piece)
-    this.bytes += piece.length
-    if (this.bytes - this.offset > maxTextBytes)
-      throw new ImportError(`A value is longer than ${maxTextBytes.toLocaleString('en')} bytes`)
-  }
-
-  /** @throws ImportError if the file is empty or ends too early */
-  end(place: string): void {
-    try {
-      this.tokenizer.end()
-      this.parser.end()
-    } catch {
-      throw new ImportError('The file ends in the middle of a value: it may be cut off', place)
-    }
-    if (this.offset < 0) throw new ImportError('The file is empty')
-  }
-
-  private add(token: Token): void {
-    const { sizes } = this
-    const { token: type, value, offset } = token
-    this.offset = offset
-    if (type === TokenType.LEFT_BRACE || type === TokenType.LEFT_BRACKET) {
-      if (sizes.length === maxDepth)
-        throw new ImportError(`The file is nested deeper than ${maxDepth} levels`)
-      sizes.push(this.size)
-    }
-    this.size += tokenSize + (typeof value === 'string' ? value.length : 0)
-    if (this.size > maxSize)
+  parser.onToken = ({ token, value, offset }) => {
+    latest.offset = offset
+    const isStart = token === TokenType.LEFT_BRACE || token === TokenType.LEFT_BRACKET
+    if (isStart && sizes.push(size) > maxDepth)
+      throw new ImportError(`The file is nested deeper than ${maxDepth} levels`)
+    size += tokenSize + (typeof value === 'string' ? value.length : 0)
+    if (size > maxSize)
       throw new ImportError(`An object is larger than ${maxSize.toLocaleString('en')} characters`)
     if (value === Infinity || value === -Infinity) throw new ImportError('A number is too large')
-    this.wasTaken = false
-    this.parser.write(token)
-    const start = type === TokenType.RIGHT_BRACE || type === TokenType.RIGHT_BRACKET ? sizes.pop()! : 0
+    const isEnd = token === TokenType.RIGHT_BRACE || token === TokenType.RIGHT_BRACKET
+    before = isEnd ? sizes.pop()! : 0
     // Of the values that are not taken, the parser keeps only those inside an object that matches.
-    if (this.wasTaken || sizes.length <= this.levels) this.size = start
+    if (sizes.length <= levels) size = before
   }
-
-  private take({ value, key, parent, stack }: Found): void {
+  parser.onValue = ({ value, key, parent, stack }) => {
     const path = stack.length === 0 ? [] : [...stack.slice(1).map((one) => one.key!), key!]
-    const pattern = this.patterns.find((one) => matches(one, path))
-    const name = pattern?.at(-1) ?? '*'
-    const found = typeof value === 'string' && name !== '*' ? { [name]: value } : value
-    if (!pattern || !isObject(found as Json | undefined)) return
-    const part = pattern.join('.')
-    const row = (this.rows.get(part) ?? 0) + 1
-    this.rows.set(part, row)
-    this.ready.push(new Entry(part, path.join('.'), found as Entry['value'], row))
-    this.wasTaken = true
+    const keys = all.find((one) => matches(one, path))
+    const last = keys?.at(-1)
+    const found = typeof value === 'string' && !isWildcard(last) ? { [last!]: value } : value
+    if (!keys || !isObject(found as Json | undefined)) return
+    const part = keys.join('.')
+    rows.set(part, (rows.get(part) ?? 0) + 1)
+    ready.push(new Entry(part, path.join('.'), found as Entry['value'], rows.get(part)!))
+    size = before
     if (Array.isArray(parent)) parent.length = 0
     else if (parent) delete parent[key!]
   }
+  return { parser, ready, latest }
 }
+
+/** True if a pattern with this last key matches only objects. */
+const isWildcard = (key = '*'): boolean => key === '*'
 
 const matches = (pattern: string[], path: (string | number)[]): boolean =>
   pattern.length === path.length &&

@@ -5,7 +5,7 @@ import { KeyMap } from '../../convert/keys.ts'
 import products from './products.json' with { type: 'json' }
 
 /** The lists that cards refer to. Rows of `checklists` and `links` name their card. */
-export type Table = 'lanes' | 'lists' | 'labels' | 'people' | 'fields' | 'checklists' | 'links'
+export type Table = 'lanes' | 'lists' | 'labels' | 'people' | 'creations' | 'fields' | 'checklists' | 'links'
 
 /** The maximum number of rows of all tables. */
 const maxRows = 300_000
@@ -17,18 +17,11 @@ export const nameOf = (row: Entry | undefined): string | undefined => row?.text(
 /** Products show a label without a name as its color. */
 const labelName = (label: Entry): string => label.text('name|title|color') ?? 'label'
 
-type Colors = Record<string, string>
-
-/** Returns `#rrggbb` for the name of a color, or for a color in hexadecimal digits. */
-function colorOf(color = '', colors: Colors): string | undefined {
-  const digits = Object.hasOwn(colors, color) ? colors[color]! : color.replace(/^#/, '')
-  return /^[0-9a-f]{6}$/i.test(digits) ? `#${digits.toLowerCase()}` : undefined
-}
-
 /** Returns the person in a user of any product. */
 function readPerson(user: Entry): ImportedPerson | undefined {
-  const email = user.text('email')
-  const name = user.text('login|fullName|profile.fullname|displayname|name|username|uid') ?? email
+  const email = user.text('email|participant.email')
+  const names = 'login|fullName|profile.fullname|displayname|participant.displayname|name|username|uid'
+  const name = user.text(`${names}|participant.uid|participant`) ?? email
   return name === undefined ? undefined : { name, email }
 }
 
@@ -41,9 +34,8 @@ const fieldTypes = new Map(Object.entries(products.keys.fieldTypes as Record<str
 export class Board {
   /** The items that were read and not taken yet. */
   readonly ready: ImportedItem[] = []
-  /** The names or ids of the creators, by the ids of cards. */
-  readonly creators = new KeyMap<string>()
-  private readonly counts: Partial<Record<Table, number>> = {}
+  /** The number of rows of each table. */
+  private readonly counts = new Map<Table, number>()
   private total = 0
   private readonly rows = new KeyMap<Entry>()
   private readonly byCard = new KeyMap<Entry[]>()
@@ -51,8 +43,8 @@ export class Board {
   private readonly fields = new KeyMap<{ key: string; names: ReadonlyMap<string, string> }>()
   private readonly fieldKeys = new FieldKeys()
 
-  /** @param colors the product's colors by their names */
-  constructor(private readonly colors: Colors = {}) {}
+  /** @param colors `rrggbb` by the product's names of colors */
+  constructor(private readonly colors: Record<string, string> = {}) {}
 
   /** Adds a row, unless an earlier row of the table has its id. @throws ImportError above a limit */
   add(table: Table, { part, path, value, row: n }: Entry): void {
@@ -63,7 +55,7 @@ export class Board {
     if (table !== 'links' && this.find(table, idOf(row))) return
     if (++this.total > maxRows)
       throw new ImportError(`The lists of the cards have more than ${maxRows.toLocaleString('en')} rows`)
-    this.counts[table] = (this.counts[table] ?? 0) + 1
+    this.counts.set(table, (this.counts.get(table) ?? 0) + 1)
     if (table !== 'links') this.rows.set(`${table} ${idOf(row)}`, row, json.length)
     if (table === 'labels') this.addLabel(row)
     if (table === 'fields') this.addField(row)
@@ -78,7 +70,7 @@ export class Board {
   }
 
   has(table: Table): boolean {
-    return this.counts[table] !== undefined
+    return this.counts.has(table)
   }
 
   find(table: Table, id: string | undefined): Entry | undefined {
@@ -90,16 +82,9 @@ export class Board {
     return this.byCard.get(`${list} ${card}`) ?? []
   }
 
-  /** Returns the position of a list among the lists of all lanes. */
-  placeOf(id: string | undefined, position: string): (number | undefined)[] {
-    const list = this.find('lists', id)
-    const lane = this.find('lanes', list?.text('boardId'))
-    return [lane?.row, list?.number(position), list?.row]
-  }
-
   /** Returns the name of a lane, if there are several. */
   laneOf(id: string | undefined): string | undefined {
-    return (this.counts.lanes ?? 0) > 1 ? nameOf(this.find('lanes', id)) : undefined
+    return this.counts.get('lanes')! > 1 ? nameOf(this.find('lanes', id)) : undefined
   }
 
   /**
@@ -108,40 +93,32 @@ export class Board {
    */
   people(row: Entry, paths: string[]): ImportedPerson[] {
     const people = new Map<string, ImportedPerson>()
-    for (const path of paths)
-      for (const value of [row.get(path) ?? []].flat()) {
-        const user = isObject(value) ? row.inside(value) : undefined
-        const participant = user?.isSet('participant') ? this.people(user, ['participant'])[0] : undefined
-        const person = user ? (participant ?? readPerson(user)) : this.personWith(textOf(value))
-        if (person) people.set(`${person.name} ${person.email}`, person)
-      }
+    for (const value of paths.flatMap((path) => row.get(path) ?? [])) {
+      const user = isObject(value) ? row.inside(value) : this.find('people', textOf(value))
+      const person = (user && readPerson(user)) ?? (isObject(value) ? undefined : { name: textOf(value) })
+      if (person) people.set(`${person.name} ${person.email}`, person)
+    }
     return [...people.values()]
   }
 
-  personWith(id: string): ImportedPerson {
-    const user = this.find('people', id)
-    return (user && readPerson(user)) ?? { name: id }
-  }
-
-  /** Returns the names of a list of labels: ids, names or objects. Adds the colors of objects. */
-  labelNames(row: Entry, path: string): string[] {
-    return row.list(path).flatMap((value) => {
-      if (!isObject(value)) return this.labelOf(textOf(value))
-      const label = row.inside(value)
-      if (label.isSet('color')) this.addLabel(label)
+  /**
+   * Returns the names of labels: ids, names or objects. Adds the colors of objects. Returns no name for an unknown id.
+   * Without a list of labels in the file, the id is the name.
+   */
+  labelNames(row: Entry, labels: Json[]): string[] {
+    return labels.flatMap((value) => {
+      const label = isObject(value) ? row.inside(value) : this.find('labels', textOf(value))
+      if (!label) return this.has('labels') ? [] : textOf(value)
+      if (isObject(value) && label.isSet('color')) this.addLabel(label)
       return labelName(label)
     })
   }
 
-  /** Returns no name for an unknown id. Without a list of labels in the file, the id is the name. */
-  labelOf(id: string): string[] {
-    const label = this.find('labels', id)
-    return label ? [labelName(label)] : this.has('labels') ? [] : [id]
-  }
-
   private addLabel(label: Entry): void {
-    const color = colorOf(label.text('color'), this.colors)
-    this.ready.push({ kind: 'label', row: label.row, name: labelName(label), color })
+    const color = label.text('color') ?? ''
+    const digits = Object.hasOwn(this.colors, color) ? this.colors[color]! : color.replace(/^#/, '')
+    const known = /^[0-9a-f]{6}$/i.test(digits) ? `#${digits.toLowerCase()}` : undefined
+    this.ready.push({ kind: 'label', row: label.row, name: labelName(label), color: known })
   }
 
   private addField(field: Entry): void {

@@ -45,23 +45,6 @@ interface BoardSource {
   cardsInside?: string
 }
 
-/** Returns the reader of a product's files. It reads a file twice: the lists that cards refer to, then the cards. */
-export const boardReader = (source: BoardSource): Reader =>
-  async function* ({ open, report }) {
-    const reading = new BoardReading(source)
-    const { ready } = reading.board
-    for (const pass of ['add', 'read'] as const)
-      for await (const row of readEntries(open, Object.keys(source.parts))) {
-        reading[pass](row)
-        yield* ready.splice(0)
-      }
-    reading.takeSorted()
-    const missing = reading.countedComments - reading.comments
-    if (missing > 0) report(`Comments that cards count, but that are not in the file: ${missing}`)
-    if (!reading.board.has('lists') && !reading.hasCards) throw new ImportError(source.missing)
-    yield* ready.splice(0)
-  }
-
 const maxSortedCharacters = 16_000_000
 /** The usual size of an item without its description. */
 const itemCharacters = 500
@@ -69,14 +52,30 @@ const itemCharacters = 500
 /** The actions of Trello that create a card. */
 const creations = ['createCard', 'copyCard', 'convertToCardFromCheckItem', 'emailCard']
 
+/** Returns the reader of a product's files. It reads a file twice: the lists that cards refer to, then the cards. */
+export const boardReader = (source: BoardSource): Reader =>
+  async function* ({ open, report }) {
+    const reading = new BoardReading(source)
+    const { board } = reading
+    for (const pass of ['add', 'read'] as const)
+      for await (const row of readEntries(open, Object.keys(source.parts))) {
+        const kind = source.parts[row.part]!
+        reading[pass](row, kinds[kind] ? kinds[kind](row) : (kind as Kind))
+        yield* board.ready.splice(0)
+      }
+    reading.takeSorted()
+    const { missingComments, hasCards } = reading
+    if (missingComments > 0)
+      report(`Comments that cards count, but that are not in the file: ${missingComments}`)
+    if (!board.has('lists') && !hasCards) throw new ImportError(source.missing)
+    yield* board.ready.splice(0)
+  }
+
 class BoardReading {
   readonly board: Board
   hasCards = false
-  /** The sum of the numbers of comments that the cards state. */
-  countedComments = 0
-  /** The number of comments in the file. */
-  comments = 0
-  private readonly position: string
+  /** The number of comments that the cards state, without those in the file. */
+  missingComments = 0
   /** Cards that are parts of other cards may be in the file twice. */
   private readonly parts = new KeyMap<true>()
   private unsorted: { item: TaskItem | SubtaskItem; place: number[] }[] = []
@@ -84,27 +83,19 @@ class BoardReading {
 
   constructor(private readonly source: BoardSource) {
     this.board = new Board(source.colors)
-    this.position = source.position ?? ''
   }
 
-  private kindOf(row: Entry): Kind {
-    const kind = this.source.parts[row.part]!
-    return kinds[kind] ? kinds[kind](row) : (kind as Kind)
-  }
-
-  add(row: Entry): void {
+  /** Reads a row that cards refer to. */
+  add(row: Entry, kind: Kind): void {
     const { board } = this
-    const kind = this.kindOf(row)
     if (kind === 'description') board.ready.push({ kind: 'project', row: 0, description: row.text(row.part) })
     else if (kind === 'comment') {
       const card = creations.includes(String(row.value.type)) ? row.text('data.card.id') : undefined
-      const creator = row.text('memberCreator.fullName|memberCreator.username|idMemberCreator')
-      if (card !== undefined && creator !== undefined) board.creators.setIfSpace(card, creator)
+      if (card !== undefined) board.add('creations', row.inside({ ...row.value, id: card }))
     } else if (kind && kind !== 'card' && kind !== 'item') board.add(kind, row)
   }
 
-  read(row: Entry): void {
-    const kind = this.kindOf(row)
+  read(row: Entry, kind: Kind): void {
     if (kind === 'card') this.readCard(row)
     if (kind === 'item') this.readItem(row)
     if (kind === 'comment') this.readComment(row)
@@ -117,17 +108,19 @@ class BoardReading {
   }
 
   private readCard(row: Entry, inside?: string): void {
-    const { source, board, parts, position } = this
+    const { source, board, parts } = this
     const task = this.taskOf(row, inside)
     if (!task) return
     this.hasCards = true
     const { key, parent } = task
     if (parent !== undefined && parts.get(key)) return
     if (parent !== undefined) parts.setIfSpace(key, true)
+    const list = board.find('lists', listOf(row))
+    const lane = board.find('lanes', list?.text('boardId'))
     // Cards come before the items of checklists.
-    this.sort(task, [0, ...board.placeOf(listOf(row), position), row.number(position)])
+    this.sort(task, [0, lane?.row, this.positionOf(list), list?.row, this.positionOf(row)])
     const count = row.get('badges.comments|commentsTotal|commentsCount|comments')
-    if (typeof count === 'number') this.countedComments += count
+    if (typeof count === 'number') this.missingComments += count
     for (const comment of commentsIn(row)) this.readComment(comment, key)
     for (const part of source.cardsInside ? row.entries(source.cardsInside) : []) this.readCard(part, key)
   }
@@ -137,7 +130,7 @@ class BoardReading {
    * values to the description of the card. If a card has several checklists, their names begin the titles.
    */
   private readItem(row: Entry): void {
-    const { board, position } = this
+    const { board } = this
     const id = row.text('taskListId|checklistId') ?? row.path.split('.').slice(0, 2).join('.')
     const checklist = board.find('checklists', id)
     const card = (checklist ?? row).text('cardId|idCard')
@@ -145,28 +138,32 @@ class BoardReading {
     if (card === undefined || !task) return
     const name = board.of('checklists', card).length > 1 ? nameOf(checklist) : undefined
     if (name) task.title = `${name}: ${task.title}`
-    task.status = row.text('state') === 'complete' ? 'DONE' : (task.status ?? 'TODO')
-    const { key, title, createdAt } = task
+    if (row.text('state') === 'complete') task.status = 'DONE'
+    const { key, title, createdAt, status = 'TODO' } = task
     const parts = { row: row.row, key, title, createdAt }
     const item: TaskItem | SubtaskItem =
       task.dueDate || task.assignee || task.notes?.length
-        ? task
-        : { kind: 'subtask', ...parts, task: card, completed: task.status === 'DONE' }
-    this.sort(item, [1, checklist?.number(position), checklist?.row, row.number(position)])
+        ? { ...task, status }
+        : { kind: 'subtask', ...parts, task: card, completed: status === 'DONE' }
+    this.sort(item, [1, this.positionOf(checklist), checklist?.row, this.positionOf(row)])
   }
 
   private readComment(row: Entry, inside?: string): void {
     const comment = commentOf(row, this.board, inside)
     if (!comment) return
-    this.comments++
+    this.missingComments--
     this.board.ready.push(comment)
+  }
+
+  private positionOf(row: Entry | undefined): number | undefined {
+    return row?.number(this.source.position ?? '')
   }
 
   /** @param place the most significant number first. A missing number is the last one. */
   private sort(item: TaskItem | SubtaskItem, place: (number | undefined)[]): void {
     this.unsorted.push({ item, place: place.map((position) => position ?? Infinity) })
     this.characters += itemCharacters + ('description' in item ? (item.description?.length ?? 0) : 0)
-    if (this.position === '' || this.characters > maxSortedCharacters) this.takeSorted()
+    if (!this.source.position || this.characters > maxSortedCharacters) this.takeSorted()
   }
 
   /** Makes the items so far ready, in the order of their positions. A large file is sorted in groups. */
@@ -192,9 +189,6 @@ interface OwnValues extends Pick<Partial<TaskItem>, 'key' | 'list' | 'status' | 
 
 /** The keys of values in all products. `notes` become lines at the foot of the description, by the names of the lines. */
 const { keys } = products
-const [authors, people, labels, done] = [keys.authors, keys.people, keys.labels, keys.done].map((all) =>
-  all.split(' '),
-) as [string[], string[], string[], string[]]
 
 const isArchived = (row: Entry | undefined): boolean =>
   Boolean(row?.isSet('closed') || row?.isSet('archived'))
@@ -210,29 +204,33 @@ function taskOf(row: Entry, board: Board, own: OwnValues, inside?: string): Task
   const id = row.text('_id|gid|id') ?? ''
   const list = board.find('lists', listOf(row))
   const type = list?.get('type')
-  const isDone = type === 'closed' || list?.isSet('isDoneColumn') || done.some((key) => row.isSet(key))
-  const creator = board.creators.get(id)
+  const isDone = type === 'closed' || list?.isSet('isDoneColumn') || keys.done.some((key) => row.isSet(key))
   const members = board.of('cardMemberships', id).flatMap((one) => board.people(one, ['userId']))
-  const [assignee, ...helpers] = [...board.people(row, people), ...members]
-  const stored = [
-    ...keys.values.split(' ').flatMap((path) => row.entries(path)),
-    ...board.of('customFieldValues', id),
-  ]
+  const [assignee, ...helpers] = [...board.people(row, keys.people), ...members]
+  const stored = [...keys.values.flatMap((path) => row.entries(path)), ...board.of('customFieldValues', id)]
   const { fields, lines } = board.fieldValues(ownValues ?? stored.map(valueOf))
   const names = [
-    ...labels.flatMap((path) => board.labelNames(row, path)),
-    ...board.of('cardLabels', id).flatMap((one) => board.labelOf(one.required('labelId'))),
+    ...board.labelNames(row, [
+      ...keys.labels.flatMap((path) => row.list(path)),
+      ...board.of('cardLabels', id).map((one) => one.required('labelId')),
+    ]),
     board.laneOf(row.text('swimlaneId') ?? list?.text('boardId')),
     ...ownLabels,
   ]
-  const { blockers, otherLinks } = linksOf(row)
+  // Old versions of WeKan store only the ids of linked cards.
+  const links = row.list('cardDependencies').map((one) => row.inside(isObject(one) ? one : { cardId: one }))
+  const [blockers = [], otherLinks = []] = [true, false].map((isBlocker) =>
+    links.filter((link) => (link.text('type') === 'is-blocked-by') === isBlocker),
+  )
   const notes = {
     Archived: isArchived(row) || type === 'archive',
     'In an archived list': !isArchived(row) && isArchived(list),
     'In the trash': type === 'trash',
     Template: row.isSet('isTemplate') || row.get('type') === 'template-card',
     ...notesIn(row, board),
-    'Linked card': row.get('linkedCardId') ?? otherLinks.map(({ id, type }) => `${id} (${type})`),
+    'Linked card':
+      row.get('linkedCardId') ??
+      otherLinks.map((link) => `${link.required('cardId')} (${link.text('type') ?? 'related-to'})`),
     ...ownNotes,
     Attachment: [...row.entries('attachments'), ...board.of('attachments', id)].map(attachmentOf),
     'Also assigned': namesOf(helpers),
@@ -246,9 +244,9 @@ function taskOf(row: Entry, board: Board, own: OwnValues, inside?: string): Task
     status: isDone ? 'DONE' : undefined,
     dueDate: row.text(keys.due),
     remindAt: remindAt(row),
-    blockedBy: blockers,
+    blockedBy: blockers.map((link) => link.required('cardId')),
     createdAt: createdAtOf(row),
-    author: creator === undefined ? board.people(row, authors)[0] : board.personWith(creator),
+    author: board.people(board.find('creations', id) ?? row, keys.authors)[0],
     labels: [...new Set(names)].filter((label) => label !== undefined),
     notes: [...linesOf(notes), ...lines],
     ...others,
@@ -261,20 +259,6 @@ function remindAt(card: Entry): string | undefined {
   const minutes = card.number('dueReminder') ?? -1
   if (minutes < 0 || card.isSet('dueComplete') || card.isSet('closed')) return undefined
   return isoTime(Date.parse(card.text('due') ?? '') - minutes * 60_000)
-}
-
-/** Returns the ids of blockers, and the other links of a card of WeKan. Old versions store only ids. */
-function linksOf(card: Entry) {
-  const links = card.list('cardDependencies').map((value) => {
-    const link = isObject(value) ? card.inside(value) : undefined
-    const id = link ? link.required('cardId') : textOf(value)
-    return { id, type: link?.text('type') ?? 'related-to' }
-  })
-  const isBlocker = ({ type }: { type: string }) => type === 'is-blocked-by'
-  return {
-    blockers: links.filter(isBlocker).map(({ id }) => id),
-    otherLinks: links.filter((link) => !isBlocker(link)),
-  }
 }
 
 /** Returns the comments inside a card. Some products have a number instead. */
@@ -343,7 +327,7 @@ function commentOf(row: Entry, board: Board, inside?: string): CommentItem | und
     ...{ kind: 'comment', row: row.row, key: idOf(row), task },
     text: row.text('data.text|text|message|body') ?? '',
     createdAt: createdAtOf(row),
-    author: board.people(row, authors)[0],
+    author: board.people(row, keys.authors)[0],
   }
 }
 
