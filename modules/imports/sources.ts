@@ -7,7 +7,7 @@ import {
   readTodoist,
 } from './readers/csv/products.ts'
 import { readDocket } from './readers/docket.ts'
-import { readDeck, readGitHub, readPlanka, readTrello, readWekan } from './readers/boards/products.ts'
+import { readDeck, readGitHub, readPlanka, readTrello, readWekan } from './readers/boards/cards.ts'
 import type { Reader } from './readers/file.ts'
 
 export const readers = {

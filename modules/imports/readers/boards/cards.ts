@@ -27,6 +27,11 @@ const kinds: Record<string, (row: Entry) => Kind> = {
     const message = 'The file is not a list of issues of GitHub: an issue has a number and a title'
     throw new ImportError(message, `row ${row.row}`)
   },
+  /** Tasks name their section, which is in the list too. Old projects have sections among subtasks, which are subtasks. */
+  taskOrSection: (row) =>
+    row.text('resource_subtype') === 'section' || (row.text('resource_type') ?? 'task') !== 'task'
+      ? undefined
+      : 'card',
 }
 
 /** How a product writes boards as JSON. */
@@ -39,8 +44,8 @@ interface BoardSource {
   position?: string
   /** The kind of each object in the file by the pattern of its path: a `Kind`, or a key of `kinds`. */
   parts: Record<string, string>
-  /** Returns the values of a card that differ from the usual ones; undefined for a row that is not a card. */
-  card?(row: Entry, board: Board, inside?: string): OwnValues | undefined
+  /** True if cards are identified by their addresses, as issues of GitHub are. */
+  hasAddresses?: boolean
   /** The key of the cards that are parts of a card. */
   cardsInside?: string
 }
@@ -53,7 +58,7 @@ const itemCharacters = 500
 const creations = ['createCard', 'copyCard', 'convertToCardFromCheckItem', 'emailCard']
 
 /** Returns the reader of a product's files. It reads a file twice: the lists that cards refer to, then the cards. */
-export const boardReader = (source: BoardSource): Reader =>
+const boardReader = (source: BoardSource): Reader =>
   async function* ({ open, report }) {
     const reading = new BoardReading(source)
     const { board } = reading
@@ -101,16 +106,9 @@ class BoardReading {
     if (kind === 'comment') this.readComment(row)
   }
 
-  private taskOf(row: Entry, inside?: string): TaskItem | undefined {
-    const { source, board } = this
-    const own = source.card ? source.card(row, board, inside) : {}
-    return own && taskOf(row, board, own, inside)
-  }
-
   private readCard(row: Entry, inside?: string): void {
     const { source, board, parts } = this
-    const task = this.taskOf(row, inside)
-    if (!task) return
+    const task = taskOf(row, board, source.hasAddresses ? issueKey(row, 'html_url|url') : idOf(row), inside)
     this.hasCards = true
     const { key, parent } = task
     if (parent !== undefined && parts.get(key)) return
@@ -134,11 +132,10 @@ class BoardReading {
     const id = row.text('taskListId|checklistId') ?? row.path.split('.').slice(0, 2).join('.')
     const checklist = board.find('checklists', id)
     const card = (checklist ?? row).text('cardId|idCard')
-    const task = card === undefined ? undefined : this.taskOf(row, card)
-    if (card === undefined || !task) return
+    if (card === undefined) return
+    const task = taskOf(row, board, idOf(row), card)
     const name = board.of('checklists', card).length > 1 ? nameOf(checklist) : undefined
     if (name) task.title = `${name}: ${task.title}`
-    if (row.text('state') === 'complete') task.status = 'DONE'
     const { key, title, createdAt, status = 'TODO' } = task
     const parts = { row: row.row, key, title, createdAt }
     const item: TaskItem | SubtaskItem =
@@ -180,18 +177,12 @@ class BoardReading {
 /** The lines of each name, such as `Start: 2027-01-31`. A true value is the name alone. */
 type Notes = Record<string, Json | undefined | (Json | undefined)[]>
 
-/** The values of a task that differ from the usual ones. Labels and notes are added. */
-interface OwnValues extends Pick<Partial<TaskItem>, 'key' | 'list' | 'status' | 'parent' | 'blockedBy'> {
-  labels?: (string | undefined)[]
-  values?: FieldValue[]
-  notes?: Notes
-}
-
 /** The keys of values in all products. `notes` become lines at the foot of the description, by the names of the lines. */
 const { keys } = products
 
+/** Issues of GitHub are closed at a time, not archived. */
 const isArchived = (row: Entry | undefined): boolean =>
-  Boolean(row?.isSet('closed') || row?.isSet('archived'))
+  Boolean((row?.isSet('closed') && !row.isSet('closedAt')) || row?.isSet('archived'))
 
 const listOf = (row: Entry): string | undefined => row.text('idList|listId|stackId')
 
@@ -199,58 +190,50 @@ const listOf = (row: Entry): string | undefined => row.text('idList|listId|stack
  * Returns the task of a card, or of an item of a checklist, by their usual keys.
  * @param inside the key of the card that contains it
  */
-function taskOf(row: Entry, board: Board, own: OwnValues, inside?: string): TaskItem {
-  const { labels: ownLabels = [], values: ownValues, notes: ownNotes, ...others } = own
+function taskOf(row: Entry, board: Board, key: string, inside?: string): TaskItem {
   const id = row.text('_id|gid|id') ?? ''
   const list = board.find('lists', listOf(row))
   const type = list?.get('type')
-  const isDone = type === 'closed' || list?.isSet('isDoneColumn') || keys.done.some((key) => row.isSet(key))
+  const state = row.text('state')?.toLowerCase()
+  const isDone = type === 'closed' || list?.isSet('isDoneColumn') || keys.done.some((one) => row.isSet(one))
+  const status = isDone || state === 'closed' || state === 'complete' ? 'DONE' : state && 'TODO'
   const members = board.of('cardMemberships', id).flatMap((one) => board.people(one, ['userId']))
   const [assignee, ...helpers] = [...board.people(row, keys.people), ...members]
   const stored = [...keys.values.flatMap((path) => row.entries(path)), ...board.of('customFieldValues', id)]
-  const { fields, lines } = board.fieldValues(ownValues ?? stored.map(valueOf))
+  const milestone = row.text('milestone.title')
+  if (milestone !== undefined) board.defineField('milestone', row.row, 'milestone')
+  const values = stored.map((one) => valueOf(one, board))
+  const { fields, lines } = board.fieldValues([...values, ['milestone', milestone]])
   const names = [
     ...board.labelNames(row, [
       ...keys.labels.flatMap((path) => row.list(path)),
       ...board.of('cardLabels', id).map((one) => one.required('labelId')),
     ]),
     board.laneOf(row.text('swimlaneId') ?? list?.text('boardId')),
-    ...ownLabels,
+    row.isSet('pull_request') ? 'pull request' : undefined,
+    row.text('resource_subtype') === 'milestone' ? 'milestone' : undefined,
   ]
-  // Old versions of WeKan store only the ids of linked cards.
-  const links = row.list('cardDependencies').map((one) => row.inside(isObject(one) ? one : { cardId: one }))
-  const [blockers = [], otherLinks = []] = [true, false].map((isBlocker) =>
-    links.filter((link) => (link.text('type') === 'is-blocked-by') === isBlocker),
-  )
-  const notes = {
-    Archived: isArchived(row) || type === 'archive',
-    'In an archived list': !isArchived(row) && isArchived(list),
-    'In the trash': type === 'trash',
-    Template: row.isSet('isTemplate') || row.get('type') === 'template-card',
-    ...notesIn(row, board),
-    'Linked card':
-      row.get('linkedCardId') ??
-      otherLinks.map((link) => `${link.required('cardId')} (${link.text('type') ?? 'related-to'})`),
-    ...ownNotes,
-    Attachment: [...row.entries('attachments'), ...board.of('attachments', id)].map(attachmentOf),
-    'Also assigned': namesOf(helpers),
-  }
   return {
     ...{ kind: 'task', row: row.row, assignee, fields },
     title: nameOf(row) ?? '',
     description: row.text('desc|description|notes|body'),
     // An archived card of Planka names its previous list.
-    list: nameOf(list) ?? nameOf(board.find('lists', row.text('prevListId'))),
-    status: isDone ? 'DONE' : undefined,
+    list:
+      nameOf(list) ??
+      nameOf(board.find('lists', row.text('prevListId'))) ??
+      sectionIn(row.entries('memberships')[0]),
+    status: status || undefined,
     dueDate: row.text(keys.due),
     remindAt: remindAt(row),
-    blockedBy: blockers.map((link) => link.required('cardId')),
+    blockedBy: [
+      ...linksOf(row, true).map((link) => link.required('cardId')),
+      ...row.entries('dependencies').map((blocker) => blocker.required('gid')),
+    ],
     createdAt: createdAtOf(row),
     author: board.people(board.find('creations', id) ?? row, keys.authors)[0],
     labels: [...new Set(names)].filter((label) => label !== undefined),
-    notes: [...linesOf(notes), ...lines],
-    ...others,
-    ...{ key: own.key ?? idOf(row), parent: own.parent ?? row.text('parentId') ?? inside },
+    notes: [...linesOf({ ...notesOf(row, board), 'Also assigned': namesOf(helpers) }), ...lines],
+    ...{ key, parent: row.text('parentId|parent.gid') ?? inside },
   }
 }
 
@@ -261,12 +244,47 @@ function remindAt(card: Entry): string | undefined {
   return isoTime(Date.parse(card.text('due') ?? '') - minutes * 60_000)
 }
 
+/** Returns the cards that block a card of WeKan, or its other links. Old versions store only the ids of linked cards. */
+const linksOf = (row: Entry, areBlockers: boolean): Entry[] =>
+  row
+    .list('cardDependencies')
+    .map((one) => row.inside(isObject(one) ? one : { cardId: one }))
+    .filter((link) => (link.text('type') === 'is-blocked-by') === areBlockers)
+
+function notesOf(row: Entry, board: Board): Notes {
+  const list = board.find('lists', listOf(row))
+  const type = list?.get('type')
+  const reason = row.text('state_reason|stateReason') ?? ''
+  const links = linksOf(row, false)
+  return {
+    Archived: isArchived(row) || type === 'archive',
+    'In an archived list': !isArchived(row) && isArchived(list),
+    'In the trash': type === 'trash',
+    Template: row.isSet('isTemplate') || row.get('type') === 'template-card',
+    ...peopleNotes(row, board),
+    'Linked card':
+      row.get('linkedCardId') ??
+      links.map((link) => `${link.required('cardId')} (${link.text('type') ?? 'related-to'})`),
+    Reason: /^(completed|reopened)$/i.test(reason) ? undefined : reason,
+    'Milestone due': row.get('milestone.due_on|milestone.dueOn'),
+    Type: row.get('type.name'),
+    'Part of': linkedIssue(row, 'parent_issue_url'),
+    'Also in': row
+      .entries('memberships')
+      .slice(1)
+      .map((one) => [one.text('project.name'), one.text('section.name')].filter(Boolean).join(', ')),
+    Attachment: [...row.entries('attachments'), ...board.of('attachments', row.text('_id|gid|id') ?? '')].map(
+      attachmentOf,
+    ),
+  }
+}
+
 /** Returns the comments inside a card. Some products have a number instead. */
 const commentsIn = (row: Entry): Entry[] =>
   ['comments', 'stories'].flatMap((path) => row.entries(path)).filter(isComment)
 
 /** A text or a list may contain the ids of people. */
-const notesIn = (row: Entry, board: Board): Notes =>
+const peopleNotes = (row: Entry, board: Board): Notes =>
   Object.fromEntries(
     Object.entries(keys.notes).map(([name, paths]) => {
       const value = row.get(paths)
@@ -306,14 +324,28 @@ function createdAtOf(row: Entry): string | undefined {
   return row.text(keys.times) ?? (seconds && isoTime(Number.parseInt(seconds, 16) * 1000))
 }
 
-function valueOf(row: Entry): FieldValue {
-  const value = row.get('idValue|content|value')
-  const id = row.text('idCustomField|customFieldId') ?? idOf(row)
+/** Adds the field of a value of Asana: each task repeats the definitions of its fields, which have their names as ids. */
+function valueOf(row: Entry, board: Board): FieldValue {
+  const value = row.get(keys.fieldValues)
+  const [ownId, name] = [row.text('idCustomField|customFieldId|_id'), row.text('name')]
+  const id = ownId ?? name ?? idOf(row)
+  if (value !== undefined && id === name) {
+    const options = row.entries('enum_options').map((one) => one.text('name') ?? '')
+    const pairs = options.map((one): [string, string] => [one, one])
+    board.defineField(id, row.row, id, row.text('resource_subtype|type'), pairs)
+  }
   if (Array.isArray(value)) return [id, value.join(', ')]
   if (!isObject(value)) return [id, value]
   const { number, checked, text, date } = value
   if (number != null) return [id, Number.isFinite(Number(number)) ? Number(number) : number]
   return [id, checked == null ? (text ?? date) : checked === true || checked === 'true']
+}
+
+/** Matches the section of the tasks of Asana that have none. */
+export const noSection = /^(\(no section\)|untitled section|)$/i
+const sectionIn = (membership: Entry | undefined): string | undefined => {
+  const name = membership?.text('section.name') ?? ''
+  return noSection.test(name) ? undefined : name
 }
 
 const commentTypes = ['comment', 'commentCard', 'copyCommentCard']
@@ -335,11 +367,26 @@ function commentOf(row: Entry, board: Board, inside?: string): CommentItem | und
 const maxAddressCharacters = 500
 
 /** Returns `owner/repository#number` for the address of an issue of GitHub. */
-export function issueKey(row: Entry, paths: string): string {
+function issueKey(row: Entry, paths: string): string {
   const address = (row.text(paths) ?? '').slice(0, maxAddressCharacters)
   const match = /([^/]+\/[^/]+)\/(?:issues|pull|pulls)\/(\d+)/.exec(address)
   return match ? `${match[1]}#${match[2]}` : `#${row.text('number') ?? ''}`
 }
 
-export const linkedIssue = (row: Entry, path: string): string | undefined =>
+const linkedIssue = (row: Entry, path: string): string | undefined =>
   row.get(path) === undefined ? undefined : issueKey(row, path)
+
+/** Reads the JSON export of a Trello board. Trello writes only the newest 1,000 actions, of which some are comments. */
+export const readTrello = boardReader(products.trello)
+export const readWekan = boardReader(products.wekan)
+/** Reads responses of Planka's API one after the other: boards, cards of a list, comments and actions of a card. */
+export const readPlanka = boardReader(products.planka)
+/** Reads the output of `occ deck:export`, the export of a board, or a response of the API of Nextcloud Deck. */
+export const readDeck = boardReader(products.deck)
+/**
+ * Reads issues and comments of GitHub: lists of the REST API one after the other, a JSON object for each line, or the
+ * output of `gh issue list --json`.
+ */
+export const readGitHub = boardReader(products.github)
+/** Reads the JSON export of an Asana project, or lists of tasks of the API, one after the other. */
+export const readAsanaJson = boardReader(products.asana)

@@ -10,11 +10,8 @@ type Order = (typeof orders)[number]
 /** Returns the order in a format such as `DD/MM/YYYY HH:mm`; undefined for another text. */
 export function orderOf(format: string): Order | undefined {
   // Quoted texts, and the letters of a time, have no order.
-  const letters = format.replace(/'[^']*'?|[HhmsSaAZzE]/g, '').replace(/[^A-Za-z]/g, '')
-  const parts = letters
-    .replace(/L/g, 'M')
-    .toLowerCase()
-    .replace(/(.)\1+/g, '$1')
+  const letters = format.replace(/'[^']*'?|[^A-Za-z]|[HhmsSaAZzE]/g, '').replaceAll('L', 'M')
+  const parts = letters.toLowerCase().replace(/(.)\1+/g, '$1')
   const isCompact = /[dD][ML]|[ML][dD]/.test(format)
   return orders.find((order) => order === parts && (order.startsWith('y') || !isCompact))
 }

@@ -7,7 +7,7 @@ import { cut } from '../../convert/texts.ts'
 import { type CommentItem, ImportError, type TaskItem } from '../../items.ts'
 import { valueFor } from '../../mapping.ts'
 import words from '../../words.json' with { type: 'json' }
-import { readAsanaJson } from '../boards/products.ts'
+import { noSection, readAsanaJson } from '../boards/cards.ts'
 import { type Open, type Reader, readText } from '../file.ts'
 import { parseObject } from '../json-file.ts'
 import { childPrefix, plain } from './columns.ts'
@@ -158,7 +158,7 @@ const readAsanaCsv = csvReader((file) => ({
   ...{ columns: words.columns.asana, hasOwnColumns: true, meansNearest: true },
   finish(draft, row) {
     const { task } = draft
-    if (/^(\(no section\)|untitled section)$/i.test(draft.section ?? '')) delete draft.section
+    if (noSection.test(draft.section ?? '')) delete draft.section
     if (task.parent) task.parent = row.text('parent task id') || task.parent
     // The rows of blocked tasks in the file name this task.
     const blocked = file.references!.referencesIn(row.text('blocking dependencies'))
