@@ -32,10 +32,10 @@ export const shortKey = (key: string): string => (key.length > maxKey ? digestKe
 
 const maxKeptId = 1_000
 
-/** The maximum number of rows that belong to cards, of links between issues, and of people. */
-export const maxLinks = 200_000
 /** The maximum number of characters that a map keeps in memory while a file is read. */
 const maxKeptCharacters = 32_000_000
+/** What a value without a text takes, in characters. */
+export const linkCharacters = 100
 
 /** A map from the ids or names of a file's rows. Long ones are replaced by digests. */
 export class KeyMap<Value> {
@@ -53,11 +53,6 @@ export class KeyMap<Value> {
     if (this.characters > maxKeptCharacters)
       throw new ImportError(`The names and links in the file have more than ${max} characters`)
     this.values.set(digestKey(key), value)
-  }
-
-  /** Sets a value, unless the key is new and the map is full. */
-  setIfSpace(key: string, value: Value): void {
-    if (this.values.size < maxLinks || this.get(key) !== undefined) this.set(key, value)
   }
 }
 

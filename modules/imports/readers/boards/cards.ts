@@ -1,4 +1,4 @@
-import { KeyMap } from '../../convert/keys.ts'
+import { KeyMap, linkCharacters } from '../../convert/keys.ts'
 import {
   type CommentItem,
   ImportError,
@@ -112,7 +112,7 @@ class BoardReading {
     this.hasCards = true
     const { key, parent } = task
     if (parent !== undefined && parts.get(key)) return
-    if (parent !== undefined) parts.setIfSpace(key, true)
+    if (parent !== undefined) parts.set(key, true, linkCharacters)
     const list = board.find('lists', listOf(row))
     const lane = board.find('lanes', list?.text('boardId'))
     // Cards come before the items of checklists.

@@ -1,10 +1,10 @@
 import { isId } from '../../../../src/id-format.ts'
 import { model } from '../../../../src/model/model.ts'
 import { csvColumns, readPerson } from '../../../exports/cells.ts'
-import { DigestKeys, KeyMap, maxLinks, shortKey } from '../../convert/keys.ts'
+import { DigestKeys, KeyMap, linkCharacters, shortKey } from '../../convert/keys.ts'
 import { maxMappedCharacters, statusOf } from '../../convert/names.ts'
 import { cut } from '../../convert/texts.ts'
-import { type CommentItem, ImportError, type TaskItem } from '../../items.ts'
+import type { CommentItem, TaskItem } from '../../items.ts'
 import { valueFor } from '../../mapping.ts'
 import words from '../../words.json' with { type: 'json' }
 import { noSection, readAsanaJson } from '../boards/cards.ts'
@@ -15,6 +15,9 @@ import { addNote, type Comment, type CsvFormat, csvReader, type Draft } from './
 import type { Row } from './rows.ts'
 import { oneLine, subtasksOf } from './values.ts'
 
+/** The constant parts of the formats. */
+const formats = words.formats as Record<keyof typeof words.formats, CsvFormat>
+
 /**
  * The format of CSV exports of Docket. The task number is not imported. `importedAuthor`, the first author, replaces
  * `author`.
@@ -23,8 +26,8 @@ function docket(): CsvFormat {
   const others = model().ofTask.filter(({ plural }) => !csvColumns.includes(plural))
   const children = others.map(({ name, plural }) => [plain(plural), childPrefix + name])
   return {
-    columns: { ...words.columns.docket, ...Object.fromEntries(children) },
-    isOwn: true,
+    ...formats.docket,
+    columns: { ...formats.docket.columns, ...Object.fromEntries(children) },
     finish({ task }, row) {
       const name = row.text('imported author')
       if (name !== '') task.author = { name }
@@ -36,7 +39,7 @@ function docket(): CsvFormat {
 
 /** ClickUp writes `null` in empty cells, line ends as `\n`, and URGENT, HIGH, NORMAL and LOW as numbers. */
 const clickUp: CsvFormat = {
-  priorities: { '1': 'HIGH', '2': 'HIGH', '3': 'MEDIUM', '4': 'LOW' },
+  ...formats.clickup,
   decode(text) {
     if (/^\s*(null|\[\]|\{\})\s*$/.test(text)) return ''
     return /^\s*\[\s*\{/.test(text) ? text : text.replaceAll('\\r\\n', '\n').replaceAll('\\n', '\n')
@@ -48,8 +51,8 @@ function azureDevOps(headers: string[]): CsvFormat {
   const levels = headers.filter((header) => /^title \d+$/.test(header))
   const ancestors: string[] = []
   return {
+    ...formats.azure,
     columns: Object.fromEntries(levels.map((name, level) => [name, level === 0 ? 'title' : null])),
-    priorities: { '1': 'HIGH', '2': 'MEDIUM', '3': 'LOW', '4': 'LOW' },
     finish({ task }, row) {
       const level = levels.findIndex((name) => row.text(name) !== '')
       if (level < 0) return
@@ -66,17 +69,14 @@ export const readCsv = csvReader(({ dates }, headers) => {
   if (csvColumns.every((name) => known.has(plain(name)))) return docket()
   if (known.has('work item type')) return azureDevOps(headers)
   // Microsoft Planner writes the columns Task ID and Task Name too, and words such as `In progress` in `Progress`.
-  if (known.has('bucket name')) return { columns: known.has('progress') ? { progress: 'status' } : {} }
+  if (known.has('bucket name')) return known.has('progress') ? formats.planner : {}
   if (!known.has('task id') || !known.has('task name')) return {}
   // Comments have dates such as 3/14/2024.
   dates.order ??= 'mdy'
   return clickUp
 })
 
-export const readLinear = csvReader(() => ({
-  columns: words.columns.linear,
-  priorities: { '0': 'NONE', '1': 'HIGH', '2': 'HIGH', '3': 'MEDIUM', '4': 'LOW' },
-}))
+export const readLinear = csvReader(() => formats.linear)
 
 const maxStatuses = 1_000
 
@@ -85,7 +85,6 @@ const subtaskType = new RegExp(words.subtaskType, 'i')
 /** Reads the CSV export of a search. A parent is given by its issue id. Either issue of a link may list the link. */
 export const readJira = csvReader(({ mapping }) => {
   const blockers = new KeyMap<string[]>()
-  let links = 0
   const statuses = new Map<string, NonNullable<TaskItem['status']>>()
   /** The names of people by the ids of their accounts. */
   const people = new KeyMap<string>()
@@ -96,25 +95,21 @@ export const readJira = csvReader(({ mapping }) => {
       return name === undefined ? whole : `@${name}`
     })
   return {
-    columns: words.columns.jira,
-    ...{ hasDatedComments: true, nameOfTask: 'issue id' },
+    ...formats.jira,
     scan(row) {
       const key = shortKey(row.text('issue key'))
       for (const blocked of row.texts('outward issue link blocks')) {
-        if (++links > maxLinks)
-          throw new ImportError(
-            `The file has more than ${maxLinks.toLocaleString('en')} links between issues`,
-          )
-        const known = blockers.get(blocked)
-        if (known) known.push(key)
-        else blockers.set(blocked, [key])
+        const known = blockers.get(blocked) ?? []
+        known.push(key)
+        blockers.set(blocked, known, linkCharacters)
       }
       // Columns of people, each with a column of ids. Watchers are repeated.
       for (const person of ['assignee', 'reporter', 'creator', 'watchers']) {
         const accounts = row.texts(`${person} id`)
         const names = accounts.length > 0 ? row.texts(person) : []
         for (const [n, account] of accounts.entries())
-          if (names[n]) people.setIfSpace(account, names[n].slice(0, maxMappedCharacters))
+          if (names[n] && people.get(account) === undefined)
+            people.set(account, names[n].slice(0, maxMappedCharacters))
       }
     },
     finish({ task, parts }, row) {
@@ -155,7 +150,7 @@ async function isJson(open: Open): Promise<boolean> {
 
 /** The CSV file refers to other tasks by their names. */
 const readAsanaCsv = csvReader((file) => ({
-  ...{ columns: words.columns.asana, hasOwnColumns: true, meansNearest: true },
+  ...formats.asana,
   finish(draft, row) {
     const { task } = draft
     if (noSection.test(draft.section ?? '')) delete draft.section
@@ -177,10 +172,6 @@ export const readTodoist = csvReader((file) => {
   /** The latest task of the section after its ancestors, outermost first. */
   let parents: { indent: number; title: string; key: string }[] = []
   let latest: string | undefined
-  /** Adds a line about a row that is not a task to the report. */
-  const report = ({ number }: Row, message: string) =>
-    file.report(`Row ${number}: ${message}`.slice(0, maxMessageCharacters))
-
   function finishTask(draft: Draft, row: Row): void {
     const { task } = draft
     const { title, labels } = withoutLabels(task.title)
@@ -200,23 +191,20 @@ export const readTodoist = csvReader((file) => {
   }
 
   return {
-    columns: words.columns.todoist,
-    priorities: { '1': 'HIGH', '2': 'MEDIUM', '3': 'LOW', '4': 'NONE' },
+    ...formats.todoist,
     finish(draft, row) {
       const { author, assignee, title, description, notes, messages } = draft.task
       // `Ada (48151623)` is the person Ada.
       for (const person of [author, assignee]) if (person) person.name = person.name.replace(/ \(\d+\)$/, '')
       const type = row.text('type').toLowerCase()
       if (type === 'task') return finishTask(draft, row)
-      for (const line of [...notes, ...messages]) report(row, line)
-      if (type === 'section') {
-        ;[section, parents] = [title, []]
-        if (description) report(row, `The description of the section was not imported: ${description}`)
-      }
-      if (type === 'note' && latest) return [commentOf(draft, row, latest)]
-      const content = row.text('content')
-      if (type === 'note') report(row, `The comment on the whole project was not imported: ${content}`)
-      return []
+      if (type === 'section') [section, parents] = [title, []]
+      const isComment = type === 'note' && latest !== undefined
+      // A comment above all tasks is about the whole project.
+      const content = type === 'note' && !isComment ? row.text('content') : undefined
+      const others = [content, description, ...notes, ...messages].filter(Boolean).join('; ')
+      if (others) file.report(`Not imported from row ${row.number}: ${others}`.slice(0, maxMessageCharacters))
+      return isComment ? [commentOf(draft, row, latest!)] : []
     },
   }
 })
@@ -251,8 +239,7 @@ export const readTickTick = csvReader(() => {
   // Some backups number their tasks 1, 2, 3 …. The next backup may number them differently, so a number is no key.
   const idOf = (row: Row) => row.text('task id').replace(/^\d{1,9}$/, '')
   return {
-    ...{ columns: words.columns.ticktick, nameOfTask: 'task id' },
-    priorities: { '0': 'NONE', '1': 'LOW', '3': 'MEDIUM', '5': 'HIGH' },
+    ...formats.ticktick,
     keyOf: (row, title, keys) => idOf(row) || keys.next(row.text('created time'), title),
     finish(draft, row) {
       const { task, parts } = draft
