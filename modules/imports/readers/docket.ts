@@ -29,11 +29,9 @@ export const readDocket: Reader = async function* ({ open, report }) {
   const keys = new DigestKeys()
   let [n, after] = [0, '']
   for await (const line of readLines(open)) {
-    if (line.row === 0) {
-      yield { kind: 'project', row: 0, description: line.text('project.description') }
-      if (line.get('project.textEdits') === 'if-match')
-        yield { kind: 'project', row: 0, textEdits: 'if-match' }
-    }
+    const textEdits = line.get('project.textEdits') === 'if-match' ? 'if-match' : undefined
+    if (line.row === 0)
+      yield { kind: 'project', row: 0, description: line.text('project.description'), textEdits }
     const item = itemOf(line)
     if (!item) continue
     if (isChild(item)) item.csvKey = keys.ofChild(item)

@@ -11,28 +11,7 @@ import { type Entry, isObject, type Json, readEntries, textOf } from '../json-fi
 import { Board, type FieldValue, idOf, nameOf, type Table } from './board.ts'
 import products from './products.json' with { type: 'json' }
 
-type Kind = Table | 'description' | 'card' | 'item' | 'comment' | undefined
-
-/** Return the kind of an object whose path does not decide it. */
-const kinds: Record<string, (row: Entry) => Kind> = {
-  /** The response with the cards of a list has the cards in `items`. */
-  cardOrComment: (row) => (row.text('listId') === undefined ? 'comment' : 'card'),
-  boardOrStack(row) {
-    if (row.isSet('cards')) return 'lists'
-    return row.isSet('stacks') ? 'lanes' : undefined
-  },
-  issueOrComment(row) {
-    if (row.get('issue_url') !== undefined) return 'comment'
-    if (row.get('number') !== undefined && row.get('title') !== undefined) return 'card'
-    const message = 'The file is not a list of issues of GitHub: an issue has a number and a title'
-    throw new ImportError(message, `row ${row.row}`)
-  },
-  /** Tasks name their section, which is in the list too. Old projects have sections among subtasks, which are subtasks. */
-  taskOrSection: (row) =>
-    row.text('resource_subtype') === 'section' || (row.text('resource_type') ?? 'task') !== 'task'
-      ? undefined
-      : 'card',
-}
+type Kind = Table | 'description' | 'card' | 'item' | 'comment' | 'unknown'
 
 /** How a product writes boards as JSON. */
 interface BoardSource {
@@ -42,8 +21,8 @@ interface BoardSource {
   colors?: Record<string, string>
   /** The key of the position of a list, a card, a checklist or an item. */
   position?: string
-  /** The kind of each object in the file by the pattern of its path: a `Kind`, or a key of `kinds`. */
-  parts: Record<string, string>
+  /** The kind of each object in the file by the pattern of its path. Of several kinds, the first whose key the object has. */
+  parts: Record<string, Kind | [key: string, kind: Kind][]>
   /** True if cards are identified by their addresses, as issues of GitHub are. */
   hasAddresses?: boolean
   /** The key of the cards that are parts of a card. */
@@ -64,8 +43,11 @@ const boardReader = (source: BoardSource): Reader =>
     const { board } = reading
     for (const pass of ['add', 'read'] as const)
       for await (const row of readEntries(open, Object.keys(source.parts))) {
-        const kind = source.parts[row.part]!
-        reading[pass](row, kinds[kind] ? kinds[kind](row) : (kind as Kind))
+        const kinds = source.parts[row.part]!
+        const isFirst = ([key]: [string, Kind]) => key === '' || row.get(key) !== undefined
+        const kind = typeof kinds === 'string' ? kinds : kinds.find(isFirst)?.[1]
+        if (kind === 'unknown') throw new ImportError(source.missing, `row ${row.row}`)
+        if (kind) reading[pass](row, kind)
         yield* board.ready.splice(0)
       }
     reading.takeSorted()
@@ -97,7 +79,7 @@ class BoardReading {
     else if (kind === 'comment') {
       const card = creations.includes(String(row.value.type)) ? row.text('data.card.id') : undefined
       if (card !== undefined) board.add('creations', row.inside({ ...row.value, id: card }))
-    } else if (kind && kind !== 'card' && kind !== 'item') board.add(kind, row)
+    } else if (kind !== 'card' && kind !== 'item' && kind !== 'unknown') board.add(kind, row)
   }
 
   read(row: Entry, kind: Kind): void {
@@ -108,6 +90,7 @@ class BoardReading {
 
   private readCard(row: Entry, inside?: string): void {
     const { source, board, parts } = this
+    if (inside === undefined && isSection(row)) return
     const task = taskOf(row, board, source.hasAddresses ? issueKey(row, 'html_url|url') : idOf(row), inside)
     this.hasCards = true
     const { key, parent } = task
@@ -341,6 +324,10 @@ function valueOf(row: Entry, board: Board): FieldValue {
   return [id, checked == null ? (text ?? date) : checked === true || checked === 'true']
 }
 
+/** Tasks name their section, which is in the list too. Old projects have sections among subtasks, which are subtasks. */
+const isSection = (row: Entry): boolean =>
+  row.text('resource_subtype') === 'section' || (row.text('resource_type') ?? 'task') !== 'task'
+
 /** Matches the section of the tasks of Asana that have none. */
 export const noSection = /^(\(no section\)|untitled section|)$/i
 const sectionIn = (membership: Entry | undefined): string | undefined => {
@@ -376,17 +363,20 @@ function issueKey(row: Entry, paths: string): string {
 const linkedIssue = (row: Entry, path: string): string | undefined =>
   row.get(path) === undefined ? undefined : issueKey(row, path)
 
+const { keys: _, ...tables } = products
+const sources = tables as unknown as Record<keyof typeof tables, BoardSource>
+
 /** Reads the JSON export of a Trello board. Trello writes only the newest 1,000 actions, of which some are comments. */
-export const readTrello = boardReader(products.trello)
-export const readWekan = boardReader(products.wekan)
+export const readTrello = boardReader(sources.trello)
+export const readWekan = boardReader(sources.wekan)
 /** Reads responses of Planka's API one after the other: boards, cards of a list, comments and actions of a card. */
-export const readPlanka = boardReader(products.planka)
+export const readPlanka = boardReader(sources.planka)
 /** Reads the output of `occ deck:export`, the export of a board, or a response of the API of Nextcloud Deck. */
-export const readDeck = boardReader(products.deck)
+export const readDeck = boardReader(sources.deck)
 /**
  * Reads issues and comments of GitHub: lists of the REST API one after the other, a JSON object for each line, or the
  * output of `gh issue list --json`.
  */
-export const readGitHub = boardReader(products.github)
+export const readGitHub = boardReader(sources.github)
 /** Reads the JSON export of an Asana project, or lists of tasks of the API, one after the other. */
-export const readAsanaJson = boardReader(products.asana)
+export const readAsanaJson = boardReader(sources.asana)
