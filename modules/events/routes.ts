@@ -1,7 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
-import { Elysia } from 'elysia'
 import type { Query, ReadRequest } from '../../src/commands/query.ts'
-import type { RouteBuilders } from '../../src/routes/route-builders.ts'
 import { accountIdOf, canonicalId, isIdInAnyCase, nilId } from '../../src/id-format.ts'
 import type { Module } from '../../src/module.ts'
 import { nextLink } from '../../src/reads/pages.ts'
@@ -30,19 +28,12 @@ export const events: Module = {
     ['/projects/:id/events', listEvents(services), 'List events'],
     ['/projects/:id/history', projectHistory(services), "Read a project's history"],
     ['/tasks/:id/history', taskHistory(services), "Read a task's history"],
+    ['/events', followProjects(services), 'Follow all projects'],
+  ],
+  routes: (services) => [
+    ['post', '/events/read', readManyEvents(services), 'Read the events of many projects'],
   ],
 }
-
-export const feedRoutes = ({ callerGuard, readGuard, queryRoute }: RouteBuilders, services: Services) =>
-  new Elysia({ prefix: '/events' })
-    .use(
-      new Elysia().use(callerGuard).get(...queryRoute('', followProjects(services), 'Follow all projects')),
-    )
-    .use(
-      new Elysia()
-        .use(readGuard)
-        .post(...queryRoute('/read', readManyEvents(services), 'Read the events of many projects')),
-    )
 
 const about =
   'Sends server-sent events with the data `{projectId, version}`: first one for every project that the caller may see, then one for each project that gets a new version or becomes visible. The version is null for a project that the caller can no longer see. A stream lists about 1,000 projects, in the order of their ids. If the caller has more projects, an event of type `more` has the data `{told, last}`: the number of listed projects, and the id of the last one. `afterProject={last}` opens a stream of the next projects; if there are more projects at the start, the Link header leads to it. The stream sends states, not a history: a client that reconnects gets the state of every project again, and a slow client gets only the newest state of each project. With `exceptActor`, a project whose new versions are all by this account is left out.'

@@ -1,9 +1,9 @@
 import { type Static, Type } from '@sinclair/typebox'
-import { Elysia } from 'elysia'
 import { createTarPacker } from 'modern-tar'
 import { Flag } from '../../src/batch/operation-schema.ts'
 import type { Download, Query, ReadRequest } from '../../src/commands/query.ts'
-import type { RouteBuilders } from '../../src/routes/route-builders.ts'
+import type { Module } from '../../src/module.ts'
+import type { RouteServices } from '../../src/routes/guards.ts'
 import { AsOfParameter } from '../../src/log/as-of.ts'
 import type { Caller } from '../../src/identity/rights.ts'
 import type { Sql } from '../../src/postgres/database.ts'
@@ -147,11 +147,7 @@ const archive = { name: 'docket.tar.gz', contentType: 'application/gzip', isComp
 const aboutAccount =
   'Returns all data of the caller as one `.tar.gz`: `account.json` with the account and its API tokens (without secrets, and only for a sign-in token), and a file in the format `docket` for each project that the caller may see. Each project is exported as of one version. If an error occurs after the start, the connection is closed early.'
 
-interface IdleServer {
-  timeout?(request: Request, seconds: number): void
-}
-
-function exportAccount(services: Services, inProgress: ExportsInProgress): Query {
+function exportAccount(services: RouteServices, inProgress: ExportsInProgress): Query {
   const { database } = services
   return {
     about: aboutAccount,
@@ -177,7 +173,7 @@ function exportAccount(services: Services, inProgress: ExportsInProgress): Query
         const tokens = caller.token ? null : await tokensOf(database.reads, caller.userId)
         const own = { account: accountView.of(account), tokens }
         // Disables the idle timeout of the server: storing a large project takes longer. The response has its own limits.
-        ;(reading as { listener?: IdleServer | null }).listener?.timeout?.(request, 0)
+        services.server()?.timeout(request, 0)
         const chunks = zipped(tarOf(entriesOf(services, inProgress, reading, own, ids)))
         return { ...archive, chunks, close: () => {} }
       })
@@ -258,24 +254,12 @@ async function* tarOf(entries: AsyncIterable<Entry>): Chunks {
   }
 }
 
-export function exportRoutes(
-  { callerGuard, queryRoute }: RouteBuilders,
-  services: Services,
-  eventTexts: EventTexts,
-) {
-  const inProgress = openExportsInProgress()
-  return (
-    new Elysia()
-      .use(callerGuard)
-      .get(
-        ...queryRoute(
-          '/projects/:id/export',
-          exportProject(services, inProgress, eventTexts),
-          'Export a project',
-        ),
-      )
-      // Elysia adds the server to the context only for a function that names it.
-      .derive(({ server }) => ({ listener: server }))
-      .get(...queryRoute('/export', exportAccount(services, inProgress), 'Export all my data'))
-  )
-}
+export const exportsOf = (eventTexts: EventTexts): Module => ({
+  routes(services) {
+    const inProgress = openExportsInProgress()
+    return [
+      ['get', '/projects/:id/export', exportProject(services, inProgress, eventTexts), 'Export a project'],
+      ['get', '/export', exportAccount(services, inProgress), 'Export all my data'],
+    ]
+  },
+})

@@ -1,10 +1,8 @@
 import { type TSchema, Type } from '@sinclair/typebox'
-import { Elysia } from 'elysia'
 import { concurrencyErrors } from '../../src/admission/fair-queue.ts'
 import type { Query } from '../../src/commands/query.ts'
-import type { Config } from '../../src/config.ts'
-import { admitFirst, guarded } from '../../src/routes/guards.ts'
-import type { RouteBuilders } from '../../src/routes/route-builders.ts'
+import type { Module } from '../../src/module.ts'
+import type { OwnRoute } from '../../src/routes/add-routes.ts'
 import { roleNeeded } from '../../src/identity/rights.ts'
 import { headerRefs, headersOf, locationAt } from '../../src/openapi/components.ts'
 import { operation, responseExample } from '../../src/openapi/operation.ts'
@@ -73,8 +71,9 @@ const requestBody = {
   },
 }
 
-function startHooks(config: Config) {
-  const { detail, ...hooks } = writeOperation({
+function startOf(services: Services): OwnRoute {
+  const { config } = services
+  const detail = writeOperation({
     ...{ id: 'createImport', summary: 'Import a file', query: ImportParameters },
     description: `Stores a file of at most ${config.importBytes} bytes, and queues its import. The body is the file, with any Content-Type, or a form with the part \`file\`; \`source\`, \`dryRun\` and \`mapping\` are query parameters or parts of the form. A long mapping needs a form. The file may be compressed with gzip. \`GET /imports/{id}\` shows the progress, and the mapping that the import uses. With \`dryRun=true\` the import changes nothing, and has the same report. A retry with the same Idempotency-Key gets the import of the first request; the service does not compare the files.`,
     responses: {
@@ -87,10 +86,16 @@ function startHooks(config: Config) {
       notFound('Project'),
     ],
   })
-  return { ...hooks, detail: { ...detail, requestBody } }
+  return {
+    respond: openStartImport(services),
+    query: ImportParameters,
+    detail: { ...detail, requestBody },
+    // The file is never in memory as a whole: a long body takes no more slots than a short body.
+    costOf: () => 1,
+  }
 }
 
-const cancelHooks = writeOperation({
+const cancelOperation = writeOperation({
   ...{ id: 'cancelImport', summary: 'Cancel an import' },
   description:
     'Ends the import. A running import stops after its current batch; the rows that it has written remain, and can be undone.',
@@ -98,7 +103,7 @@ const cancelHooks = writeOperation({
   errors: [importEnded(), noImport()],
 })
 
-const undoHooks = writeOperation({
+const undoOperation = writeOperation({
   ...{ id: 'undoImport', summary: 'Undo an import' },
   description:
     'Undoes everything that the import has written, except rows that somebody has changed since: the report lists these rows with the outcome `kept`. An import with kept rows can be undone again, for example after the undo of a later import: the numbers and these lines are then replaced. The response waits up to 10 seconds for the end of the undo.',
@@ -109,30 +114,19 @@ const undoHooks = writeOperation({
   errors: [...Object.values(undoErrors).map((error) => error()), ...active(), noImport()],
 })
 
-export function importRoutes({ callerGuard, uploadGuard, queryRoute }: RouteBuilders, services: Services) {
-  const imports = openImports(services)
-  const start = guarded(openStartImport(services), { hasQuery: true })
-  const { cancel, undo } = openChanges(services, imports)
-  const uploads = new Elysia()
-    .use(uploadGuard)
-    .post('/projects/:id/imports', start as never, { ...startHooks(services.config), transform: admitFirst })
-  return new Elysia().use(uploads).use(
-    new Elysia()
-      .use(callerGuard)
-      .get(
-        ...queryRoute(
-          '/projects/:id/imports',
-          listImports(services, imports),
-          'List the imports of a project',
-        ),
-      )
-      .get(...queryRoute('/imports/:id', getImport(imports), 'Get an import'))
-      .get(
-        ...queryRoute('/imports/:id/report', listReport(services, imports), 'Read the report of an import'),
-      )
-      .delete('/imports/:id', guarded(cancel) as never, cancelHooks)
-      .post('/imports/:id/undo', guarded(undo) as never, undoHooks),
-  )
+export const imports: Module = {
+  routes(services) {
+    const imports = openImports(services)
+    const { cancel, undo } = openChanges(services, imports)
+    return [
+      ['post', '/projects/:id/imports', startOf(services)],
+      ['get', '/projects/:id/imports', listImports(services, imports), 'List the imports of a project'],
+      ['get', '/imports/:id', getImport(imports), 'Get an import'],
+      ['get', '/imports/:id/report', listReport(services, imports), 'Read the report of an import'],
+      ['delete', '/imports/:id', { respond: cancel, detail: cancelOperation }],
+      ['post', '/imports/:id/undo', { respond: undo, detail: undoOperation }],
+    ]
+  },
 }
 
 const paged = { input: Input({ limit: Limit(50, 200), cursor: Cursor() }), isList: true }

@@ -1,10 +1,8 @@
 import { isIP } from 'node:net'
 import { Type } from '@sinclair/typebox'
-import { Elysia } from 'elysia'
 import { openConcurrencyLimit } from '../../src/admission/fair-queue.ts'
 import { readJson } from '../../src/http/json-body.ts'
-import { guarded } from '../../src/routes/guards.ts'
-import type { RouteBuilders } from '../../src/routes/route-builders.ts'
+import type { OwnRoute } from '../../src/routes/add-routes.ts'
 import type { ReadRequest } from '../../src/commands/query.ts'
 import { forbidden, HttpError } from '../../src/responses/errors.ts'
 import type { Services } from '../../src/services.ts'
@@ -24,12 +22,8 @@ const bytesOfSlot = 16_384
 
 type Context = Pick<ReadRequest, 'request' | 'caller' | 'permit'>
 
-/** Returns a function that opens the endpoint. @param handle runs the requests that tools send to the service */
-export function mcpRoutes(
-  { readGuard }: RouteBuilders,
-  { config, log, scheduler }: Services,
-  handle: Handle,
-) {
+/** @param handle runs the requests that tools send to the service */
+export function mcpRoute({ config, log, scheduler }: Services, handle: Handle): OwnRoute {
   const callsInProgress = openConcurrencyLimit(limits)
   async function respond({ request, caller, permit }: Context): Promise<Response> {
     const body = await readJson(request, config).catch((error: unknown) => {
@@ -59,18 +53,18 @@ export function mcpRoutes(
       acquire: () => callsInProgress.acquire(caller.userId, slotsOf(request, config)),
     })
   }
-  const handler = guarded(async (context: Context) => {
-    const { request, permit } = context
-    const response = await respond(context)
-    const own = { ...baseHeaders, 'cache-control': 'no-store', 'x-request-id': requestId() }
-    for (const [name, value] of Object.entries(own)) response.headers.set(name, value)
-    return response.status < 400 ? response : scheduler.reject(request, response, permit)
-  })
-  return (detail: object) =>
-    new Elysia()
-      .onTransform(openRequireOrigin(config))
-      .use(readGuard)
-      .post('/mcp', handler as never, { parse: 'none', detail })
+  return {
+    detail,
+    budget: 'reads',
+    precheck: openRequireOrigin(config),
+    async respond(context) {
+      const { request, permit } = context
+      const response = await respond(context)
+      const own = { ...baseHeaders, 'cache-control': 'no-store', 'x-request-id': requestId() }
+      for (const [name, value] of Object.entries(own)) response.headers.set(name, value)
+      return response.status < 400 ? response : scheduler.reject(request, response, permit)
+    },
+  }
 }
 
 const slotsOf = ({ headers }: Request, { bodyBytes }: Services['config']): number =>
@@ -85,7 +79,7 @@ const rpcError = (code: number, message: string): Response =>
  */
 function openRequireOrigin({ corsOrigins, publicUrl }: Pick<Config, 'corsOrigins' | 'publicUrl'>) {
   const allowed = [...corsOrigins, ...(publicUrl ? [new URL(publicUrl).origin] : [])]
-  return ({ request: { headers } }: { request: Request }): void => {
+  return ({ headers }: Request): void => {
     const origin = headers.get('origin')
     if (origin === null || allowed.includes('*') || allowed.includes(origin)) return
     const url = URL.parse(origin)
@@ -127,7 +121,7 @@ const events = `event: message\ndata: ${JSON.stringify(reply)}\n\n`
 const notAcceptable = 'Not Acceptable: Client must accept both application/json and text/event-stream'
 
 /** The route's part of the OpenAPI document. The schema does not validate messages, because errors must be JSON-RPC errors. */
-export const { detail: document } = operation({
+const detail = operation({
   ...{ id: 'callMcp', tag: 'Agents', summary: 'Send a message of an agent', description, scope: 'read' },
   body: Message,
   responses: {

@@ -1,6 +1,5 @@
-import { Elysia } from 'elysia'
 import { adminQuery, type Query } from '../../src/commands/query.ts'
-import type { RouteBuilders } from '../../src/routes/route-builders.ts'
+import type { Module } from '../../src/module.ts'
 import { isId } from '../../src/id-format.ts'
 import { requireVisible } from '../../src/reads/lookups.ts'
 import { Cursor, cutToLimit, readIdPage, Limit, pageOf, idBeforePage } from '../../src/reads/pages.ts'
@@ -14,35 +13,23 @@ import { createServiceAccount, deleteServiceAccount, noAccount } from './command
 import { type ServiceAccount, serviceAccountView } from './schema.ts'
 import { tokenHooks, createToken, deleteToken } from './tokens.ts'
 
-const accountsPath = '/:id/service-accounts'
-const accountPath = `${accountsPath}/:accountId` as const
+const accountsPath = '/projects/:id/service-accounts'
+const accountPath = `${accountsPath}/:accountId`
+const tokensPath = `${accountPath}/tokens`
 
-export function serviceAccountRoutes(
-  { queryRoute, sessionGuard, callerGuard, commandRoute }: RouteBuilders,
-  services: Services,
-) {
-  const { list, tokens } = serviceAccountReads(services)
-  const { creating, deleting } = tokenHooks(services)
-  const accounts = new Elysia()
-    .use(callerGuard)
-    .post(...commandRoute(accountsPath, createServiceAccount, 'Create a service account'))
-    .get(...queryRoute(accountsPath, list, 'List service accounts'))
-    .delete(...commandRoute(accountPath, deleteServiceAccount, 'Delete a service account'))
-  const accountTokens = new Elysia()
-    .use(sessionGuard)
-    .post(
-      ...commandRoute(`${accountPath}/tokens`, createToken, 'Create a token of a service account', creating),
-    )
-    .get(...queryRoute(`${accountPath}/tokens`, tokens, 'List the tokens of a service account'))
-    .delete(
-      ...commandRoute(
-        `${accountPath}/tokens/:tokenId`,
-        deleteToken,
-        'Revoke a token of a service account',
-        deleting,
-      ),
-    )
-  return new Elysia({ prefix: '/projects' }).use(accounts).use(accountTokens)
+export const serviceAccounts: Module = {
+  routes(services) {
+    const { list, tokens } = serviceAccountReads(services)
+    const { creating, deleting } = tokenHooks(services)
+    return [
+      ['post', accountsPath, createServiceAccount, 'Create a service account'],
+      ['get', accountsPath, list, 'List service accounts'],
+      ['delete', accountPath, deleteServiceAccount, 'Delete a service account'],
+      ['post', tokensPath, createToken, 'Create a token of a service account', creating],
+      ['get', tokensPath, tokens, 'List the tokens of a service account'],
+      ['delete', `${tokensPath}/:tokenId`, deleteToken, 'Revoke a token of a service account', deleting],
+    ]
+  },
 }
 
 const serviceAccountReads = ({ database: { reads: sql }, findRole }: Services) => ({

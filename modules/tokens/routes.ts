@@ -1,7 +1,6 @@
-import { Elysia } from 'elysia'
 import { accountCommand, type RouteRequest } from '../../src/commands/command.ts'
 import type { Query } from '../../src/commands/query.ts'
-import type { RouteBuilders } from '../../src/routes/route-builders.ts'
+import type { Module } from '../../src/module.ts'
 import { canonicalId, isId } from '../../src/id-format.ts'
 import { digestOfToken, newApiToken } from '../../src/identity/tokens.ts'
 import { newId } from '../../src/ids.ts'
@@ -22,12 +21,13 @@ import {
   type TokenInput,
 } from './schema.ts'
 
-export const tokenRoutes = ({ queryRoute, sessionGuard, accountRoute }: RouteBuilders, services: Services) =>
-  new Elysia({ prefix: '/tokens' })
-    .use(sessionGuard)
-    .post(...accountRoute('', createOwnToken(services), 'Create an API token'))
-    .get(...queryRoute('', listOwnTokens(services), 'List my API tokens'))
-    .delete(...accountRoute('/:id', deleteOwnToken(services), 'Revoke an API token'))
+export const tokens: Module = {
+  routes: (services) => [
+    ['post', '/tokens', createOwnToken(services), 'Create an API token'],
+    ['get', '/tokens', listOwnTokens(services), 'List my API tokens'],
+    ['delete', '/tokens/:id', deleteOwnToken(services), 'Revoke an API token'],
+  ],
+}
 
 const createOwnToken = (services: Services) =>
   accountCommand('token.create', {

@@ -1,5 +1,4 @@
-import { Elysia } from 'elysia'
-import type { RouteBuilders } from '../../src/routes/route-builders.ts'
+import type { Module } from '../../src/module.ts'
 import { ForbiddenUrl } from '../../src/outbound/post.ts'
 import { requireRetained } from '../../src/reads/retention.ts'
 import type { Services } from '../../src/services.ts'
@@ -14,38 +13,24 @@ import {
 import { getWebhook, listDeliveries, listWebhooks } from './reads.ts'
 import { testWebhook, newSecret } from './send.ts'
 
-const webhooksPath = '/:id/webhooks'
-const webhookPath = `${webhooksPath}/:webhookId` as const
+const webhooksPath = '/projects/:id/webhooks'
+const webhookPath = `${webhooksPath}/:webhookId`
 
-export function webhookRoutes(
-  { callerGuard, queryRoute, commandRoute, accountRoute }: RouteBuilders,
-  services: Services,
-) {
-  const { creating, updating, rotating, replaying } = webhookHooks(services)
-  return new Elysia({ prefix: '/projects' })
-    .use(callerGuard)
-    .post(...commandRoute(webhooksPath, createWebhook, 'Create a webhook', creating))
-    .get(...queryRoute(webhooksPath, listWebhooks(services), 'List the webhooks of a project'))
-    .get(...queryRoute(webhookPath, getWebhook(services), 'Get a webhook'))
-    .patch(...commandRoute(webhookPath, updateWebhook, 'Change a webhook, disable or enable it', updating))
-    .delete(...commandRoute(webhookPath, deleteWebhook, 'Delete a webhook'))
-    .post(...commandRoute(`${webhookPath}/rotate`, rotateWebhook, "Rotate a webhook's secret", rotating))
-    .post(...accountRoute(`${webhookPath}/test`, testWebhook(services), 'Send a test to a webhook'))
-    .post(
-      ...commandRoute(
-        `${webhookPath}/replay`,
-        replayWebhook,
-        'Replay or skip events of a webhook',
-        replaying,
-      ),
-    )
-    .get(
-      ...queryRoute(
-        `${webhookPath}/deliveries`,
-        listDeliveries(services),
-        'List the deliveries of a webhook',
-      ),
-    )
+export const webhooks: Module = {
+  routes(services) {
+    const { creating, updating, rotating, replaying } = webhookHooks(services)
+    return [
+      ['post', webhooksPath, createWebhook, 'Create a webhook', creating],
+      ['get', webhooksPath, listWebhooks(services), 'List the webhooks of a project'],
+      ['get', webhookPath, getWebhook(services), 'Get a webhook'],
+      ['patch', webhookPath, updateWebhook, 'Change a webhook, disable or enable it', updating],
+      ['delete', webhookPath, deleteWebhook, 'Delete a webhook'],
+      ['post', `${webhookPath}/rotate`, rotateWebhook, "Rotate a webhook's secret", rotating],
+      ['post', `${webhookPath}/test`, testWebhook(services), 'Send a test to a webhook'],
+      ['post', `${webhookPath}/replay`, replayWebhook, 'Replay or skip events of a webhook', replaying],
+      ['get', `${webhookPath}/deliveries`, listDeliveries(services), 'List the deliveries of a webhook'],
+    ]
+  },
 }
 
 /** A host name that does not resolve within this time is accepted, and is checked at the first delivery. */

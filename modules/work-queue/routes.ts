@@ -1,7 +1,5 @@
-import { Elysia } from 'elysia'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ReadRequest } from '../../src/commands/query.ts'
-import type { RouteBuilders } from '../../src/routes/route-builders.ts'
 import type { Caller } from '../../src/identity/rights.ts'
 import type { Module } from '../../src/module.ts'
 import { requireVisible } from '../../src/reads/lookups.ts'
@@ -15,13 +13,12 @@ export const workQueue: Module = {
     ['post', '/tasks/:id/claim', claimTask, 'Claim a task, or extend the claim'],
     ['post', '/tasks/:id/release', releaseTask, 'Release a claimed task'],
   ],
-}
-
-export function workQueueRoutes({ callerGuard, commandRoute }: RouteBuilders, services: Services) {
-  const repeat = openUntilReady(services)
-  return new Elysia()
-    .use(callerGuard)
-    .post(...commandRoute('/projects/:id/claim-next', claimNextTask, 'Claim the next ready task', { repeat }))
+  routes: (services) => [
+    [
+      ...(['post', '/projects/:id/claim-next', claimNextTask, 'Claim the next ready task'] as const),
+      { repeat: openUntilReady(services) },
+    ],
+  ],
 }
 
 /** The longest pause between two attempts of one request: most changes of a busy project make no task ready. */

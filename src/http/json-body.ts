@@ -1,8 +1,7 @@
 import type { TSchema } from '@sinclair/typebox'
-import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
 import type { Config } from '../config.ts'
 import { badRequest, HttpError } from '../responses/errors.ts'
-import { validationError } from '../schema/validation.ts'
+import { openCheck } from '../schema/validation.ts'
 
 /** The body limit for requests without a token. */
 export const signInBodyBytes = 16_384
@@ -37,12 +36,11 @@ export type ReadBody = (context: { request: Request; bodyBytes?: number }) => Pr
 /** Returns a function that reads a body and checks it against the schema; undefined for a route without a body. */
 export function openReadBody(limits: BodyLimits, schema?: TSchema): ReadBody | undefined {
   if (!schema) return undefined
-  let check: TypeCheck<TSchema> | undefined
+  const check = openCheck(schema)
   return async ({ request, bodyBytes = limits.bodyBytes }) => {
     const isAbsent = schema.default !== undefined && isEmpty(request)
     const body = isAbsent ? {} : parsed(await receive(request, bodyBytes, limits.bodyTimeoutMs), bodyBytes)
-    check ??= TypeCompiler.Compile(schema)
-    if (!check.Check(body)) throw validationError(check.Errors(body))
+    check(body)
     return body
   }
 }

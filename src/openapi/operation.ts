@@ -39,7 +39,8 @@ import {
   headerParameter,
 } from './components.ts'
 
-export function commandHooks<Row>(path: string, command: WriteDefinition<never, Row>, summary: string) {
+/** Returns the schemas of the query and the body, and the route's part of the document. */
+export function commandOperation<Row>(path: string, command: WriteDefinition<never, Row>, summary: string) {
   const { about, callers, role, name, status, emptyReply } = command
   const { id, tag } = command.operation ?? { id: operationId(name), tag: `${nounOf(name)}s` }
   const pathParameters = pathFields(path, command)
@@ -49,7 +50,7 @@ export function commandHooks<Row>(path: string, command: WriteDefinition<never, 
   const changes = command.does !== 'add' && status !== 201
   // Account commands do not run in the actor of a project.
   const isInProject = 'decide' in command && command.target.kind !== 'new'
-  return operation({
+  const detail = operation({
     ...{ id, tag, summary, body, query },
     open: callers === 'anyone',
     scope: callers ? undefined : command.scope,
@@ -67,6 +68,7 @@ export function commandHooks<Row>(path: string, command: WriteDefinition<never, 
       ...(isInProject && !changes ? [claimEnded()] : []),
     ],
   })
+  return { query, body, detail }
 }
 
 const headerIf = (isNeeded: unknown, name: RequestHeader): RequestHeader[] => (isNeeded ? [name] : [])
@@ -129,7 +131,7 @@ function operationId(name: string): string {
 
 const nounOf = (name: string): string => titleOf(name.slice(0, name.indexOf('.')) as Entity)
 
-export function queryHooks(query: Query, summary: string) {
+export function queryOperation(query: Query, summary: string) {
   const { about, body, callers, input, isList, errors = [], scope = 'read', eventStream } = query
   const { name } = query.view
   const isPost = body !== undefined || query.isStreamOnly || query.download !== undefined
@@ -205,23 +207,18 @@ export function operation({ id, tag, summary, body, query, open, scope, ...own }
   if (body) general.push(408, 413, 415)
   const names = [...(own.requestHeaders ?? []), ...headerIf(general.includes(422), 'Idempotency-Key')]
   return {
-    // Elysia would parse the body before authentication (https://elysiajs.com/essential/life-cycle).
-    parse: 'none' as const,
-    ...(query && { query }),
-    detail: {
-      ...(body && { requestBody: requestBody(body) }),
-      parameters: [...(query ? queryParameters(query) : []), ...names.map(headerParameter)],
-      operationId: id,
-      tags: [tag],
-      summary,
-      description: [own.description, open ? '' : token].filter(Boolean).join(' '),
-      security: open ? [] : [{ bearer: [] }],
-      ...(scope && { 'x-scope': scope }),
-      responses: {
-        ...own.responses,
-        ...Object.fromEntries(general.map((status) => [status, commonResponse(status)])),
-        ...errorResponses(open ? own.errors : withTokens(own.errors, scope)),
-      },
+    ...(body && { requestBody: requestBody(body) }),
+    parameters: [...(query ? queryParameters(query) : []), ...names.map(headerParameter)],
+    operationId: id,
+    tags: [tag],
+    summary,
+    description: [own.description, open ? '' : token].filter(Boolean).join(' '),
+    security: open ? [] : [{ bearer: [] }],
+    ...(scope && { 'x-scope': scope }),
+    responses: {
+      ...own.responses,
+      ...Object.fromEntries(general.map((status) => [status, commonResponse(status)])),
+      ...errorResponses(open ? own.errors : withTokens(own.errors, scope)),
     },
   }
 }

@@ -1,4 +1,4 @@
-import { Elysia, ValidationError } from 'elysia'
+import { Elysia } from 'elysia'
 import { isTransient, mayBeWritten, toHttpError } from '../postgres/errors.ts'
 import {
   type ErrorDetails,
@@ -12,7 +12,6 @@ import type { Scheduler } from '../admission/fair-queue.ts'
 import { setRateLimitHeaders } from '../http/limits.ts'
 import { baseHeaders, pathnameOf, requestId } from '../responses/reply.ts'
 import { acceptsStream, endedStream } from '../responses/server-sent-events.ts'
-import { validationError } from '../schema/validation.ts'
 import type { RequestInfo, Telemetry } from './telemetry.ts'
 
 const details = new WeakMap<Request, ErrorDetails>()
@@ -51,8 +50,6 @@ type ErrorContext = RequestInfo & { error: unknown; code: unknown; set: { status
 
 /** A write with status 503 always gets a message about its outcome. */
 function failureOf(error: unknown, request: Request): HttpError {
-  if (error instanceof ValidationError && 'Errors' in error.validator)
-    return validationError(error.validator.Errors(error.value))
   const failure = toHttpError(error) ?? internalError()
   if (failure.status !== 503 || request.method === 'GET' || request.method === 'HEAD') return failure
   return mayBeWritten(error) ? outcomeUnknown() : withOutcome(failure)

@@ -1,7 +1,5 @@
-import { Elysia } from 'elysia'
-import { type Permit, writesIn } from '../admission/fair-queue.ts'
+import { writesIn } from '../admission/fair-queue.ts'
 import type { RouteRequest } from '../commands/command.ts'
-import type { Caller } from '../identity/rights.ts'
 import { canonicalId } from '../id-format.ts'
 import {
   duplicateParameter,
@@ -10,23 +8,30 @@ import {
   unknownParameter,
   maxUrlCharacters,
 } from '../responses/errors.ts'
-import { addressOf } from '../proxies.ts'
+import { type AddressBook, addressOf } from '../proxies.ts'
 import type { Services } from '../services.ts'
 import { type ReadBody, signInBodyBytes, requireSmall } from '../http/json-body.ts'
 import { type Share, setRateLimitHeaders, type BudgetName } from '../http/limits.ts'
 
-export const openGuards = (services: Services) => ({
-  signInGuard: openSignInGuard(services),
-  callerGuard: openCallerGuard(services, 'caller-guard'),
-  /** For uploads, which are never in memory as a whole: a long body takes no more slots than a short body. */
-  uploadGuard: openCallerGuard(services, 'upload-guard', budgetOf, () => 1),
-  /** Counts every request as a read, whatever its method. */
-  readGuard: openCallerGuard(services, 'read-guard', () => 'reads'),
-  sessionGuard: openSessionGuard(services),
-})
+/** `server` is null until the service listens. */
+export type RouteServices = Services & { server(): Server | null }
 
-const budgetOf = ({ method }: Request): BudgetName =>
-  method === 'GET' || method === 'HEAD' ? 'reads' : 'writes'
+type Server = AddressBook & { timeout(request: Request, seconds: number): void }
+
+/** The tokens that a route accepts: none is needed, only that of a sign-in, or every token. */
+export type Callers = 'anyone' | 'signedIn' | undefined
+
+/**
+ * Returns a function that returns the guard of a route.
+ * @param budget counts every request of the route, whatever its method
+ * @param costOf the cost of reading the body, in writes
+ */
+export function openGuards(services: RouteServices) {
+  return (callers: Callers, budget: BudgetName, costOf = writesIn): Admit => {
+    if (callers === 'anyone') return openSignInGuard(services)
+    return callers ? openSessionGuard(services, budget) : openCallerGuard(services, budget, costOf)
+  }
+}
 
 /**
  * The maximum length of `q` is 1,000 characters. A longer `q` gets the 400 of this limit, not the error for a long URL.
@@ -37,55 +42,53 @@ export function requireShortUrl({ url }: Request): void {
   if (url.length > maxUrlCharacters && !SEARCH.test(url)) throw urlTooLong()
 }
 
-function requireUniqueParameters({ url }: Request): void {
+const noParameters = {}
+
+/** @throws HttpError 400 for a parameter that is given twice, or that the route does not know */
+function readQuery({ url }: Request, check?: (query: object) => void): Record<string, string> {
   const start = url.indexOf('?')
-  if (start < 0 || !url.includes('&', start)) return
-  const names = new Set<string>()
-  for (const name of new URLSearchParams(url.slice(start)).keys()) {
-    if (names.has(name)) throw duplicateParameter(name)
-    names.add(name)
+  if (start < 0 && !check) return noParameters
+  const query: Record<string, string> = Object.create(null)
+  for (const [name, value] of start < 0 ? [] : new URLSearchParams(url.slice(start))) {
+    if (name in query) throw duplicateParameter(name)
+    query[name] = value
   }
+  if (check) check(query)
+  else for (const name in query) throw unknownParameter(name)
+  return query
 }
 
-function requireNoParameters({ url }: Request): void {
-  const start = url.indexOf('?')
-  if (start >= 0)
-    for (const name of new URLSearchParams(url.slice(start)).keys()) throw unknownParameter(name)
-}
+export type GuardedContext = RouteRequest & { share?: Share | null }
 
-function normalize(request: Request, params: Record<string, string | undefined>): void {
-  requireUniqueParameters(request)
-  for (const name in params) params[name] = canonicalId(params[name] ?? '')
-}
-
-export type GuardedContext = RouteRequest & {
-  /** Authenticates the request, and adds the caller, the share and the permit. Set for routes that need a token. */
-  admit?: Admit
-  share?: Share | null
-}
-
-/** Returns a promise only if a step must wait. @throws HttpError */
+/**
+ * Checks the caller of a request, and adds the caller, the share, the permit and the address to the context. Returns a promise
+ * only if a step must wait. @throws HttpError
+ */
 type Admit = (context: GuardedContext) => void | Promise<void>
 
+/** The steps of a request, in their order. */
 interface Steps {
-  hasQuery?: boolean
+  precheck?: ((request: Request) => void) | undefined
+  admit: Admit
+  checkQuery?: (query: object) => void
   readBody?: ReadBody
+  respond(context: unknown): Response | Promise<Response>
 }
-type Respond<Context> = (context: Context) => Response | Promise<Response>
 
 /**
  * Returns the handler of a route. Elysia prepares every part of the request that a handler's source text names. The text
  * of a bound function names none.
  */
-export const guarded = <Context>(respond: Respond<Context>, steps: Steps = {}) =>
-  handle.bind({ respond: respond as Respond<unknown>, ...steps }) as unknown as Respond<Context>
+export const guarded = (steps: Steps) => handle.bind(steps) as unknown as Steps['respond']
 
-async function handle(this: Steps & { respond: Respond<unknown> }, context: GuardedContext) {
-  if (!this.hasQuery) {
-    const admission = context.admit?.(context)
-    if (admission) await admission
-    requireNoParameters(context.request)
-  }
+async function handle(this: Steps, context: GuardedContext) {
+  const { request, params } = context
+  requireShortUrl(request)
+  this.precheck?.(request)
+  const admission = this.admit(context)
+  if (admission) await admission
+  for (const name in params) params[name] = canonicalId(params[name] ?? '')
+  context.query = readQuery(request, this.checkQuery)
   if (this.readBody) context.body = await this.readBody(context)
   const response = await this.respond(context)
   const { share, permit } = context
@@ -94,52 +97,34 @@ async function handle(this: Steps & { respond: Respond<unknown> }, context: Guar
   return response
 }
 
-/** A hook for routes with query parameters: Elysia checks the query before it calls the handler. */
-export async function admitFirst(context: object): Promise<void> {
-  const { admit } = context as GuardedContext
-  await admit?.(context as GuardedContext)
-}
-
-/** Guards routes that need no token, and adds the client's `address` to their context. */
-const openSignInGuard = ({ limits, config: { trustProxy } }: Services) =>
-  new Elysia({ name: 'sign-in-guard' }).derive({ as: 'scoped' }, async ({ request, server }) => {
-    requireShortUrl(request)
+const openSignInGuard = ({ limits, server, config: { trustProxy } }: RouteServices): Admit => {
+  return async (context) => {
+    const { request } = context
     // Runs before the first await, so that no large body stays in memory.
     requireSmall(request, signInBodyBytes)
-    const address = addressOf(request, server, trustProxy)
+    const address = addressOf(request, server(), trustProxy)
     const share = await limits.takeSignIn(address)
-    requireUniqueParameters(request)
-    return { address, share, bodyBytes: signInBodyBytes }
-  })
+    Object.assign(context, { address, share, bodyBytes: signInBodyBytes })
+  }
+}
 
-/** Guards routes that need a token: `guarded` calls `admit`, which adds the caller, the share and the permit to the context. */
-function openCallerGuard(
-  { authenticate, limits, scheduler }: Services,
-  name: string,
-  budgetOfRequest = budgetOf,
-  costOf = writesIn,
-) {
-  const admit: Admit = (context) => {
-    const { request, params } = context
-    requireShortUrl(request)
+const openCallerGuard = (
+  { authenticate, limits, scheduler }: RouteServices,
+  budget: BudgetName,
+  costOf: (request: Request) => number,
+): Admit => {
+  return (context) => {
+    const { request } = context
     return whenKnown(authenticate.caller(request), (caller) =>
-      whenKnown(limits.budgets?.[budgetOfRequest(request)].take(caller) ?? null, (share) => {
-        normalize(request, params)
-        return whenKnown(scheduler.acquire(caller.userId, costOf(request)), (permit) => {
+      whenKnown(limits.budgets?.[budget].take(caller) ?? null, (share) =>
+        whenKnown(scheduler.acquire(caller.userId, costOf(request)), (permit) => {
           context.caller = caller
           context.share = share
           context.permit = permit
-        })
-      }),
+        }),
+      ),
     )
   }
-  const prepare = (context: object) => {
-    ;(context as GuardedContext).admit = admit
-  }
-  return new Elysia({ name }).derive(
-    { as: 'scoped' },
-    prepare as unknown as () => { caller: Caller; permit: Permit },
-  )
 }
 
 /** Calls `next` at once if the value is known, because most requests need not wait for a promise. */
@@ -147,21 +132,24 @@ const whenKnown = <T, R>(value: T | Promise<T>, next: (value: T) => R | Promise<
   value instanceof Promise ? value.then(next) : next(value)
 
 /**
- * Guards routes that need a sign-in token. The first attempt of a request with an Idempotency-Key may have revoked the
- * token. So for such a request, the route first searches for a stored reply and then checks the claims.
+ * The first attempt of a request with an Idempotency-Key may have revoked the token. So for such a request, the route first
+ * searches for a stored reply and then checks the claims.
  */
-const openSessionGuard = ({ authenticate, limits, scheduler, config }: Services) =>
-  new Elysia({ name: 'session-guard' }).derive({ as: 'scoped' }, async ({ request, params, server }) => {
-    requireShortUrl(request)
+const openSessionGuard = (
+  { authenticate, limits, scheduler, server, config }: RouteServices,
+  budget: BudgetName,
+): Admit => {
+  return async (context) => {
+    const { request } = context
     const claims = await authenticate.session(request)
-    const isKeyed = budgetOf(request) === 'writes' && request.headers.has('idempotency-key')
+    const isKeyed = budget === 'writes' && request.headers.has('idempotency-key')
     const isValid = await authenticate.isValid(claims)
     if (!isValid && !isKeyed) throw invalidToken()
     // Revoked tokens draw on a separate rate limit.
     const userId = isValid ? claims.userId : claims.tokenId
-    const share = (await limits.budgets?.[budgetOf(request)].take({ userId })) ?? null
-    normalize(request, params)
+    const share = (await limits.budgets?.[budget].take({ userId })) ?? null
     const permit = await scheduler.acquire(userId, writesIn(request))
-    const address = addressOf(request, server, config.trustProxy)
-    return { claims, caller: claims.caller, share, permit, address }
-  })
+    const address = addressOf(request, server(), config.trustProxy)
+    Object.assign(context, { claims, caller: claims.caller, share, permit, address })
+  }
+}

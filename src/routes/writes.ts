@@ -16,23 +16,20 @@ import { conflict } from '../responses/errors.ts'
 import { type Reply, respondToWrite } from '../responses/reply.ts'
 import type { Services } from '../services.ts'
 import { readIdempotencyKey } from '../http/idempotency.ts'
-import type { Telemetry } from './telemetry.ts'
 
-export type RouteServices = Services & { telemetry: Telemetry }
-
-export interface RouteHooks<Input> {
+export interface RouteHooks {
   /** Returns the fields of the input that the service generates. @throws HttpError for checks that need I/O */
-  prepare?(input: Input, context: RouteRequest): Promise<Partial<Input> | void>
+  prepare?(input: object, context: RouteRequest): Promise<object | void>
   /** Runs the write, perhaps several times, and returns the reply to send. Not called if a reply is stored. */
   repeat?(context: ReadRequest, write: (caller: Caller) => Promise<Reply>): Promise<Reply>
   /** Runs after each response, also after the response to a retry. */
-  after?(input: Input): void
+  after?(input: object): void
 }
 
 export function openRunCommand<Input extends object, Row>(
-  services: RouteServices,
+  services: Services,
   command: Command<Input, Row>,
-  repeat: RouteHooks<Input>['repeat'],
+  repeat: RouteHooks['repeat'],
 ) {
   const { expensive, limits, run, scheduler, withIdempotency, subscriptions } = services
   const { name, invites, weight, cost = weight, isExpensive, location, view } = command
@@ -78,7 +75,7 @@ type Write = Omit<AccountWrite<never>, 'execute'> & { execute(key?: IdempotencyK
 
 /** Runs a command on the caller's account. It may revoke tokens, so the next request checks its token again. */
 export async function writeAccount<Request extends RouteRequest, Input extends object, Row>(
-  services: RouteServices,
+  services: Services,
   command: AccountCommand<Request, Input, Row>,
   context: Request,
   input: Input,
@@ -95,11 +92,11 @@ export async function writeAccount<Request extends RouteRequest, Input extends o
 }
 
 export async function writeSecretly<Input extends object, Row>(
-  services: RouteServices,
+  services: Services,
   command: Command<Input, Row>,
   context: RouteRequest<'caller'>,
   input: Input,
-  { prepare, after }: RouteHooks<Input>,
+  { prepare, after }: RouteHooks,
 ): Promise<Response> {
   const { caller, request } = context
   const ifMatch = request.headers.get('if-match') ?? undefined
@@ -118,7 +115,7 @@ export async function writeSecretly<Input extends object, Row>(
  * stored reply may contain a secret.
  */
 async function respondOnce<Input extends object>(
-  services: RouteServices,
+  services: Services,
   command: WriteDefinition<Input>,
   context: RouteRequest,
   input: Input,

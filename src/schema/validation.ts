@@ -1,10 +1,20 @@
 import { distance } from 'fastest-levenshtein'
 import type { TSchema } from '@sinclair/typebox'
+import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
 import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors'
 import { badRequest, unknownName, type HttpError } from '../responses/errors.ts'
 import { unstorableIn } from './input.ts'
 
 const maxMessages = 5
+
+/** Returns a function that checks a value. Compiles the schema at the first call. @throws HttpError 400 */
+export function openCheck(schema: TSchema): (value: unknown) => void {
+  let check: TypeCheck<TSchema> | undefined
+  return (value) => {
+    check ??= TypeCompiler.Compile(schema)
+    if (!check.Check(value)) throw validationError(check.Errors(value))
+  }
+}
 
 /** Lists each invalid field once, with the beginning of its description, so that message and documentation agree. */
 export function validationError(errors: Iterable<ValueError>): HttpError {

@@ -4490,6 +4490,31 @@ export interface operations {
       }
     }
   }
+  claimNextTask: {
+    parameters: {
+      path: {
+        /** @description The id of a project */
+        id: string
+      }
+    }
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['ClaimNextTask']
+      }
+    }
+    responses: {
+      /** @description The result of the write */
+      200: {
+        content: {
+          'application/json': components['schemas']['Task']
+        }
+      }
+      /** @description No task is ready */
+      204: {
+        content?: never
+      }
+    }
+  }
   batchProject: {
     parameters: {
       query?: {
@@ -4627,6 +4652,40 @@ export interface operations {
       }
     }
   }
+  followProjects: {
+    parameters: {
+      query?: {
+        /** @description The id of a project: the stream lists the projects after this id */
+        afterProject?: string
+        /** @description The id of an account, or `me`: leaves out the events of this account */
+        exceptActor?: string
+      }
+    }
+    responses: {
+      /** @description The current state */
+      200: {
+        content: {
+          'text/event-stream': components['schemas']['VersionStream']
+        }
+      }
+    }
+  }
+  readEvents: {
+    parameters: {}
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['ReadEvents']
+      }
+    }
+    responses: {
+      /** @description The current state */
+      200: {
+        content: {
+          'application/json': components['schemas']['EventsOfProjects']
+        }
+      }
+    }
+  }
   listServiceAccounts: {
     parameters: {
       query?: {
@@ -4750,65 +4809,6 @@ export interface operations {
       /** @description Done */
       204: {
         content?: never
-      }
-    }
-  }
-  claimNextTask: {
-    parameters: {
-      path: {
-        /** @description The id of a project */
-        id: string
-      }
-    }
-    requestBody: {
-      content: {
-        'application/json': components['schemas']['ClaimNextTask']
-      }
-    }
-    responses: {
-      /** @description The result of the write */
-      200: {
-        content: {
-          'application/json': components['schemas']['Task']
-        }
-      }
-      /** @description No task is ready */
-      204: {
-        content?: never
-      }
-    }
-  }
-  followProjects: {
-    parameters: {
-      query?: {
-        /** @description The id of a project: the stream lists the projects after this id */
-        afterProject?: string
-        /** @description The id of an account, or `me`: leaves out the events of this account */
-        exceptActor?: string
-      }
-    }
-    responses: {
-      /** @description The current state */
-      200: {
-        content: {
-          'text/event-stream': components['schemas']['VersionStream']
-        }
-      }
-    }
-  }
-  readEvents: {
-    parameters: {}
-    requestBody: {
-      content: {
-        'application/json': components['schemas']['ReadEvents']
-      }
-    }
-    responses: {
-      /** @description The current state */
-      200: {
-        content: {
-          'application/json': components['schemas']['EventsOfProjects']
-        }
       }
     }
   }
