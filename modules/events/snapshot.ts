@@ -1,10 +1,9 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
-import { tasks } from '../../drizzle/schema/tasks.ts'
 import { concurrencyErrors, openConcurrencyLimit, FairQueue } from '../../src/admission/fair-queue.ts'
 import type { ReadRequest } from '../../src/commands/query.ts'
 import { nilId } from '../../src/id-format.ts'
+import { visibleColumns } from '../../src/log/rows-at.ts'
 import { definitionOf } from '../../src/model/model.ts'
-import { columnList } from '../../src/postgres/columns.ts'
 import { maxSnapshots, type Sql } from '../../src/postgres/database.ts'
 import { unprepared } from '../../src/postgres/timeouts.ts'
 import { jsonTexts } from '../../src/reads/pages.ts'
@@ -109,7 +108,7 @@ async function* taskPages({ findPerson }: Services, exported: ExportedProject) {
   let after = nilId
   for (let isFull = true; isFull;) {
     const rows = await unprepared(sql<TaskRow[]>`
-      select ${columnList(sql, tasks, 't')} from tasks t
+      select ${visibleColumns(sql, 'task', 't')} from tasks t
       where t.project_id = ${projectId} and t.id > ${after} order by t.id limit ${maxRows}`)
     isFull = rows.length === maxRows
     after = rows.at(-1)?.id ?? nilId

@@ -106,21 +106,19 @@ const indented = (text: string, spaces: string) => text.replaceAll('\n', `\n${sp
 export function childCell(
   definition: EntityDefinition<ChildOfTask>,
   shown: Record<string, unknown>,
-  author: CellPerson | null,
+  personOf: (id: unknown) => CellPerson | undefined,
 ): string {
-  const { text, input } = definition.asChild!
-  const all = [
-    ...otherNames(definition).flatMap((name) =>
-      name in input.properties ? [[nameInFile(name), shown[name]]] : [],
-    ),
-    ...(definition.person
-      ? [
-          ['author', author && personCell(author)],
-          ['createdAt', shown.createdAt],
-        ]
-      : []),
-  ]
-  const lines = all.map(([name, value]) => {
+  const { asChild, person } = definition
+  const { text, input } = asChild!
+  const values = otherNames(definition).flatMap((name) =>
+    name in input.properties ? [[nameInFile(name), shown[name]]] : [],
+  )
+  if (person) {
+    const imported = shown.importedAuthor ? { name: String(shown.importedAuthor) } : undefined
+    const author = imported ?? personOf(shown[person]) ?? (shown.author as CellPerson | null)
+    values.push(['author', author && personCell(author)], ['createdAt', shown.createdAt])
+  }
+  const lines = values.map(([name, value]) => {
     const written = typeof value === 'string' ? value : value == null ? '' : JSON.stringify(value)
     return `\n  ${name}:${written && ` ${indented(written, '    ')}`}`
   })

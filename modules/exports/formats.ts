@@ -6,7 +6,6 @@ import { model } from '../../src/model/model.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { unprepared } from '../../src/postgres/timeouts.ts'
 import type { FindPerson } from '../../src/reads/people.ts'
-import type { User } from '../accounts/user.ts'
 import { headerOf, namedFields, taskFields } from '../tasks/schema.ts'
 import {
   childCell,
@@ -18,24 +17,19 @@ import {
   linesCell,
   personCell,
 } from './cells.ts'
-import {
-  childRows,
-  type ExportedProject,
-  type ExportedTask,
-  exportedTasks,
-  type ShownTask,
-  taskRows,
-} from './project.ts'
+import { childRows, type ExportedProject, type ShownTask, shownTasks, taskRows } from './project.ts'
 
 type Shown = Record<string, unknown>
-
 type Child = EntityDefinition<ChildOfTask>
 
+/** The person who created a row. Files show the email address only while the account is a member of the project. */
+type Author = { id: string; name: string } | null
+
 /** Returns the texts of a file. Children are written one by one, because a list may be long. */
-export interface Writer {
-  begin?(): string
+interface Writer {
+  begin?: string
   /** Returns the texts before and after the children of a task. */
-  task(task: ExportedTask): [before: string, after: string]
+  task(shown: ShownTask, author: Author): [before: string, after: string]
   /** Returns the texts before and after the children of one entity. */
   list?(child: Child): [open: string, close: string]
   child(child: Child, shown: Shown, isFirst: boolean): string
@@ -43,22 +37,22 @@ export interface Writer {
   end?(): string
 }
 
-export interface Format {
+interface Format {
   contentType: string
   extension: string
   open(exported: ExportedProject): Writer
 }
 
-/** Returns the people and the names of labels of a task, by the names of the fields in files. */
-function namedIn(shown: ShownTask, { labels, people }: ExportedProject) {
-  const named: Record<string, User | string[] | null> = {}
+/** Returns a task as files show it: also with people, and with the names of labels. */
+function recordOf(shown: Partial<ShownTask>, { labels, people }: ExportedProject): Shown {
+  const record: Shown = { ...shown }
   for (const [name, field] of namedFields) {
     const value = shown[name]
-    named[headerOf(name, field)] = Array.isArray(value)
+    record[headerOf(name, field)] = Array.isArray(value)
       ? value.map((id) => labels.get(id)!)
       : (people.get((value ?? '') as string) ?? null)
   }
-  return named
+  return record
 }
 
 /** A task for each line, as `GET /tasks/{id}` shows it, with lists of its children. */
@@ -66,7 +60,7 @@ const ndjson: Format = {
   contentType: 'application/x-ndjson',
   extension: 'ndjson',
   open: () => ({
-    task: ({ shown }) => [JSON.stringify(shown).slice(0, -1), '}\n'],
+    task: (shown) => [JSON.stringify(shown).slice(0, -1), '}\n'],
     list: ({ plural }) => [`,${JSON.stringify(plural)}:[`, ']'],
     child: (_, shown, isFirst) => (isFirst ? '' : ',') + JSON.stringify(shown),
   }),
@@ -91,13 +85,13 @@ const docket: Format = {
     let lines = 0
     const line = (row: object) => `${++lines && JSON.stringify(row)}\n`
     return {
-      begin: () =>
+      begin:
         line({ docket: docketFormat, project, version, exportedAt }) +
         parts.map(({ name, shown }) => line({ kind: name, ...shown })).join(''),
-      task({ shown: { importedAuthor, ...shown }, author }) {
+      task({ importedAuthor, ...shown }, author) {
+        const record = lineValues(recordOf(shown, exported))
         const externalId = shown.externalId ?? `docket:${shown.id}`
-        const named = { ...namedIn(shown, exported), author: authorOf(importedAuthor, author) }
-        return [line({ kind: 'task', ...lineValues(shown), externalId, ...named }), '']
+        return [line({ kind: 'task', ...record, externalId, author: authorOf(importedAuthor, author) }), '']
       },
       child({ name: kind }, shown) {
         if (!('authorId' in shown)) return line({ kind, ...lineValues(shown) })
@@ -124,40 +118,35 @@ function cell(value: unknown): string {
   return typeof value === 'string' ? quoted(escapeFormula(value)) : String(value)
 }
 
+/** The names in a record by the headers of their columns, where they differ. */
+const names = new Map(
+  taskFields.flatMap((one) => (namedFields.includes(one) ? [] : [[headerOf(...one), one[0]]])),
+)
 const headers = taskFields.map((one) => headerOf(...one))
 /** The columns of a task. Those of its children and of custom fields follow. */
 const columns = [...csvColumns.slice(0, -2), ...headers.filter((header) => !csvColumns.includes(header))]
-/** The fields that show ids, in a column whose header differs from the name of the field. */
-const renamed = taskFields.filter((one) => headerOf(...one) !== one[0] && !namedFields.includes(one))
+const namesInColumns = columns.map((header) => names.get(header) ?? header)
 
 /** A task for each row, for spreadsheets. */
 const csv: Format = {
   contentType: 'text/csv; charset=utf-8',
   extension: 'csv',
   open(exported) {
-    const { fields, people } = exported
+    const { fieldKeys, people } = exported
     const lists = model().ofTask.map(({ plural }) => plural)
     const personOf = (id: unknown) => people.get(String(id))
     return {
       // A byte order mark, without which some spreadsheets expect another encoding than UTF-8.
-      begin: () =>
-        `\ufeff${[...columns, ...lists, ...fields.map(({ key }) => fieldPrefix + key)].join()}${lineEnd}`,
-      task({ shown, author }) {
-        const known = author && (people.get(author.id) ?? author)
-        const values: Shown = { ...shown, ...namedIn(shown, exported), author: known }
-        for (const [name, field] of renamed) values[headerOf(name, field)] = shown[name]
-        const custom = fields.map(({ key }) => `,${cell(shown.fields[key])}`)
-        return [columns.map((header) => cell(values[header])).join(), custom.join('') + lineEnd]
+      begin: `\ufeff${[...columns, ...lists, ...fieldKeys.map((key) => fieldPrefix + key)].join()}${lineEnd}`,
+      task(shown, author) {
+        const record: Shown = recordOf(shown, exported)
+        record.author = (author && personOf(author.id)) ?? author
+        const custom = fieldKeys.map((key) => `,${cell(shown.fields[key])}`)
+        return [namesInColumns.map((name) => cell(record[name])).join(), custom.join('') + lineEnd]
       },
       list: () => [',"', '"'],
       child(child, shown, isFirst) {
-        const { asChild, person } = child
-        const member = person && personOf(shown[person])
-        const author = shown.importedAuthor
-          ? { name: shown.importedAuthor }
-          : (member ?? shown.author ?? null)
-        const text =
-          asChild!.cell?.(shown as never, personOf) ?? childCell(child, shown, author as CellPerson | null)
+        const text = child.asChild!.cell?.(shown as never, personOf) ?? childCell(child, shown, personOf)
         return (isFirst ? escapeFormula(text) : `\n${text}`).replaceAll('"', '""')
       },
     }
@@ -188,90 +177,76 @@ export async function* projectTexts(
   { format, history, findPerson }: Options,
 ): AsyncGenerator<string, void, void> {
   const writer = format.open(exported)
-  if (writer.begin) yield writer.begin()
-  const { sql } = exported
-  const shown = (rows: TaskRow[]) => exportedTasks(exported, rows, findPerson)
-  const [tasks, ...children] = await Promise.all([
-    openRows<TaskRow, ExportedTask>(sql, 'tasks', taskRows(exported), shown),
-    ...model().ofTask.map((child) =>
-      openRows<ShownChild, ShownChild>(sql, child.plural, childRows(exported, child), (rows) =>
-        rows.map((row) => ({ taskId: row.taskId, shown: shownRow(child, row) as never })),
-      ),
-    ),
-  ])
-  yield* taskTexts(writer, tasks, children)
+  if (writer.begin) yield writer.begin
+  yield* taskTexts(exported, writer, findPerson)
   if (history && writer.event) yield* history(exported, writer.event)
   if (writer.end) yield writer.end()
 }
 
-type ShownChild = WithPerson & { taskId: string; shown: Record<string, unknown> }
+type AuthoredRow = TaskRow & { authorId: string | null; authorName: string }
+type ChildRow = WithPerson & { taskId: string }
 
 /** Merges tasks and their children. All lists of children have the order of the tasks. */
-async function* taskTexts(writer: Writer, tasks: Rows<ExportedTask>, children: Rows<ShownChild>[]) {
-  const lists = model().ofTask.map((child, n) => {
-    return { child, rows: children[n]!, texts: writer.list?.(child) ?? ['', ''] }
+async function* taskTexts(exported: ExportedProject, writer: Writer, findPerson: FindPerson) {
+  const { sql } = exported
+  const lists = model().ofTask.map((child) => {
+    const rows = rowsOf(pagesOf<ChildRow>(sql, child.plural, childRows(exported, child)))
+    const [open, close] = writer.list?.(child) ?? ['', '']
+    return { child, open, close, rows, current: undefined as ChildRow | undefined }
   })
-  let text = ''
-  for (const { rows } of lists) await rows.next()
-  while (await tasks.next()) {
-    const task = tasks.current!
-    const [before, after] = writer.task(task)
-    text += before
-    for (const { child, rows, texts } of lists) {
-      text += texts[0]
-      for (let isFirst = true; rows.current?.taskId === task.shown.id; isFirst = false) {
-        text += writer.child(child, rows.current.shown, isFirst)
-        await rows.next()
-        if (text.length < textCharacters) continue
-        yield text
-        text = ''
-      }
-      text += texts[1]
-    }
-    text += after
-    if (text.length < textCharacters) continue
-    yield text
-    text = ''
+  const moveOn = async (list: (typeof lists)[number]) => {
+    list.current = (await list.rows.next()).value ?? undefined
   }
-  for (const { child, rows } of lists)
-    if (rows.current) throw new Error(`A ${child.name} of an export has no task`)
+  await Promise.all(lists.map(moveOn))
+  let text = ''
+  for await (const page of pagesOf<AuthoredRow>(sql, 'tasks', taskRows(exported))) {
+    const shown = await shownTasks(exported, page, findPerson)
+    for (const [n, { id, authorId, authorName }] of page.entries()) {
+      const [before, after] = writer.task(
+        shown[n]!,
+        authorId === null ? null : { id: authorId, name: authorName },
+      )
+      text += before
+      for (const list of lists) {
+        const { child } = list
+        text += list.open
+        for (let isFirst = true; list.current?.taskId === id; isFirst = false) {
+          text += writer.child(child, shownRow(child, list.current) as Shown, isFirst)
+          await moveOn(list)
+          if (text.length < textCharacters) continue
+          yield text
+          text = ''
+        }
+        text += list.close
+      }
+      text += after
+      if (text.length < textCharacters) continue
+      yield text
+      text = ''
+    }
+  }
   yield text
+  for (const { child, current } of lists)
+    if (current) throw new Error(`A ${child.name} of an export has no task`)
 }
 
-/** The rows of a query. `next` moves to the next row; after the last row, there is no current row. */
-interface Rows<Row> {
-  current: Row | undefined
-  next(): Promise<Row | undefined>
-}
-
-/** Reads pages of rows: Postgres computes the next page while this process uses the current page. */
-async function openRows<Stored extends object, Row>(
-  sql: Sql,
-  name: string,
-  query: SqlPart,
-  prepare: (rows: Stored[]) => Promise<Row[]> | Row[],
-): Promise<Rows<Row>> {
-  const fetchPage = async () => prepare(await sql.unsafe<Stored[]>(`fetch ${pageRows} from "${name}"`))
-  const fetchSoon = () => {
-    const page = fetchPage()
-    // Prevents an unhandled rejection: `next` throws the same error later.
+/** Yields pages of rows: Postgres computes the next page while this process uses the current page. */
+async function* pagesOf<Row extends object>(sql: Sql, name: string, query: SqlPart) {
+  const fetchPage = () => {
+    const page = sql.unsafe<Row[]>(`fetch ${pageRows} from "${name}"`).execute()
+    // Prevents an unhandled rejection: the await below throws the same error later.
     page.catch(() => {})
     return page
   }
-  const declared = unprepared(sql`declare ${sql(name)} no scroll cursor for ${query}`).execute()
-  // The first page is requested at once. If the declaration fails, `await` throws its error.
-  let [page, following, at]: [Row[], Promise<Row[]>, number] = [[], fetchSoon(), 0]
-  await declared
-  const rows: Rows<Row> = {
-    current: undefined,
-    async next() {
-      if (at === page.length) {
-        page = await following
-        at = 0
-        if (page.length > 0) following = fetchSoon()
-      }
-      return (rows.current = page[at++])
-    },
+  await unprepared(sql`declare ${sql(name)} no scroll cursor for ${query}`)
+  for (let next = fetchPage(); ;) {
+    const page = await next
+    if (page.length === 0) return
+    next = fetchPage()
+    yield page
   }
-  return rows
+}
+
+async function* rowsOf<Row>(pages: AsyncGenerator<Row[], void, void>) {
+  for await (const page of pages) for (const row of page) yield row
 }

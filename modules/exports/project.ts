@@ -1,5 +1,5 @@
 import type { FieldRow, LabelRow, ProjectRow, TaskRow } from '../../drizzle/rows.ts'
-import { positionKey, tasks } from '../../drizzle/schema/tasks.ts'
+import { positionKey } from '../../drizzle/schema/tasks.ts'
 import type { Snapshot } from '../../src/log/as-of.ts'
 import {
   arrivalIsLogged,
@@ -15,8 +15,6 @@ import {
 import type { EntityDefinition } from '../../src/model/definition.ts'
 import type { ChildOfTask, Entity } from '../../src/model/entities.ts'
 import { definitionOf, model } from '../../src/model/model.ts'
-import { hideDeletedReferences, referencedTasks } from '../../src/model/references.ts'
-import { columnList } from '../../src/postgres/columns.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { unprepared } from '../../src/postgres/timeouts.ts'
 import type { FindPerson } from '../../src/reads/people.ts'
@@ -50,9 +48,8 @@ export interface ExportedProject extends ProjectAt {
   project: object
   name: string
   parts: { name: Entity; shown: object }[]
-  all(entity: Entity): { id: string }[]
   labels: ReadonlyMap<string, string>
-  fields: FieldRow[]
+  fieldKeys: string[]
   /** The owner and the members. */
   people: ReadonlyMap<string, User>
 }
@@ -90,7 +87,7 @@ function readRows<Row>({ sql, projectId, snapshot }: ProjectAt, name: Entity) {
   const { names, people } = personColumns(sql, definitionOf(name), 't')
   const isOwn = name === 'project' ? sql`t.id = ${projectId}` : sql`t.project_id = ${projectId}`
   const ownRows = (from: SqlPart) => sql`(select t.* from ${from} t where ${isOwn})`
-  const query = sql<(Row & WithPerson & { id: string })[]>`
+  const query = sql<(Row & WithPerson)[]>`
     select ${visibleColumns(sql, name, 't', snapshot)} ${names} from (${unionOf(sql, rowSources(sql, name, snapshot), ownRows)}) t ${people} order by t.id`
   return snapshot ? unprepared(query) : query
 }
@@ -98,33 +95,30 @@ function readRows<Row>({ sql, projectId, snapshot }: ProjectAt, name: Entity) {
 /** @throws HttpError 404 if the project was deleted meanwhile */
 async function withParts(at: ProjectAt): Promise<ExportedProject> {
   const ofProject = model().all.filter((one) => one.parent === 'project' && one.load === 'with project')
-  const names = ofProject.map(({ name }) => name)
   const [[project], ...lists] = await Promise.all([
     readRows<ProjectRow>(at, 'project'),
-    ...names.map((name) => readRows<object>(at, name)),
+    ...ofProject.map(({ name }) => readRows<object>(at, name)),
   ])
   if (!project) throw notFound('Project')
-  const rows = new Map(names.map((name, n) => [name, lists[n]!]))
-  const all = <Row>(name: Entity) => (rows.get(name) ?? []) as (Row & WithPerson & { id: string })[]
-  const members = all<{ userId: string }>('member').map(({ userId, ...row }) => ({ ...row, id: userId }))
-  const owner = { ...project, id: project.ownerId }
+  const parts = ofProject.flatMap((one, n) =>
+    lists[n]!.map((row) => ({ name: one.name, shown: shownRow(one, row) })),
+  )
+  const shownOf = <Shown>(kind: Entity) =>
+    parts.flatMap(({ name, shown }) => (name === kind ? [shown as Shown] : []))
+  const { name, ownerId, personName, personEmail } = project
+  const owner = { id: ownerId, name: personName, email: personEmail }
+  const members = shownOf<{ user: User | null }>('member').map(({ user }) => user)
+  const people = [owner, ...members].filter((user): user is User => user?.name != null)
   return {
     ...at,
     project: shownRow(definitionOf('project'), project),
-    name: project.name,
-    parts: [...rows].flatMap(([name, list]) =>
-      list.map((row) => ({ name, shown: shownRow(definitionOf(name), row) })),
-    ),
-    all,
-    labels: new Map(all<LabelRow>('label').map(({ id, name }) => [id, name])),
-    fields: all<FieldRow>('field'),
-    people: new Map([owner, ...members].flatMap(userOf)),
+    name,
+    parts,
+    labels: new Map(shownOf<LabelRow>('label').map(({ id, name }) => [id, name])),
+    fieldKeys: shownOf<FieldRow>('field').map(({ key }) => key),
+    people: new Map(people.map((user) => [user.id, user])),
   }
 }
-
-type Person = WithPerson & { id: string }
-const userOf = ({ id, personName: name, personEmail: email }: Person): [string, User][] =>
-  name == null || email == null ? [] : [[id, { id, name, email }]]
 
 /** SQL for the tasks, each with its `sort_key`. Postgres can read the branches in this order from indexes. */
 function tasksInOrder({ sql, projectId, snapshot }: ProjectAt): SqlPart {
@@ -139,9 +133,13 @@ function tasksInOrder({ sql, projectId, snapshot }: ProjectAt): SqlPart {
   return unionOf(sql, branches)
 }
 
-/** SQL for the tasks in the order of the project. They may refer to deleted rows. */
+/** SQL for the tasks in the order of the project. A task whose creation is not in the project's log has no author. */
 export const taskRows = (at: ExportedProject): SqlPart => at.sql`
-  select ${columnList(at.sql, tasks, 't')} from (${tasksInOrder(at)}) t order by t.sort_key, t.id`
+  select ${visibleColumns(at.sql, 'task', 't', at.snapshot)}, u.id as author_id, u.name as author_name
+  from (${tasksInOrder(at)}) t
+  left join lateral (select type, project_id, actor_id from events where task_id = t.id order by id limit 1) e on true
+  left join users u on u.id = e.actor_id and e.type = 'task.created' and e.project_id = ${at.projectId}
+  order by t.sort_key, t.id`
 
 /** SQL for the children of all tasks: in the order of the tasks, then oldest first. */
 export function childRows(at: ExportedProject, definition: EntityDefinition<ChildOfTask>): SqlPart {
@@ -161,16 +159,6 @@ export function childRows(at: ExportedProject, definition: EntityDefinition<Chil
     order by k.sort_key, k.id, c.id`
 }
 
-async function existingTasks({ sql, projectId, snapshot }: ExportedProject, ids: string[]) {
-  if (ids.length === 0) return new Set<string>()
-  const among = sql`any(${ids}::uuid[])`
-  const idsIn = (from: SqlPart) =>
-    sql`select id from ${from} t where t.id = ${among} and t.project_id = ${projectId}`
-  const sources = rowSources(sql, 'task', snapshot, snapshot && among)
-  const found = await sql<{ id: string }[]>`${unionOf(sql, sources, idsIn)}`
-  return new Set(found.map(({ id }) => id))
-}
-
 /** True if the log has the children of all tasks that were deleted or moved after the snapshot. */
 async function hasLoggedChildren(sql: Sql, snapshot: Snapshot): Promise<boolean> {
   const [, changed] = rowSources(sql, 'task', snapshot)
@@ -185,50 +173,13 @@ export interface ShownTask extends Omit<TaskRow, 'labelIds' | 'blockedByIds' | '
   blockedByIds: string[]
   fields: Record<string, string | number | boolean>
 }
-/** The address is known only while the account is a member of the project. */
-type Author = Pick<User, 'id' | 'name'> & Partial<Pick<User, 'email'>>
 
-export interface ExportedTask {
-  shown: ShownTask
-  author: Author | null
-}
-
-/** Returns tasks with their creators. A task whose creation is not in the project's log has no author. */
-export async function exportedTasks(
-  exported: ExportedProject,
-  rows: TaskRow[],
-  findPerson: FindPerson,
-): Promise<ExportedTask[]> {
-  const { sql, projectId } = exported
-  const [shown, found] = await Promise.all([
-    shownTasks(exported, rows, findPerson),
-    sql<{ taskId: string; id: string; name: string }[]>`
-      select q.id as task_id, u.id, u.name from unnest(${rows.map(({ id }) => id)}::uuid[]) q(id)
-      cross join lateral (select type, project_id, actor_id from events e where e.task_id = q.id order by e.id limit 1) e
-      join users u on u.id = e.actor_id where e.type = 'task.created' and e.project_id = ${projectId}`,
-  ])
-  const authors = new Map(found.map(({ taskId, ...author }) => [taskId, author]))
-  return shown.map((one) => ({ shown: one, author: authors.get(one.id) ?? null }))
-}
-
-/** Returns tasks as their view shows them, without references to deleted rows. */
+/** Returns tasks as their view shows them. */
 export async function shownTasks(
-  exported: ExportedProject,
+  { isPast }: ExportedProject,
   rows: TaskRow[],
   findPerson: FindPerson,
 ): Promise<ShownTask[]> {
-  const { all, isPast } = exported
-  const referenced = [...new Set(rows.flatMap((row) => referencedTasks('task', row)))]
-  const idsOf = new Map<Entity, ReadonlySet<string>>([['task', await existingTasks(exported, referenced)]])
-  const has = (entity: Entity, id: string) => {
-    const known = idsOf.get(entity) ?? new Set(all(entity).map((row) => row.id))
-    idsOf.set(entity, known)
-    return known.has(id)
-  }
-  const state = { has, all: all as never, row: () => undefined }
   const holderOf = await showClaims(findPerson, rows, isPast)
-  return rows.map((row) => {
-    const shown = hideDeletedReferences(state, 'task', row)
-    return taskView.of(shown, holderOf?.(row)) as ShownTask
-  })
+  return rows.map((row) => taskView.of(row, holderOf?.(row)) as ShownTask)
 }

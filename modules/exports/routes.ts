@@ -79,8 +79,11 @@ async function respondWithDownload(
   { log }: Services,
   { downloads }: ExportsInProgress,
   { request, caller }: ReadRequest,
-  open: () => Promise<File>,
+  contentType: string,
+  open: () => Promise<Omit<File, 'contentType'>>,
 ): Promise<Response> {
+  if (request.method === 'HEAD')
+    return new Response(null, { headers: { ...baseHeaders, 'content-type': contentType } })
   const release = downloads.acquire(caller.userId)
   try {
     const file = await open()
@@ -92,7 +95,7 @@ async function respondWithDownload(
         release()
       }
     }
-    return respondWithFile(request, { ...file, close })
+    return respondWithFile(request, { ...file, contentType, close })
   } catch (error) {
     release()
     throw error
@@ -113,16 +116,13 @@ function exportProject(services: Services, inProgress: ExportsInProgress, histor
     download: projectDownload,
     errors: [historyNeedsDocket(), ...snapshots.errors, notFound('Project'), ...inProgress.errors],
     async read(reading) {
-      const { request, caller, params } = reading
+      const { caller, params } = reading
       const { id = '' } = params
       const { format: name = 'docket', asOf, ...flags } = reading.query as Static<typeof ExportQuery>
       const hasHistory = flags.history === 'true'
       if (hasHistory && name !== 'docket') throw historyNeedsDocket()
       const project = await requireVisible(findRole, caller, id)
       const format = formats[name]
-      const { contentType } = format
-      if (request.method === 'HEAD')
-        return new Response(null, { headers: { ...baseHeaders, 'content-type': contentType } })
       const open = async (sql: Sql) => {
         const exported = await openExportedProject(services, sql, caller.userId, id, asOf)
         const { maxTasks, currentVersion, version } = exported
@@ -133,16 +133,14 @@ function exportProject(services: Services, inProgress: ExportsInProgress, histor
           texts: projectTexts(exported, { format, history: hasHistory && history, findPerson }),
         }
       }
-      return respondWithDownload(services, inProgress, reading, async () => {
+      return respondWithDownload(services, inProgress, reading, format.contentType, async () => {
         const place = await inProgress.takePlace(caller, firstWaitMs)
         const { spool, ...file } = await openSpooled(services, place, project, open)
-        return { ...file, contentType, chunks: spool.chunks(), close: () => spool.close() }
+        return { ...file, chunks: spool.chunks(), close: () => spool.close() }
       })
     },
   }
 }
-
-const archive = { name: 'docket.tar.gz', contentType: 'application/gzip', isCompressed: true }
 
 const aboutAccount =
   'Returns all data of the caller as one `.tar.gz`: `account.json` with the account and its API tokens (without secrets, and only for a sign-in token), and a file in the format `docket` for each project that the caller may see. Each project is exported as of one version. If an error occurs after the start, the connection is closed early.'
@@ -163,9 +161,7 @@ function exportAccount(services: RouteServices, inProgress: ExportsInProgress): 
       const { request, caller } = reading
       const account = await accountById(database.reads, caller.userId)
       if (!account) throw invalidToken()
-      if (request.method === 'HEAD')
-        return new Response(null, { headers: { ...baseHeaders, 'content-type': archive.contentType } })
-      return respondWithDownload(services, inProgress, reading, async () => {
+      return respondWithDownload(services, inProgress, reading, 'application/gzip', async () => {
         // Rejects the request if no temporary file can be created.
         await (await openTemporaryFile()).close()
         const { ids, maxTasks } = await projectsOf(database.background, caller)
@@ -175,7 +171,7 @@ function exportAccount(services: RouteServices, inProgress: ExportsInProgress): 
         // Disables the idle timeout of the server: storing a large project takes longer. The response has its own limits.
         services.server()?.timeout(request, 0)
         const chunks = zipped(tarOf(entriesOf(services, inProgress, reading, own, ids)))
-        return { ...archive, chunks, close: () => {} }
+        return { name: 'docket.tar.gz', isCompressed: true, chunks, close: () => {} }
       })
     },
   }

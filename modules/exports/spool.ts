@@ -153,25 +153,18 @@ function asTemporary(error: unknown): unknown {
   return error
 }
 
-async function beginIn(pool: Sql): Promise<Transaction> {
-  const opened = Promise.withResolvers<Sql>()
-  const closed = Promise.withResolvers<void>()
-  const ended = pool.begin('isolation level repeatable read read only', async (own) => {
-    const sql = own as never as Sql
-    await sql.unsafe(settings)
-    opened.resolve(sql)
-    await closed.promise
+const beginIn = (pool: Sql) =>
+  new Promise<Transaction>((resolve, reject) => {
+    const closed = Promise.withResolvers<void>()
+    const ended = pool
+      .begin('isolation level repeatable read read only', async (own) => {
+        const sql = own as never as Sql
+        await sql.unsafe(settings)
+        resolve({ sql, close: () => (closed.resolve(), ended) })
+        await closed.promise
+      })
+      .catch(reject)
   })
-  const over = ended.then(
-    () => {},
-    (error: unknown) => opened.reject(asTemporary(error)),
-  )
-  const close = () => {
-    closed.resolve()
-    return over
-  }
-  return { sql: await opened.promise, close }
-}
 
 /**
  * Writes texts that one transaction reads to a temporary file. So the transaction is as long as the reads, even if the
