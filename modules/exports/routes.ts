@@ -25,6 +25,7 @@ import {
   type Chunks,
   type File,
   respondWithFile,
+  gzipType,
   unzipped,
   zipped,
   charge,
@@ -154,14 +155,14 @@ function exportAccount(services: RouteServices, inProgress: ExportsInProgress): 
     download: {
       description: 'The archive',
       headers: ['Content-Disposition'],
-      content: { 'application/gzip': { schema: named('Archive', Type.String({ format: 'binary' })) } },
+      content: { [gzipType]: { schema: named('Archive', Type.String({ format: 'binary' })) } },
     },
     errors: inProgress.errors,
     async read(reading) {
       const { request, caller } = reading
       const account = await accountById(database.reads, caller.userId)
       if (!account) throw invalidToken()
-      return respondWithDownload(services, inProgress, reading, 'application/gzip', async () => {
+      return respondWithDownload(services, inProgress, reading, gzipType, async () => {
         // Rejects the request if no temporary file can be created.
         await (await openTemporaryFile()).close()
         const { ids, maxTasks } = await projectsOf(database.background, caller)
@@ -171,7 +172,7 @@ function exportAccount(services: RouteServices, inProgress: ExportsInProgress): 
         // Disables the idle timeout of the server: storing a large project takes longer. The response has its own limits.
         services.server()?.timeout(request, 0)
         const chunks = zipped(tarOf(entriesOf(services, inProgress, reading, own, ids)))
-        return { name: 'docket.tar.gz', isCompressed: true, chunks, close: () => {} }
+        return { name: 'docket.tar.gz', chunks, close: () => {} }
       })
     },
   }

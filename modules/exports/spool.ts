@@ -58,9 +58,9 @@ export function openSpool(file: FileHandle, chunks: Chunks) {
   const writeAll = async () => {
     for await (const chunk of chunks) {
       if (state === 'closed') return
+      await file.appendFile(chunk)
       written += chunk.length
       storedBytes += chunk.length
-      await file.appendFile(chunk)
     }
   }
   /** Resolves, also after an error, when nothing more is written. */
@@ -73,12 +73,13 @@ export function openSpool(file: FileHandle, chunks: Chunks) {
     /** @throws the error of the written chunks */
     async *chunks(): Chunks {
       for (let position = 0; state !== 'closed';) {
-        const now = state
-        const { bytesRead, buffer } = await file.read(new Uint8Array(chunkBytes), 0, chunkBytes, position)
-        position += bytesRead
-        if (bytesRead > 0) yield buffer.subarray(0, bytesRead)
-        else if (now === 'complete') return
-        else if (typeof now === 'object') throw now.error
+        const length = Math.min(chunkBytes, written - position)
+        if (length > 0) {
+          const { bytesRead, buffer } = await file.read(new Uint8Array(length), 0, length, position)
+          position += bytesRead
+          yield buffer.subarray(0, bytesRead)
+        } else if (state === 'complete') return
+        else if (typeof state === 'object') throw state.error
         else await within(pollMs, filled)
       }
     },
@@ -227,21 +228,23 @@ export interface File {
   name: string
   contentType: string
   headers?: Record<string, string>
-  /** True if the client receives the compressed file even without `Accept-Encoding: gzip`. */
-  isCompressed?: boolean
   /** The file, compressed by gzip. */
   chunks: Chunks
   /** Called once, when the response ends for any reason. */
   close(error?: unknown): unknown
 }
 
+/** The content type of a file that clients receive compressed, even without `Accept-Encoding: gzip`. */
+export const gzipType = 'application/gzip'
+
 export function respondWithFile(
   request: Request,
-  { name, contentType, headers, isCompressed, chunks, close }: File,
+  { name, contentType, headers, chunks, close }: File,
   limitMs = { stall: maxStallMs, all: maxMs },
 ): Response {
-  const isEncoded = !isCompressed && acceptsGzip(request)
-  const bytes = isEncoded || isCompressed ? chunks : unzipped(chunks)
+  const isArchive = contentType === gzipType
+  const isEncoded = !isArchive && acceptsGzip(request)
+  const bytes = isEncoded || isArchive ? chunks : unzipped(chunks)
   return new Response(streamedBody(request.signal, bytes, close, limitMs), {
     headers: {
       ...baseHeaders,
