@@ -178,18 +178,13 @@ class Rules {
   child({ op, id, taskId, createdAt, importedAuthor, ...values }: ImportOperation): Decided {
     const row = this.state.row(op as ChildOfTask, id)
     if (row && row.taskId !== taskId) throw idTaken()
-    const partFor = (accepts: Command | undefined, isAccepted = true) =>
-      Object.entries(values).filter(([name]) => accepts && name in accepts.input.properties === isAccepted)
-    const change = commandNamed(`${op}.update`)
     // Only the author may edit a comment. Another account can still import the same text.
-    if (row)
-      return this.update(op, { ...(diff<object>(row, values) && Object.fromEntries(partFor(change))), id })
-    const { table } = definitionOf(op as ChildOfTask)
-    const hasAuthor = columnsOf(table).some(({ key }) => key === 'importedAuthor')
-    const origin = { createdAt, ...(hasAuthor && { importedAuthor }) }
-    const creation = commandNamed(`${op}.create`)
-    const own = Object.fromEntries(partFor(creation, false))
-    return this.create({ op, taskId, ...origin, ...Object.fromEntries(partFor(creation)) }, { ...own, id })
+    if (row && !diff<object>(row, values)) return unchanged(id)
+    if (row) return this.update(op, { ...partFor(`${op}.update`, values), id })
+    const columns = columnsOf(definitionOf(op as ChildOfTask).table).map(({ key }) => key)
+    const author = columns.includes('importedAuthor') ? importedAuthor : undefined
+    const given = { ...partFor(`${op}.create`, values), createdAt, importedAuthor: author }
+    return this.create({ op, taskId, ...given }, { ...partFor(`${op}.create`, values, false), id })
   }
 
   /** @param own values that the command does not accept. The command rejects the id of a deleted row. */
@@ -222,4 +217,10 @@ function commandNamed(name: string): AnyCommand | undefined {
   if (commands.size === 0)
     for (const one of commandsOf(modules)) commands.set(one.name, { ...one } as unknown as AnyCommand)
   return commands.get(name)
+}
+
+/** Returns the values that a command accepts, or the other values. */
+function partFor(name: string, values: Values, isAccepted = true): Values {
+  const accepted = commandNamed(name)?.input.properties ?? {}
+  return Object.fromEntries(Object.entries(values).filter(([key]) => key in accepted === isAccepted))
 }

@@ -35,21 +35,14 @@ import {
 import { formParameters, ImportParameters, importView, type ReportLine, reportLineView } from './schema.ts'
 import { openStartImport, uploadErrors, uploadLimit } from './upload.ts'
 
-const replyOf = (description: string, schema: TSchema, example: unknown, headers = {}) => ({
+const replyOf = (description: string, schema: TSchema, example = responseExample(schema), headers = {}) => ({
   description,
   headers: { ...headerRefs(headersOf.write), ...headers },
   content: { 'application/json': { schema, example } },
 })
-const importReply = (description: string, values: object, headers = {}) =>
-  replyOf(
-    description,
-    importView.schema,
-    { ...(responseExample(importView.schema) as object), ...values },
-    headers,
-  )
+const importQueued = (description: string) =>
+  replyOf(description, importView.schema, undefined, { Location: locationAt(`/imports/${sampleId}`) })
 
-const queued = { state: 'queued', undo: null, startedAt: null, finishedAt: null }
-const location = { Location: locationAt(`/imports/${sampleId}`) }
 const active = () => [importActive({ id: sampleId, undoState: null }), tooManyImports()]
 
 const writeOperation = ({ description, errors, ...own }: Omit<Parameters<typeof operation>[0], 'tag'>) =>
@@ -77,7 +70,7 @@ function startOf(services: Services): OwnRoute {
     ...{ id: 'createImport', summary: 'Import a file', query: ImportParameters },
     description: `Stores a file of at most ${config.importBytes} bytes, and queues its import. The body is the file, with any Content-Type, or a form with the part \`file\`; \`source\`, \`dryRun\` and \`mapping\` are query parameters or parts of the form. A long mapping needs a form. The file may be compressed with gzip. \`GET /imports/{id}\` shows the progress, and the mapping that the import uses. With \`dryRun=true\` the import changes nothing, and has the same report. A retry with the same Idempotency-Key gets the import of the first request; the service does not compare the files.`,
     responses: {
-      202: importReply('The file is stored, and the import waits for a worker', queued, location),
+      202: importQueued('The file is stored, and the import waits for a worker'),
     },
     errors: [
       ...uploadErrors(config),
@@ -108,8 +101,8 @@ const undoOperation = writeOperation({
   description:
     'Undoes everything that the import has written, except rows that somebody has changed since: the report lists these rows with the outcome `kept`. An import with kept rows can be undone again, for example after the undo of a later import: the numbers and these lines are then replaced. The response waits up to 10 seconds for the end of the undo.',
   responses: {
-    200: importReply('The undo has ended', {}),
-    202: importReply('The undo continues: see `undo` of the import', {}, location),
+    200: replyOf('The undo has ended', importView.schema),
+    202: importQueued('The undo continues: see `undo` of the import'),
   },
   errors: [...Object.values(undoErrors).map((error) => error()), ...active(), noImport()],
 })

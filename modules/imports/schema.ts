@@ -47,6 +47,9 @@ const Undo = Type.Object({
   kept: Count(0, 'Tasks kept because somebody has changed them since', 2),
 })
 
+const timeOf = (event: string, example: string) =>
+  OrNull(Timestamp(`When ${event}`), `When ${event}; null before`, example)
+
 export type ImportRow = typeof imports.$inferSelect
 
 export const importView = view<ImportRow>({
@@ -71,16 +74,8 @@ export const importView = view<ImportRow>({
     mapping: ImportMapping,
     undo: OrNull(Undo, 'The undo of the import; null if the import was not undone'),
     createdAt: Timestamp('When the upload began'),
-    startedAt: OrNull(
-      Timestamp('When a worker began'),
-      'When a worker began; null before',
-      '2027-01-15T09:30:02.000Z',
-    ),
-    finishedAt: OrNull(
-      Timestamp('When the import ended'),
-      'When the import ended; null before',
-      '2027-01-15T09:30:41.000Z',
-    ),
+    startedAt: timeOf('a worker began', '2027-01-15T09:30:02.000Z'),
+    finishedAt: timeOf('the import ended', '2027-01-15T09:30:41.000Z'),
   }),
   computed: {
     // The rest is for subtasks, comments and blockers, which are imported after all tasks.

@@ -1,4 +1,3 @@
-import type { ImportStep } from '../../drizzle/schema/imports.ts'
 import {
   type ImportedRows,
   type ImportOperation,
@@ -7,9 +6,10 @@ import {
 } from '../../modules/imports/command.ts'
 import type { Notes } from '../../modules/imports/convert/record.ts'
 import { storableValue } from '../../modules/imports/convert/texts.ts'
+import type { ReportLine } from '../../modules/imports/schema.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { forEachPage, type Throttle } from '../throttle.ts'
-import { endStep, moveCursor, type Run } from './import-row.ts'
+import { moveCursor, type Run } from './import-row.ts'
 
 export type Outcome = ImportResult['outcome']
 
@@ -33,55 +33,55 @@ export interface PreparedRow {
 type FinishedRow = PreparedRow & { outcome: Outcome; id?: string }
 
 interface Batches<Row extends { n: number }> {
-  step: ImportStep
   read(after: number): Promise<Row[]>
   prepare(rows: Row[]): Promise<PreparedRow[]>
   /** In a dry run: operations that the project must have executed before those of the rows. */
   before?(operations: ImportOperation[]): ImportOperation[]
 }
 
-/** Writes pages until there is none. Reads each page while the page before it is written. */
+/** Writes pages. Reads each page while the page before it is written. */
 export async function writePages<Page>(
   throttle: Throttle,
-  read: (before?: Page) => Promise<Page | undefined>,
+  pages: AsyncGenerator<Page, void>,
   write: (page: Page) => Promise<unknown>,
 ): Promise<void> {
-  let next = read()
+  let next = pages.next()
   await forEachPage(throttle, true, async () => {
     const page = await next
-    if (page === undefined) return undefined
-    next = read(page)
+    if (page.done) return undefined
+    next = pages.next()
     // Prevents an unhandled rejection: the next page throws the same error.
     next.catch(() => {})
-    await write(page)
+    await write(page.value)
     return true
   })
 }
 
 /** Runs a step in batches. An interrupted batch may run again, and then changes nothing. */
 export async function runBatches<Row extends { n: number }>(run: Run, spec: Batches<Row>): Promise<void> {
-  const { step } = spec
-  const read = async (before: { n: number } = run.cursor) => {
-    const rows = await spec.read(before.n)
-    return rows.length > 0 ? { prepared: await spec.prepare(rows), n: rows.at(-1)!.n } : undefined
+  async function* pages() {
+    let { n } = run.cursor
+    for (let rows = await spec.read(n); rows.length > 0; rows = await spec.read(n)) {
+      n = rows.at(-1)!.n
+      yield { prepared: await spec.prepare(rows), n }
+    }
   }
-  await writePages(run.throttle, read, async ({ prepared, n }) => {
-    const { finished, batch } = await runOperations(run, spec, prepared)
-    await moveCursor(run, { step, n }, (tx) => storeFinished(tx, run.id, finished, batch))
+  await writePages(run.throttle, pages(), async ({ prepared, n }) => {
+    const { finished, batch } = await runOperations(run, prepared, spec.before)
+    await moveCursor(run, { ...run.cursor, n }, (tx) => storeFinished(tx, run.id, finished, batch))
   })
-  await endStep(run, step)
 }
 
 /** Runs the operations of rows in one command, and returns the rows with their outcomes. */
 async function runOperations(
   run: Run,
-  spec: Pick<Batches<never>, 'step' | 'before'>,
   prepared: PreparedRow[],
+  beforeOf: Batches<never>['before'] = () => [],
 ): Promise<{ finished: FinishedRow[]; batch?: number }> {
   const operations = prepared.flatMap(({ operation }) => operation ?? [])
   if (operations.length === 0) return { finished: prepared as FinishedRow[] }
-  const part = `${spec.step} ${prepared[0]!.n}-${prepared.at(-1)!.n}`
-  const before = run.dryRun ? (spec.before?.(operations) ?? []) : []
+  const part = `${run.cursor.step} ${prepared[0]!.n}-${prepared.at(-1)!.n}`
+  const before = run.dryRun ? beforeOf(operations) : []
   const { batch, results } = await runCommand(run, part, [...before, ...operations])
   let next = before.length
   const finished = prepared.map((one) => {
@@ -178,24 +178,17 @@ const countChangedTasks = (tx: Sql, importId: string, ns: number[]) => tx`
     from (select count(*) from changed) c where id = ${importId} and c.count > 0`
 
 /** A report has at most this many lines, each of up to 2 KB, and as many `kept` lines of an undo. */
-const maxLines = 10_000
+export const maxLines = 10_000
 /** The maximum number of lines of all reports of an account. */
 const maxLinesOfAccount = 50_000
 
 const leftOut = ' further lines are left out'
 
-interface NewLine {
-  row: number | null
-  externalId: string | null
-  outcome: string
-  message: string
-}
-
 /** Adds lines to a report, up to the line `max`. One more line counts the lines that are left out. */
 export async function insertLines(
   tx: Sql,
   importId: string,
-  lines: NewLine[],
+  lines: Omit<ReportLine, 'n'>[],
   max = maxLines,
 ): Promise<void> {
   if (lines.length === 0) return
@@ -215,10 +208,6 @@ export async function insertLines(
       on conflict (import_id, n) do update set message =
         substring(import_lines.message from '^[0-9]+')::int8 + ${others}::int4 || ${reason}::text`
 }
-
-/** Adds the lines of an undo. */
-export const insertKept = (tx: Sql, importId: string, lines: NewLine[]): Promise<void> =>
-  insertLines(tx, importId, lines, 2 * maxLines)
 
 /**
  * Replaces the oldest reports of the account by one line each, if the reports of the account have too many lines.

@@ -1,10 +1,10 @@
-import type { ImportCursor, ImportStep } from '../../drizzle/schema/imports.ts'
+import type { ImportCursor } from '../../drizzle/schema/imports.ts'
 import { ImportError } from '../../modules/imports/items.ts'
 import type { Mapping } from '../../modules/imports/mapping.ts'
 import type { Source } from '../../modules/imports/sources.ts'
 import type { Caller } from '../../src/identity/rights.ts'
 import type { Sql } from '../../src/postgres/database.ts'
-import { toHttpError } from '../../src/postgres/errors.ts'
+import { isStatementTimeout, toHttpError } from '../../src/postgres/errors.ts'
 import type { Services } from '../../src/services.ts'
 import { reasonOf, SliceEnded, type Throttle } from '../throttle.ts'
 
@@ -24,10 +24,11 @@ export interface Run {
   batchRows: number
 }
 
+/** Statements of the transaction that moves the cursor. */
+export type Work = (tx: Sql) => Promise<unknown>
+
 /** The import was cancelled, or another worker has continued it. */
 export class ImportTaken extends Error {}
-
-const steps: ImportStep[] = ['read', 'names', 'tasks', 'leaves', 'children', 'links', 'end']
 
 /** The time after which an import that waits for another one is started again. */
 const waitMs = 1_000
@@ -70,11 +71,7 @@ export async function requireToken(sql: Sql, { token }: Caller): Promise<void> {
  * undo of a cancelled import still needs the numbers of the batches.
  * @throws ImportTaken if another worker has moved the cursor, or the import was cancelled
  */
-export async function moveCursor(
-  run: Run,
-  cursor: ImportCursor & { step: ImportStep },
-  work?: (tx: Sql) => Promise<unknown>,
-): Promise<void> {
+export async function moveCursor(run: Run, cursor: ImportCursor, work?: Work | void): Promise<void> {
   const state = await run.sql.begin(async (tx) => {
     // Locks the row first, so that a second worker that runs the same batch stores no line twice.
     const [moved] = await tx<{ state: string }[]>`
@@ -87,9 +84,6 @@ export async function moveCursor(
   if (state !== 'running') throw new ImportTaken()
 }
 
-export const endStep = (run: Run, step: ImportStep, work?: (tx: Sql) => Promise<unknown>): Promise<void> =>
-  moveCursor(run, { step: steps[steps.indexOf(step) + 1]!, n: 0 }, work)
-
 /** Returns why an import or its undo has failed. @throws every other error, so that the job is retried */
 export function failureOf(error: unknown): string {
   if (error instanceof ImportError) return error.message
@@ -100,26 +94,14 @@ export function failureOf(error: unknown): string {
 }
 
 const retryMs = 1_000
-const maxOutageMs = 600_000
 
 /**
- * Returns a function that runs a slice of a job. A temporary error ends the slice, and the next slice continues. After
- * 10 minutes in which every slice ended with a temporary error, the attempt fails.
+ * Runs a slice of a job. After a temporary error, the next slice continues. A statement timeout fails the attempt,
+ * because the statement would probably take too long again.
  */
-export function openRunSlice(now = () => performance.now()) {
-  /** The time of the first of the temporary errors in a row, by import. */
-  const outages = new Map<string, number>()
-  return async (importId: string, slice: () => Promise<void>): Promise<void> => {
-    const since = outages.get(importId) ?? now()
-    outages.delete(importId)
-    try {
-      await slice()
-    } catch (error) {
-      if (error instanceof ImportTaken) throw new SliceEnded()
-      const isTemporary = [429, 503].includes(toHttpError(error)?.status ?? 0)
-      if (!isTemporary || now() > since + maxOutageMs) throw error
-      outages.set(importId, since)
-      throw new SliceEnded(retryMs, reasonOf(error))
-    }
-  }
-}
+export const runSlice = (slice: () => Promise<void>): Promise<void> =>
+  slice().catch((error: unknown) => {
+    if (error instanceof ImportTaken) throw new SliceEnded()
+    const isTemporary = [429, 503].includes(toHttpError(error)?.status ?? 0) && !isStatementTimeout(error)
+    throw isTemporary ? new SliceEnded(retryMs, reasonOf(error)) : error
+  })

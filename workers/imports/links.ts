@@ -8,23 +8,18 @@ import { type PreparedRow, runBatches } from './batches.ts'
 import type { Run } from './import-row.ts'
 import { readStaged, type Staged } from './staged.ts'
 
-/** Tasks by the keys of blockers, or the reason why a row cannot be a blocker. */
-export type Blockers = ReadonlyMap<string, Blocker | string>
-
-interface Blocker {
-  id: string
-  /** False if a dry run would create the task. */
-  exists: boolean
-}
+/** The ids of tasks by the keys of blockers, or the reason why a row cannot be a blocker. */
+export type Blockers = ReadonlyMap<string, { id: string } | string>
 
 const becameSubtask = 'became a subtask'
+const isFull = `was left out: a task can have ${maxIds} blockers`
 
 /**
  * Finds the tasks with these keys in the file, and the other tasks in the project: tasks of earlier imports, and tasks
  * of the exported project by id.
  */
 export async function readBlockers(run: Run, keys: string[]): Promise<Blockers> {
-  const { sql, id: importId, projectId, source, dryRun } = run
+  const { sql, id: importId, projectId, source } = run
   const wanted = [...new Set(keys)]
   if (wanted.length === 0) return new Map()
   const externalIds = wanted.map((key) => externalIdOf(isId(key) ? 'docket' : source, { key }))
@@ -34,14 +29,13 @@ export async function readBlockers(run: Run, keys: string[]): Promise<Blockers> 
     cross join lateral (
       (select kind, id, outcome from import_items
         where import_id = ${importId} and kind in ('task', 'leaf') and key = q.key order by kind = 'task' desc, n limit 1)
-      union all select 'found', id, null from tasks where project_id = ${projectId} and id = q.id
-      union all select 'found', id, null from tasks where project_id = ${projectId} and external_id = q.external_id
+      union all select 'task', id, null from tasks where project_id = ${projectId} and id = q.id
+      union all select 'task', id, null from tasks where project_id = ${projectId} and external_id = q.external_id
       limit 1) f`
   return new Map(
-    rows.map(({ key, kind, id, outcome }): [string, Blocker | string] => {
+    rows.map(({ key, kind, id, outcome }) => {
       if (kind === 'leaf') return [key, becameSubtask]
-      if (outcome === 'rejected') return [key, 'was rejected']
-      return [key, { id, exists: kind === 'found' || !dryRun || outcome !== null }]
+      return [key, outcome === 'rejected' ? 'was rejected' : { id }]
     }),
   )
 }
@@ -55,9 +49,8 @@ export function divideBlockers({ key: own, blockedBy = [] }: TaskItem, blockers:
   const others: { key: string; reason: string }[] = []
   for (const key of new Set(blockedBy)) {
     const found = blockers.get(key) ?? 'is not in the file'
-    const isFull = key !== own && linked.length >= maxIds
     if (found === becameSubtask || !blockers.has(key)) others.push({ key, reason: String(found) })
-    else if (isFull) others.push({ key, reason: `was left out: a task can have ${maxIds} blockers` })
+    else if (key !== own && linked.length >= maxIds) others.push({ key, reason: isFull })
     else linked.push(key)
   }
   return { linked, others }
@@ -73,9 +66,7 @@ class Links {
   private visits = 0
 
   /** Loads the blockers of tasks in the project, and the blockers of these, and so on. */
-  async load({ sql, projectId }: Run, blockers: Blockers): Promise<void> {
-    const ids = [...blockers.values()].flatMap((one) => (typeof one === 'object' && one.exists ? one.id : []))
-    if (ids.length === 0) return
+  async load({ sql, projectId }: Run, ids: string[]): Promise<void> {
     const rows = await sql<{ id: string; blockedByIds: string[] }[]>`
       with recursive b(id) as (
         select unnest(${ids}::uuid[])
@@ -87,10 +78,15 @@ class Links {
   }
 
   add(id: string, blocker: string): void {
-    const known = this.blockers.get(id) ?? new Set()
+    const known = this.of(id)
     if (known.has(blocker) || this.edges === max.edges) return
     this.edges++
-    this.blockers.set(id, known.add(blocker))
+    this.blockers.set(id, new Set(known).add(blocker))
+  }
+
+  /** The tasks that block a task directly. */
+  of(id: string): ReadonlySet<string> {
+    return this.blockers.get(id) ?? new Set()
   }
 
   /** True if `other` blocks the task, directly or through other tasks. */
@@ -99,7 +95,7 @@ class Links {
     for (const one of seen) {
       if (one === other) return true
       if (++this.visits > max.visits) return false
-      for (const next of this.blockers.get(one) ?? []) seen.add(next)
+      for (const next of this.of(one)) seen.add(next)
     }
     return false
   }
@@ -114,7 +110,9 @@ export async function importLinks(run: Run): Promise<void> {
     const tasks = rows.filter(({ row, task }) => task?.row === row && task.outcome !== 'rejected')
     const keys = tasks.flatMap(({ item: { blockedBy = [], after = '' } }) => [...blockedBy, after])
     const blockers = await readBlockers(run, keys)
-    await links.load(run, blockers)
+    const linked = [...tasks.map(({ task }) => task!), ...blockers.values()]
+    const ids = linked.flatMap((one) => (typeof one === 'object' ? one.id : []))
+    await links.load(run, ids)
     return tasks.map((task) => prepareLinks(task, blockers, links, run))
   }
   // A dry run commits no links, so it repeats those of earlier pages in memory.
@@ -123,7 +121,7 @@ export async function importLinks(run: Run): Promise<void> {
     await prepare(page)
     at = page.at(-1)?.n ?? Number.MAX_SAFE_INTEGER
   }
-  await runBatches(run, { step: 'links', read, prepare })
+  await runBatches(run, { read, prepare })
 }
 
 function prepareLinks(
@@ -134,8 +132,8 @@ function prepareLinks(
 ): PreparedRow {
   const { id, outcome } = task!
   const notes = new Notes()
+  const known = links.of(id)
   const blockedByIds = new Set<string>()
-  let isCommitted = !dryRun || outcome !== undefined
   // The step `tasks` has reported the other blockers.
   for (const blocker of divideBlockers(item, blockers).linked) {
     const found = blockers.get(blocker)!
@@ -143,21 +141,22 @@ function prepareLinks(
     else if (found.id === id) notes.report('The task cannot block itself')
     else if (links.isBlocked(found.id, id))
       notes.report(`The blocker ${blocker} was left out, because the blockers would form a cycle`)
+    else if (links.of(id).size >= maxIds && !known.has(found.id))
+      notes.report(`The blocker ${blocker} ${isFull}`)
     else {
       links.add(id, found.id)
       blockedByIds.add(found.id)
-      isCommitted &&= found.exists
     }
   }
   const place = dryRun || outcome ? {} : placeOf(item.after, blockers)
   const change = { ...place, ...(blockedByIds.size > 0 && { addBlockedByIds: [...blockedByIds] }) }
-  const isChanged = Object.keys(change).length > 0
   const operation: ImportOperation = { op: 'references', id, ...change }
+  const isNew = blockedByIds.difference(known).size > 0
   return {
     ...{ kind: 'link', n, taskN: task!.n, row, notes, rowOutcome: outcome ?? 'created' },
     ...{ externalId: externalIdOf(source, { key, externalId: item.externalId }) },
     subject: 'The blockers were left out',
-    ...(isChanged && isCommitted ? { operation } : { outcome: isChanged ? 'updated' : 'unchanged' }),
+    ...(dryRun ? { outcome: isNew ? 'updated' : 'unchanged' } : { operation }),
   }
 }
 

@@ -1,5 +1,6 @@
 import { getTableName } from 'drizzle-orm'
 import type { FieldRow } from '../../drizzle/rows.ts'
+import type { importItems } from '../../drizzle/schema/imports.ts'
 import type { ImportOperation } from '../../modules/imports/command.ts'
 import {
   childId,
@@ -31,11 +32,8 @@ import { type Blockers, divideBlockers, readBlockers } from './links.ts'
 import { hasSubItems, readStaged, readSubItems, type Staged, type SubItem } from './staged.ts'
 
 /** A label or field of the file, or the description and settings of its project. */
-interface StagedName {
+interface StagedName extends Pick<typeof importItems.$inferSelect, 'n' | 'key' | 'id'> {
   kind: 'project' | 'label' | 'field'
-  n: number
-  key: string
-  id: string
   item: LabelSpec & FieldSpec
   outcome: Outcome
 }
@@ -59,7 +57,6 @@ const operationOf = ({ kind, item, id }: StagedName): ImportOperation => ({ ...i
 export async function importNames(run: Run): Promise<void> {
   const names = await readNames(run)
   await runBatches(run, {
-    step: 'names',
     read: async (after) => names.filter(({ n }) => n > after),
     prepare: async (page) =>
       page.map((one) => ({
@@ -106,7 +103,6 @@ export async function importTasks(run: Run): Promise<void> {
   const context = await readContext(run)
   const isNested = await hasSubItems(run)
   await runBatches<Staged>(run, {
-    step: 'tasks',
     read: (after) => readStaged(run, 'task', after, run.batchRows),
     async prepare(tasks) {
       const wholes = tasks.filter(({ firstRow }) => firstRow === null)
@@ -176,11 +172,10 @@ function addParent({ parent, task }: Staged, notes: Notes): void {
 type StagedChild = Staged<ChildItem>
 
 /** Imports the children of tasks. The step `leaves` imports the sub-items that become subtasks. */
-export async function importChildren(run: Run, step: 'leaves' | 'children'): Promise<void> {
+export async function importChildren(run: Run): Promise<void> {
   const context = await readContext(run)
-  const kind = step === 'leaves' ? 'leaf' : 'child'
+  const kind = run.cursor.step === 'leaves' ? 'leaf' : 'child'
   await runBatches<StagedChild>(run, {
-    step,
     async read(after) {
       const rows = await readStaged<TaskItem | ChildItem>(run, kind, after, 2 * run.batchRows)
       return rows.map((row) => ({

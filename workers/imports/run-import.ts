@@ -16,15 +16,15 @@ import { reasonOf, SliceEnded, type Throttle } from '../throttle.ts'
 import { insertLines, recordCommitted, trimReports, writePages } from './batches.ts'
 import {
   beginImport,
-  endStep,
   failureOf,
   ImportTaken,
   isActive,
   isUnmoved,
   moveCursor,
-  openRunSlice,
   requireToken,
+  runSlice,
   type Run,
+  type Work,
 } from './import-row.ts'
 import { importLinks } from './links.ts'
 import { importChildren, importNames, importTasks, readPeople } from './records.ts'
@@ -43,25 +43,25 @@ const pauses = () => 0.1
 /** Runs an import until its end, or until the slice of the job ends. The next slice continues. */
 export function openRunImport(services: Services, { readers = allReaders, batchRows = 100 }: Options = {}) {
   const sql = services.database.background
-  const runSlice = openRunSlice()
   const readFile = openReadFile()
-  const steps: Record<Exclude<ImportStep, 'end'>, (run: Run) => Promise<void>> = {
-    async read(run) {
-      const reader = readers[run.source]
-      if (!reader) throw new ImportError(`This release cannot read files of ${run.source}`)
-      await readFile(run, reader)
-    },
+  /** In their order. A step returns what the transaction that ends it commits too. */
+  const steps: Record<Exclude<ImportStep, 'end'>, (run: Run) => Promise<Work | void>> = {
+    read: (run) => readFile(run, readers[run.source]),
     names: importNames,
     tasks: importTasks,
-    leaves: (run) => importChildren(run, 'leaves'),
-    children: (run) => importChildren(run, 'children'),
+    leaves: importChildren,
+    children: importChildren,
     links: importLinks,
   }
+  const order = [...Object.keys(steps), 'end'] as ImportStep[]
 
   async function runSteps(run: Run): Promise<null> {
     await requireToken(sql, run.caller)
-    for (let { step } = run.cursor; step !== 'end' && step !== 'undo'; { step } = run.cursor)
-      await steps[step](run)
+    for (const [n, step] of order.entries()) {
+      if (step !== run.cursor.step || step === 'end') continue
+      const work = await steps[step](run)
+      await moveCursor(run, { step: order[n + 1]!, n: 0 }, work)
+    }
     return null
   }
 
@@ -80,7 +80,7 @@ export function openRunImport(services: Services, { readers = allReaders, batchR
   }
 
   return ({ importId = '' }: Record<string, string>, throttle: Throttle): Promise<void> =>
-    runSlice(importId, () => continueImport(importId, throttle))
+    runSlice(() => continueImport(importId, throttle))
 }
 
 /** The maximum time in ms between two runs of the event loop. */
@@ -104,20 +104,21 @@ type Admit = (bytes: number) => void
  */
 function openReadFile() {
   let current: object | undefined
-  return async (run: Run, reader: Reader): Promise<void> => {
+  return async (run: Run, reader?: Reader): Promise<Work> => {
+    if (!reader) throw new ImportError(`This release cannot read files of ${run.source}`)
     let hasEnded = false
     // A parser may read after the end.
     const admit: Admit = (bytes) => {
       if (hasEnded || (bytes > smallBytes && (current ??= run) !== run)) throw new SliceEnded(waitMs)
     }
-    await readItems(run, reader, admit).finally(() => {
+    return readItems(run, reader, admit).finally(() => {
       hasEnded = true
       if (current === run) current = undefined
     })
   }
 }
 
-async function readItems(run: Run, reader: Reader, admit: Admit): Promise<void> {
+async function readItems(run: Run, reader: Reader, admit: Admit): Promise<Work> {
   const { sql, id, projectId, mapping, throttle } = run
   const [file] = await sql<{ bytes: number }[]>`
     select coalesce(sum(length(bytes)), 0)::int4 as bytes from import_chunks where import_id = ${id}`
@@ -135,11 +136,7 @@ async function readItems(run: Run, reader: Reader, admit: Admit): Promise<void> 
     report: (message) => void (messages.size < maxMessages && messages.add(message)),
   })
   const pages = pagesOf(items, staging, names, run.source)
-  const readPage = async () => {
-    const page = await pages.next()
-    return page.done ? undefined : page.value
-  }
-  await writePages({ ...throttle, isOver: throttle.isStopping }, readPage, (page) => insertItems(run, page))
+  await writePages({ ...throttle, isOver: throttle.isStopping }, pages, (page) => insertItems(run, page))
   const people = openPeople(await readPeople(sql, projectId), mapping)
   run.mapping = storableValue(names.mapping(mapping, proposed, people))
   staging.addSpecs(names, run.mapping)
@@ -147,14 +144,14 @@ async function readItems(run: Run, reader: Reader, admit: Admit): Promise<void> 
   // Without statistics, Postgres would read all earlier items to find a key.
   await sql`analyze import_items`
   await markLeaves(run, staging.count)
-  await endStep(run, 'read', async (tx) => {
+  return async (tx) => {
     await tx`
       update imports set mapping = ${JSON.stringify(run.mapping)}::text::jsonb,
         read = (select count(*) from import_items where import_id = ${id} and kind = 'task') where id = ${id}`
     const line = { row: null, externalId: null, outcome: 'rejected' }
     const lines = [...messages].map((message) => ({ ...line, message }))
     await insertLines(tx, id, lines)
-  })
+  }
 }
 
 /** Yields pages of items. @throws ImportError for every error in the file, also an unexpected one */

@@ -1,3 +1,4 @@
+import type { importItems } from '../../drizzle/schema/imports.ts'
 import { DigestKeys, KeyMap, taskIdOf } from '../../modules/imports/convert/keys.ts'
 import type { NamesInFile } from '../../modules/imports/convert/names.ts'
 import { type ChildItem, ImportError, type TaskItem } from '../../modules/imports/items.ts'
@@ -9,16 +10,7 @@ import { jsonBytes, untilPageFull } from '../../src/reads/pages.ts'
 import type { Outcome } from './batches.ts'
 import { ImportTaken, isUnmoved, type Run } from './import-row.ts'
 
-/** A row of `import_items`. `n` orders the items of a kind. */
-interface NewItem {
-  kind: string
-  n: number
-  row: number
-  key: string
-  parent?: string
-  id: string
-  item: object
-}
+type NewItem = Omit<typeof importItems.$inferInsert, 'importId'>
 
 const max = { items: 1_000_000, itemCharacters: 1_000_000 }
 const page = { rows: 500, characters: 1_000_000 }

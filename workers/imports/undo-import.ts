@@ -8,8 +8,8 @@ import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { HttpError } from '../../src/responses/errors.ts'
 import type { Services } from '../../src/services.ts'
 import { forEachPage, SliceEnded, type Throttle } from '../throttle.ts'
-import { insertKept, recordCommitted } from './batches.ts'
-import { failureOf, ImportTaken, openRunSlice, requireToken } from './import-row.ts'
+import { insertLines, maxLines, recordCommitted } from './batches.ts'
+import { failureOf, ImportTaken, requireToken, runSlice } from './import-row.ts'
 
 /** The time between two checks whether the import's own job has ended. */
 const waitMs = 250
@@ -28,10 +28,9 @@ interface Undo {
 /** Undoes the batches of an import, the latest first. Keeps the tasks that somebody has changed since. */
 export function openUndoImport(services: Services) {
   const sql = services.database.background
-  const runSlice = openRunSlice()
   return ({ importId = '', caller = '{}' }: Record<string, string>, throttle: Throttle): Promise<void> => {
     const undo = { services, sql, importId, caller: JSON.parse(caller) }
-    return runSlice(importId, async () => {
+    return runSlice(async () => {
       const error = await undoImport(undo, throttle).catch(failureOf)
       if (error === undefined) return
       await sql`
@@ -51,14 +50,14 @@ async function undoImport(undo: Omit<Undo, 'projectId'>, throttle: Throttle): Pr
   if (job) throw new SliceEnded(waitMs)
   await recordCommitted(sql, importId)
   // Deletes the `kept` lines of an earlier undo: at most 10,001.
-  await sql`
+  const [begun] = await sql<{ projectId: string; n: number }[]>`
     with begun as (
       update imports set undo_state = 'running', cursor = jsonb_build_object('step', 'undo', 'n', ${start}::bigint),
         undone = 0, kept = 0
-      where id = ${importId} and undo_state = 'queued' returning id)
-    delete from import_lines where import_id = (select id from begun) and outcome = 'kept'`
-  const [begun] = await sql<{ projectId: string; n: number }[]>`
-    select project_id, (cursor ->> 'n')::float8 as n from imports where id = ${importId} and undo_state = 'running'`
+      where id = ${importId} and undo_state = 'queued' returning *),
+    deleted as (delete from import_lines where import_id = (select id from begun) and outcome = 'kept')
+    select project_id, (cursor ->> 'n')::float8 as n from (
+      select * from begun union all select * from imports where id = ${importId} and undo_state = 'running') i`
   if (!begun) return undefined
   const { projectId, n } = begun
   await requireToken(sql, caller)
@@ -112,7 +111,7 @@ async function undoBatch(undo: Undo, before: number, batch: number): Promise<voi
         undone = undone + ${tasks.length - keptTasks}, kept = kept + ${keptTasks}
       where id = ${undo.importId} and undo_state = 'running' and (cursor ->> 'n')::bigint = ${before} returning id`
     if (moved.length === 0) throw new ImportTaken()
-    await insertKept(tx, undo.importId, lines)
+    await insertLines(tx, undo.importId, lines, 2 * maxLines)
   })
 }
 
