@@ -18,7 +18,7 @@ import {
 } from '../../src/responses/server-sent-events.ts'
 import { streamedBody } from '../../src/responses/streamed-body.ts'
 import type { Services } from '../../src/services.ts'
-import { type FeedQuery, lastEventIdHeader, eventView, type ReadEvent } from './schema.ts'
+import { type FeedQuery, lastEventIdHeader, eventView } from './schema.ts'
 import { groupByRange, hasFilter, openPeople, readRanges } from './rows.ts'
 import type { EventFilter, EventRange, RangeRow } from './rows.ts'
 import type { StreamedSnapshot } from './snapshot.ts'
@@ -44,10 +44,9 @@ export function openStreamResponse({ subscriptions }: Pick<Services, 'subscripti
     try {
       const opened = await open(ended.signal)
       const headers = { ...streamHeaders(), ...opened.headers }
-      if (!isHead)
-        return new Response(streamedBody(request.signal, withErrorMessage(opened.chunks), end), { headers })
-      end()
-      return new Response(null, { headers })
+      if (isHead) end()
+      const body = isHead ? null : streamedBody(request.signal, withErrorMessage(opened.chunks), end)
+      return new Response(body, { headers })
     } catch (error) {
       end()
       throw error
@@ -209,21 +208,34 @@ interface EncodedEvents {
 
 /** Returns a function that reads and encodes the events after a position. Streams at one position share the result. */
 function openEncodedEvents(services: Services) {
-  const next = openNext(services)
+  const { authenticate, oldestSeq, recent, subscriptions } = services
+  const { reads: sql } = services.database
+  const findPeople = openPeople(sql, authenticate)
 
+  const readTogether = grouped(groupLimits, async (ranges: EventRange[]) => {
+    const recentEvents = ranges.map((range) => recent.after(range))
+    const others = ranges.filter((_, n) => !recentEvents[n])
+    const rows = others.length > 0 ? groupByRange(others, await readRanges(sql, others, bounds)) : []
+    const all = recentEvents.map((events) => events ?? rows.shift()!)
+    const people = await findPeople(all.flat())
+    return all.map((events) => events.map((event) => ({ taskId: taskIdOf(event), ...event, people })))
+  })
+
+  /** Returns no events if a failover has lost the events, or if events of other streams used up the query's bytes. */
   async function read({ projectId, version }: VisibleProject, position: Position): Promise<EncodedEvents> {
     const { seq: after, id: afterId } = position
     const upTo = Math.min(version, after + maxEvents)
-    const found = await next({ projectId, after, afterId, upTo, limit: maxEvents })
+    const found = await readTogether({ projectId, after, afterId, upTo, limit: maxEvents })
+    const [first, last] = [found[0] as Partial<RangeRow> | undefined, found.at(-1)]
+    if (first?.previousId && first.previousId !== afterId) throw aheadOfProject(lastEventIdHeader)
+    if (first?.seq !== after + 1) await requireRetained(oldestSeq, projectId, after)
     const events = found.map((event) => {
       const { seq, type, actorId } = event
       const data = JSON.stringify(eventView.of(event))
       return { seq, type, actorId, text: `id: ${seq}\nevent: ${type}\ndata: ${data}\n\n` }
     })
-    const bytes = encode(events.map(({ text }) => text).join(''))
-    const last = found.at(-1)
     const end = last ? { seq: last.seq, id: last.id } : position
-    return { events, bytes, end }
+    return { events, bytes: encode(events.map(({ text }) => text).join('')), end }
   }
 
   const cached = new LRUCache<string, EncodedEvents, { project: VisibleProject; position: Position }>({
@@ -232,31 +244,11 @@ function openEncodedEvents(services: Services) {
     fetchMethod: (_key, _stale, { context: { project, position } }) => read(project, position),
   })
   return async (project: VisibleProject, position: Position): Promise<EncodedEvents> => {
-    if (services.subscriptions.countOf(project.projectId) < 2) return read(project, position)
+    if (subscriptions.countOf(project.projectId) < 2) return read(project, position)
     // The key contains the event's id, because after a failover another event may have this seq.
     const key = `${project.projectId} ${position.seq} ${position.id}`
     const encoded = (await cached.fetch(key, { context: { project, position } }))!
     if (encoded.events.length === 0) cached.delete(key)
     return encoded
-  }
-}
-
-/** Returns no events if a failover has lost the events, or if events of other streams used up the query's bytes. */
-function openNext({ authenticate, database: { reads: sql }, oldestSeq, recent }: Services) {
-  const findPeople = openPeople(sql, authenticate)
-  const read = grouped(groupLimits, async (ranges: EventRange[]) => {
-    const recentEvents = ranges.map((range) => recent.after(range))
-    const others = ranges.filter((_, n) => !recentEvents[n])
-    const rows = others.length > 0 ? groupByRange(others, await readRanges(sql, others, bounds)) : []
-    const all = recentEvents.map((events) => events ?? rows.shift()!)
-    const people = await findPeople(all.flat())
-    return all.map((events) => events.map((event) => ({ taskId: taskIdOf(event), ...event, people })))
-  })
-  return async (range: EventRange): Promise<ReadEvent[]> => {
-    const events = await read(range)
-    const first = events[0] as Partial<RangeRow> | undefined
-    if (first?.previousId && first.previousId !== range.afterId) throw aheadOfProject(lastEventIdHeader)
-    if (first?.seq !== range.after + 1) await requireRetained(oldestSeq, range.projectId, range.after)
-    return events
   }
 }

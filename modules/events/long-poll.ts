@@ -1,11 +1,8 @@
-import { aheadOfProject } from '../../src/responses/errors.ts'
 import type { ReadRequest } from '../../src/commands/query.ts'
 import type { ProjectVersion } from '../../src/subscriptions/notifications.ts'
 import type { Caller } from '../../src/identity/rights.ts'
-import { requireVisible, type VisibleProject } from '../../src/reads/lookups.ts'
 import type { Services } from '../../src/services.ts'
 import { type EventFilter, hasFilter, maxScannedEvents, readRanges, scanCost } from './rows.ts'
-import type { FeedQuery } from './schema.ts'
 
 /** `slots`: the long poll counts as this many subscribers of the account. */
 interface LongPoll<S> {
@@ -60,30 +57,5 @@ export function openHasMatches(
     const found = await charge(caller, scanCost(count), (sql) => readRanges(sql, ranges, { events: 1 }))
     for (const { projectId, upTo } of ranges) scannedUpTo.set(projectId, upTo)
     return found.length > 0
-  }
-}
-
-export function openFeedLongPoll(
-  services: Pick<Services, 'authenticate' | 'findRole' | 'subscriptions' | 'charge'>,
-) {
-  const longPoll = openLongPoll(services)
-  return (
-    reading: ReadRequest,
-    first: VisibleProject,
-    { after, waitMs, types, exceptActor }: EventFilter & Pick<FeedQuery, 'after' | 'waitMs'>,
-  ): Promise<VisibleProject> => {
-    const positions = new Map([[first.projectId, after]])
-    const hasMatches = openHasMatches(services, reading.caller, { types, exceptActor }, positions)
-    return longPoll(reading, first, {
-      waitMs,
-      projectsOf: (project) => [project],
-      hasEvents: (project) => hasMatches([project]),
-      async reload(caller) {
-        const project = await requireVisible(services.findRole, caller, first.projectId)
-        // After a failover that lost events, the version may be lower than `after`.
-        if (after > project.version) throw aheadOfProject()
-        return project
-      },
-    })
   }
 }

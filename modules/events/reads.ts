@@ -8,7 +8,7 @@ import { respondByDigest, versionHeader } from '../../src/responses/reply.ts'
 import { aheadOfProject, eventsExpired, notFound } from '../../src/responses/errors.ts'
 import { acceptsStream } from '../../src/responses/server-sent-events.ts'
 import { openEventStream, openStreamResponse } from './event-stream.ts'
-import { openFeedLongPoll } from './long-poll.ts'
+import { openHasMatches, openLongPoll } from './long-poll.ts'
 import { hasFilter, scanCost, scanEnd, readEventPage } from './rows.ts'
 import {
   type FeedQuery,
@@ -33,11 +33,10 @@ const streamed =
 
 export function listEvents(services: Services): Query {
   const { findRole, oldestSeq } = services
-  const longPoll = openFeedLongPoll(services)
+  const waitForEvents = openWaitForEvents(services)
   const stream = openStreamResponse(services)
   const streamEvents = openEventStream(services)
   const openSnapshot = openStreamedSnapshots(services)
-  const pageOf = openPageOf(services)
   return {
     about: about + streamed,
     input: EventsQuery,
@@ -66,34 +65,55 @@ export function listEvents(services: Services): Query {
           return { headers, chunks: streamEvents(reading, first, { ...wanted, after }, signal, snapshot) }
         })
       }
-      const project = wanted.waitMs > 0 ? await longPoll(reading, first, wanted) : first
-      const answer = await respondByDigest(request, await pageOf(reading, project, wanted), project.version)
+      const project = wanted.waitMs > 0 ? await waitForEvents(reading, first, wanted) : first
+      const page = await readPage(services, reading, project, wanted)
+      const answer = await respondByDigest(request, page, project.version)
       answer.headers.append('vary', 'Accept')
       return answer
     },
   }
 }
 
-const openPageOf =
-  ({ oldestSeq, charge, place }: Services) =>
-  async (
-    { request, caller }: ReadRequest,
-    project: VisibleProject,
-    { after, limit, types, exceptActor }: FeedQuery,
-  ) => {
-    const { projectId, version } = project
-    const isFiltered = hasFilter({ types, exceptActor })
-    const upTo = isFiltered ? scanEnd(after, version) : Math.min(version, after + limit)
-    const range = { projectId, after, upTo, limit, types, exceptActor }
-    const read = (sql: Sql) => readEventPage(place(sql, { projects: [project], upTo }), oldestSeq, range)
-    const page = await charge(caller, isFiltered ? scanCost(version - after) : 1, read)
-    const texts = jsonTexts(page.events, eventView.of)
-    const end = texts.length < page.events.length ? page.events[texts.length - 1]!.seq : page.upTo
-    return {
-      body: `[${texts.join()}]`,
-      link: end < version ? nextLink(request.url, 'after', String(end)) : null,
-    }
+function openWaitForEvents(services: Services) {
+  const longPoll = openLongPoll(services)
+  return (reading: ReadRequest, first: VisibleProject, wanted: FeedQuery) => {
+    const { projectId } = first
+    const { after, waitMs } = wanted
+    const hasMatches = openHasMatches(services, reading.caller, wanted, new Map([[projectId, after]]))
+    return longPoll(reading, first, {
+      waitMs,
+      projectsOf: (project) => [project],
+      hasEvents: (project) => hasMatches([project]),
+      async reload(caller) {
+        const project = await requireVisible(services.findRole, caller, projectId)
+        // After a failover that lost events, the version may be lower than `after`.
+        if (after > project.version) throw aheadOfProject()
+        return project
+      },
+    })
   }
+}
+
+async function readPage(
+  { oldestSeq, charge, place }: Services,
+  { request, caller }: ReadRequest,
+  project: VisibleProject,
+  wanted: FeedQuery,
+) {
+  const { projectId, version } = project
+  const { after, limit } = wanted
+  const isFiltered = hasFilter(wanted)
+  const upTo = isFiltered ? scanEnd(after, version) : Math.min(version, after + limit)
+  const range = { ...wanted, projectId, upTo }
+  const read = (sql: Sql) => readEventPage(place(sql, { projects: [project], upTo }), oldestSeq, range)
+  const page = await charge(caller, isFiltered ? scanCost(version - after) : 1, read)
+  const texts = jsonTexts(page.events, eventView.of)
+  const end = texts.length < page.events.length ? page.events[texts.length - 1]!.seq : page.upTo
+  return {
+    body: `[${texts.join()}]`,
+    link: end < version ? nextLink(request.url, 'after', String(end)) : null,
+  }
+}
 
 type Fields = Record<string, unknown>
 

@@ -13,6 +13,7 @@ import {
 } from '../../src/responses/server-sent-events.ts'
 import { checked, ExceptActor, Input } from '../../src/schema/input.ts'
 import { sampleId } from '../../src/schema/response.ts'
+import type { Sql } from '../../src/postgres/database.ts'
 import type { Services } from '../../src/services.ts'
 import type { Subscription } from '../../src/subscriptions/subscription.ts'
 import type { ListedVersion, VisibleProjects } from '../../src/subscriptions/visible-projects.ts'
@@ -67,22 +68,29 @@ function followProjects(services: Services): Query {
         const scope = { userId, afterProject: canonicalId(afterProject), projects: token?.projects ?? null }
         const { page, subscription } = await subscriptions.subscribeToAll(scope, signal)
         const { more } = page
-        const withoutEchoes = exceptActor ? openWithoutEchoes(services, exceptActor, userId) : undefined
+        const actorId = exceptActor && accountIdOf(exceptActor, userId)
+        const echoes = actorId ? { actorId, isCaller: actorId === userId } : undefined
         return {
           headers: more && { link: nextLink(reading.request.url, 'afterProject', more.last) },
-          chunks: streamProjects(services, reading, page, subscription, signal, withoutEchoes),
+          chunks: streamProjects(services, reading, page, subscription, signal, echoes),
         }
       }),
   }
 }
 
+/** The account whose changes a stream leaves out. */
+interface Echoes {
+  actorId: string
+  isCaller: boolean
+}
+
 async function* streamProjects(
-  { authenticate, subscriptions }: Services,
+  { authenticate, database, subscriptions }: Services,
   { request }: ReadRequest,
   page: VisibleProjects,
   subscription: Subscription,
   signal: AbortSignal,
-  withoutEchoes?: ReturnType<typeof openWithoutEchoes>,
+  echoes?: Echoes,
 ): Chunks {
   yield streamStart()
   let sentAt = performance.now()
@@ -94,9 +102,9 @@ async function* streamProjects(
     const leftMs = sentAt + heartbeatMs - performance.now()
     if (leftMs > 0 && sent === page.versions) await subscription.waitForNewer(0, leftMs)
     await authenticate.caller(request)
-    const versions = page.changesSince(sent)
+    const [changed, before] = [page.changesSince(sent), sent]
     sent = page.versions
-    const shown = withoutEchoes ? await withoutEchoes(versions) : versions
+    const shown = echoes && before ? await withoutEchoes(database.reads, echoes, changed, before) : changed
     const more: VisibleProjects['more'] = isFull ? undefined : page.more
     isFull ||= more !== undefined
     const text = shown.map(messageOf).join('') + (more ? moreMessage(more) : '')
@@ -115,32 +123,29 @@ const moreMessage = (more: VisibleProjects['more']): string =>
   `event: more\ndata: ${JSON.stringify(more)}\n\n`
 
 /**
- * Returns a function that leaves out projects whose new versions are all by the actor. The first versions are the states
- * at the start. A project that becomes visible is left out only if the caller is the actor and made all its versions.
+ * Leaves out projects whose new versions since `sent` are all by the actor. A project that becomes visible is left out only
+ * if the caller is the actor and made all its versions.
  */
-function openWithoutEchoes({ database: { reads: sql } }: Services, actor: string, callerId: string) {
-  const actorId = accountIdOf(actor, callerId)
-  let known: Map<string, number> | undefined
-  return async (versions: ListedVersion[]): Promise<ListedVersion[]> => {
-    let left = maxScannedEvents
-    const ranges = versions.flatMap(({ projectId, version }) => {
-      const after = known?.get(projectId) ?? (known && actorId === callerId ? 0 : Infinity)
-      const count = (version ?? 0) - after
-      if (count <= 0 || count > left) return []
-      left -= count
-      return { projectId, after, version }
-    })
-    known ??= new Map()
-    for (const { projectId, version } of versions)
-      if (version === null) known.delete(projectId)
-      else known.set(projectId, version)
-    if (ranges.length === 0) return versions
-    const echoes = await sql<{ projectId: string }[]>`
-      select q."projectId" as project_id from jsonb_to_recordset(${JSON.stringify(ranges)}::text::jsonb)
-        as q("projectId" uuid, after bigint, version bigint)
-      where q.version - q.after = (select count(*) from events e where e.project_id = q."projectId"
-        and e.seq > q.after and e.seq <= q.version and e.actor_id = ${actorId})`
-    const leftOut = new Set(echoes.map(({ projectId }) => projectId))
-    return versions.filter(({ projectId }) => !leftOut.has(projectId))
-  }
+async function withoutEchoes(
+  sql: Sql,
+  { actorId, isCaller }: Echoes,
+  changed: ListedVersion[],
+  sent: VisibleProjects['versions'],
+): Promise<ListedVersion[]> {
+  let left = maxScannedEvents
+  const ranges = changed.flatMap(({ projectId, version }) => {
+    const after = sent.get(projectId) ?? (isCaller ? 0 : Infinity)
+    const count = (version ?? 0) - after
+    if (count <= 0 || count > left) return []
+    left -= count
+    return { projectId, after, version }
+  })
+  if (ranges.length === 0) return changed
+  const echoes = await sql<{ projectId: string }[]>`
+    select q."projectId" as project_id from jsonb_to_recordset(${JSON.stringify(ranges)}::text::jsonb)
+      as q("projectId" uuid, after bigint, version bigint)
+    where q.version - q.after = (select count(*) from events e where e.project_id = q."projectId"
+      and e.seq > q.after and e.seq <= q.version and e.actor_id = ${actorId})`
+  const leftOut = new Set(echoes.map(({ projectId }) => projectId))
+  return changed.filter(({ projectId }) => !leftOut.has(projectId))
 }

@@ -12,8 +12,8 @@ import { isEqual, type StoredEvent } from '../../src/model/events.ts'
 import { definitionOf, personIdOf, rowAfter, titleOf } from '../../src/model/model.ts'
 import { view } from '../../src/model/view.ts'
 import { responseExample } from '../../src/openapi/operation.ts'
-import { named, Id, OrNull, sampleId, Timestamp } from '../../src/schema/response.ts'
-import { OneOf, isCount, checked, ExceptActor, Input } from '../../src/schema/input.ts'
+import { named, Id, IdOrNull, OrNull, sampleId, Timestamp } from '../../src/schema/response.ts'
+import { OneOf, isCount, checked, ExceptActor, Input, maxSeq, WholeNumber } from '../../src/schema/input.ts'
 import type { User } from '../accounts/user.ts'
 import { model } from '../modules.ts'
 import { Limit, readLimit } from '../../src/reads/pages.ts'
@@ -109,11 +109,7 @@ export const eventView = view<ReadEvent>({
     type: OneOf('EventType', model.eventTypes),
     entity: OneOf('Entity', model.names),
     entityId: Id('The changed entity'),
-    taskId: OrNull(
-      Id('The task that changed, or whose child changed'),
-      'The task that changed, or whose child changed; null for other entities',
-      sampleId,
-    ),
+    taskId: IdOrNull('The task that changed, or whose child changed; null for other entities'),
     batch: OrNull(
       Type.Integer({ minimum: 1 }),
       'If one commit has several events: the seq of the first event; otherwise null',
@@ -163,7 +159,6 @@ export const streamedEvents: EventStream = {
   example: `retry: 1700\nid: 41\n\n${frame(model.eventTypes[0]!)}${JSON.stringify(responseExample(eventView.schema))}\n\n`,
 }
 
-export const maxSeq = 999_999_999_999_999
 export const maxWaitSeconds = 25
 
 const isCountTo = (value: unknown, { maximum }: { maximum: number }) =>
@@ -270,25 +265,15 @@ const Positions = (description: string) =>
     examples: [{ [sampleId]: 41 }],
   })
 
-const WholeNumber = (minimum: number, maximum: number, meaning: string, example: number) =>
-  Type.Optional(
-    Type.Integer({
-      minimum,
-      maximum,
-      description: `A whole number from ${minimum} to ${maximum}: ${meaning}`,
-      examples: [example],
-    }),
-  )
-
 export const ReadMany = named(
   'ReadEvents',
   Input({
     after: Positions(
       `An object with at most ${maxProjects} project ids, each with a seq: the seq of the last event that the client has, or 0`,
     ),
-    limit: WholeNumber(1, 500, 'the most events in the response, by default 100', 100),
+    limit: Type.Optional(WholeNumber(1, 500, 'the most events in the response, by default 100', 100)),
     exceptActor: Type.Optional(ExceptActor()),
-    wait: WholeNumber(0, maxWaitSeconds, 'how many seconds to wait for events', 0),
+    wait: Type.Optional(WholeNumber(0, maxWaitSeconds, 'how many seconds to wait for events', 0)),
   }),
 )
 

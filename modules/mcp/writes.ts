@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { maxOperations } from '../../src/batch/operation-schema.ts'
 import { conflict } from '../../src/responses/errors.ts'
-import { maxSeq } from '../events/schema.ts'
+import { maxSeq } from '../../src/schema/input.ts'
 import { maxAttempts } from '../tasks/schema.ts'
 import { ClaimNextBody, maxWaitSeconds, ReleaseTaskBody } from '../work-queue/schema.ts'
 import { ChangeKey, Count, DryRun, Flag, LabelNames, operationsText } from './tool.ts'

@@ -16,7 +16,8 @@ import type { Module } from '../../src/module.ts'
 import { jsonTexts } from '../../src/reads/pages.ts'
 import { eventsExpired, badRequest, notFound, conflict, idTaken } from '../../src/responses/errors.ts'
 import { requireMatch } from '../../src/responses/if-match.ts'
-import { checked, IdOf, Input } from '../../src/schema/input.ts'
+import { IdOf, Input, maxSeq, WholeNumber } from '../../src/schema/input.ts'
+import { Count } from '../../src/schema/response.ts'
 import { eventView, type ReadEvent } from '../events/schema.ts'
 import { creationNotUndoable } from '../projects/entity.ts'
 import { sampleCycle } from '../tasks/blockers.ts'
@@ -34,32 +35,21 @@ import { userFields } from '../tasks/schema.ts'
 
 const assigneeNotMember = () => conflict('The previous assignee is no longer a member of the project')
 
-function isSeqs(value: unknown): boolean {
-  const isList = Array.isArray(value) && value.length >= 1 && value.length <= maxUndoneEvents
-  return isList && value.every(isSeq) && new Set(value).size === value.length
-}
-const isSeq = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 1
-
-const Seqs = checked<number[]>(isSeqs, {
-  type: 'array',
+const Seqs = Type.Array(WholeNumber(1, maxSeq, 'the seq of an event', 42), {
   minItems: 1,
   maxItems: maxUndoneEvents,
   uniqueItems: true,
-  items: { type: 'integer', minimum: 1 },
   description: `A list of 1 to ${maxUndoneEvents} different seqs of events`,
   examples: [[42, 43]],
 })
 
-const Seq = (description: string, example: number) =>
-  Type.Optional(
-    Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description, examples: [example] }),
-  )
-
 const fields = {
   id: IdOf('project'),
   dryRun: DryRun,
-  seq: Seq('A whole number, the seq of an event', 42),
-  batch: Seq('A whole number, the value of batch in the events, or the seq of an event without it', 41),
+  seq: Type.Optional(WholeNumber(1, maxSeq, 'the seq of an event', 42)),
+  batch: Type.Optional(
+    WholeNumber(1, maxSeq, 'the value of batch in the events, or the seq of an event without it', 41),
+  ),
   seqs: Type.Optional(Seqs),
 }
 const UndoProject = { ...Input(fields), examples: [{ seq: 42 }] }
@@ -75,11 +65,7 @@ const maxResponseBytes = 500_000
 const undoneView = view<Undone>({
   name: 'Undone',
   schema: Type.Object({
-    version: Type.Integer({
-      minimum: 1,
-      description: "The project's version after the undo; for a dry run, the current version",
-      examples: [42],
-    }),
+    version: Count(1, "The project's version after the undo; for a dry run, the current version", 42),
     changes: Type.Array(eventView.schema, {
       description: `The events of the undo, in order; only the first events if all together have more than ${maxResponseBytes} bytes`,
     }),

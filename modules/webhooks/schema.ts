@@ -1,12 +1,22 @@
 import { Type } from '@sinclair/typebox'
 import type { EventType, StoredRows } from '../../src/model/entities.ts'
 import { view } from '../../src/model/view.ts'
-import { Body, checked, ExceptActor, IdOf, Input, ListOf, Nullable, OneOf } from '../../src/schema/input.ts'
-import { Count, Id, OrNull, sampleId, Timestamp, named } from '../../src/schema/response.ts'
+import {
+  Body,
+  checked,
+  ExceptActor,
+  IdOf,
+  Input,
+  ListOf,
+  maxSeq,
+  Nullable,
+  OneOf,
+  WholeNumber,
+} from '../../src/schema/input.ts'
+import { Count, Id, IdOrNull, OrNull, Timestamp, named } from '../../src/schema/response.ts'
 import { CreatedBy } from '../members/integrations.ts'
 import { model } from '../modules.ts'
 
-const maxEventsLimit = 100
 const { eventTypes } = model
 
 const Url = checked<string>((value) => typeof value === 'string' && URL.canParse(value), {
@@ -25,12 +35,7 @@ const Types = ListOf<EventType>(
     examples: [['task.created', 'task.updated']],
   },
 )
-const MaxEvents = Type.Integer({
-  minimum: 1,
-  maximum: maxEventsLimit,
-  description: `A whole number from 1 to ${maxEventsLimit}: the most events in one delivery`,
-  examples: [maxEventsLimit],
-})
+const MaxEvents = WholeNumber(1, 100, 'the most events in one delivery', 100)
 const Enabled = Type.Boolean({ description: 'true or false: whether events are sent', examples: [true] })
 
 const fields = {
@@ -38,17 +43,13 @@ const fields = {
   url: Url,
   types: Nullable(Types),
   maxEvents: MaxEvents,
-  exceptActorId: OrNull(
-    Id('The account whose events are not sent'),
-    'The account whose events are not sent; null to send the events of all accounts',
-    sampleId,
-  ),
+  exceptActorId: IdOrNull('The account whose events are not sent; null to send the events of all accounts'),
   enabled: Enabled,
   disabledReason: OrNull(Type.String(), 'Why the service disabled the webhook; otherwise null'),
   cursor: Count(0, 'Every event up to this seq is delivered', 41),
   failures: Count(0, 'Failed attempts since the last success', 0),
   nextAttemptAt: OrNull(
-    Timestamp('The time of the next attempt'),
+    Timestamp('The time'),
     'The time of the next attempt after a failure; otherwise null',
   ),
   createdBy: CreatedBy,
@@ -110,12 +111,7 @@ export const RotateWebhook = Input({ ...ofWebhook, secret: Type.String() })
 export const WebhookId = Input(ofWebhook)
 export const ReplayWebhook = Input({
   ...ofWebhook,
-  after: Type.Integer({
-    minimum: 0,
-    maximum: 999_999_999_999_999,
-    description: 'A whole number: delivery continues after this seq; 0 repeats all events',
-    examples: [0],
-  }),
+  after: WholeNumber(0, maxSeq, 'delivery continues after this seq; 0 repeats all events', 0),
 })
 export const DisableWebhook = Input({
   ...ofWebhook,

@@ -1,15 +1,10 @@
-import { Type } from '@sinclair/typebox'
-import { Body, IdOf, IdsOf, Input, Text } from '../../src/schema/input.ts'
+import { type TSchema, Type } from '@sinclair/typebox'
+import { Body, IdOf, IdsOf, Input, Text, WholeNumber } from '../../src/schema/input.ts'
 import { named } from '../../src/schema/response.ts'
 import { maxAttempts, maxIds, Priority, taskView } from '../tasks/schema.ts'
 
-const LeaseSeconds = Type.Integer({
-  minimum: 10,
-  maximum: 86_400,
-  description:
-    'A whole number of seconds from 10 to 86400: how long the claim lasts, unless its holder extends it',
-  examples: [300],
-})
+const claimLasts = 'how many seconds the claim lasts, unless its holder extends it'
+const LeaseSeconds = WholeNumber(10, 86_400, claimLasts, 300)
 
 export const ClaimTask = Input({ id: IdOf('task'), leaseSeconds: LeaseSeconds })
 const labelIds = (which: string) => {
@@ -17,19 +12,16 @@ const labelIds = (which: string) => {
   return Type.Optional({ ...ids, description: `${ids.description}: ${which} of these labels` })
 }
 
+/** Example bodies omit a field of the format int64. */
+const omittedInExamples = <T extends TSchema>(schema: T) => Type.Optional({ ...schema, format: 'int64' })
+
 const filter = {
   labels: labelIds('the task has all'),
   anyLabel: labelIds('the task has at least one'),
   priority: Type.Optional(Priority),
   assigneeId: Type.Optional(IdOf('user')),
-  maxAttempts: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      maximum: maxAttempts,
-      format: 'int64',
-      description: `A whole number from 1 to ${maxAttempts}: skips the tasks that have had this many attempts`,
-      examples: [3],
-    }),
+  maxAttempts: omittedInExamples(
+    WholeNumber(1, maxAttempts, 'skips the tasks that have had this many attempts', 3),
   ),
 }
 export const ClaimNextTask = Input({ projectId: IdOf('project'), leaseSeconds: LeaseSeconds, ...filter })
@@ -40,15 +32,8 @@ export const ClaimNextBody = named(
   Input({
     leaseSeconds: LeaseSeconds,
     ...filter,
-    wait: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: maxWaitSeconds,
-        format: 'int64',
-        description:
-          'A whole number of seconds from 1 to 25: how long the request waits until a task is ready',
-        examples: [20],
-      }),
+    wait: omittedInExamples(
+      WholeNumber(1, maxWaitSeconds, 'how many seconds the request waits until a task is ready', 20),
     ),
   }),
 )

@@ -89,6 +89,16 @@ export function Body<T extends TProperties>(properties: T, { properties: shown }
   )
 }
 
+/** The maximum of a version or a seq. */
+export const maxSeq = 999_999_999_999_999
+
+/** @param meaning continues the description, such as "how many seconds to wait" */
+export function WholeNumber(minimum: number, maximum: number, meaning: string, example: number) {
+  const range = maximum === maxSeq ? `from ${minimum}` : `from ${minimum} to ${maximum}`
+  const description = `A whole number ${range}: ${meaning}`
+  return Type.Integer({ minimum, maximum, description, examples: [example] })
+}
+
 /** True for a non-negative integer in decimal digits. */
 export const isCount = (value: unknown): value is string =>
   typeof value === 'string' && /^\d{1,15}$/.test(value)

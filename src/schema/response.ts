@@ -30,6 +30,7 @@ export const Count = (minimum: number, description: string, example: number) =>
   Type.Integer({ minimum, description, examples: [example] })
 export const OrNull = <T extends TSchema>(schema: T, description: string, example: unknown = null) =>
   Type.Union([schema, Type.Null()], { description, examples: [example] })
+export const IdOrNull = (description: string) => OrNull(Id(description), description, sampleId)
 export const Timestamp = (description: string) =>
   Type.String({ format: 'date-time', description, examples: ['2027-01-15T09:30:00.000Z'] })
 export const Message = named(

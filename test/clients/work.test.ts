@@ -43,7 +43,7 @@ test('rejects a concurrency that is not a whole number of at least 1, a wrong le
   for (const concurrency of [0, -1, 1.5, NaN])
     await expect(project.work(() => {}, { concurrency })).rejects.toThrow(RangeError)
   const short = project.work(() => {}, { leaseSeconds: 1 })
-  await expect(short).rejects.toThrow('leaseSeconds must be a whole number of seconds from 10 to 86400')
+  await expect(short).rejects.toThrow('leaseSeconds must be a whole number from 10 to 86400')
   const grace = await join(id, 'Grace', 'VIEWER')
   const work = grace.docket.project(id).work(() => {}, { concurrency: 3 })
   await expect(work).rejects.toBeInstanceOf(ForbiddenError)

@@ -192,7 +192,7 @@ export interface components {
       seq: number
     }
     ClaimNextTask: {
-      /** @description A whole number of seconds from 10 to 86400: how long the claim lasts, unless its holder extends it */
+      /** @description A whole number from 10 to 86400: how many seconds the claim lasts, unless its holder extends it */
       leaseSeconds: number
       /** @description A list of at most 50 ids of labels, without duplicates: the task has all of these labels */
       labels?: string[]
@@ -203,12 +203,12 @@ export interface components {
       assigneeId?: string
       /** @description A whole number from 1 to 2147483647: skips the tasks that have had this many attempts */
       maxAttempts?: number
-      /** @description A whole number of seconds from 1 to 25: how long the request waits until a task is ready */
+      /** @description A whole number from 1 to 25: how many seconds the request waits until a task is ready */
       wait?: number
     }
     /** @description Read-only fields are ignored: id, projectId, number, title, description, status, priority, dueDate, assigneeId, externalId, remindAt, createdAt, updatedAt, position, labelIds, blockedByIds, fields, claim, attempts, importedAuthor */
     ClaimTask: {
-      /** @description A whole number of seconds from 10 to 86400: how long the claim lasts, unless its holder extends it */
+      /** @description A whole number from 10 to 86400: how many seconds the claim lasts, unless its holder extends it */
       leaseSeconds: number
       /** @description The task */
       readonly id?: unknown
@@ -1571,7 +1571,7 @@ export interface components {
     }
     /** @description Read-only fields are ignored: id, projectId, url, types, maxEvents, exceptActorId, enabled, disabledReason, cursor, failures, nextAttemptAt, createdBy, createdAt */
     ReplayWebhook: {
-      /** @description A whole number: delivery continues after this seq; 0 repeats all events */
+      /** @description A whole number from 0: delivery continues after this seq; 0 repeats all events */
       after: number
       /** @description The id of the webhook, used in its paths */
       readonly id?: unknown
@@ -1997,7 +1997,7 @@ export interface components {
       ifMatch?: string
       /** @description The id of the batch's project; may be left out, or the `#name` of an earlier operation */
       projectId?: string
-      /** @description A whole number of seconds from 10 to 86400: how long the claim lasts, unless its holder extends it */
+      /** @description A whole number from 10 to 86400: how many seconds the claim lasts, unless its holder extends it */
       leaseSeconds: number
       /** @description A list of at most 50 ids of labels, without duplicates, or the `#name` of an earlier operation: the task has all of these labels */
       labels?: string[]
@@ -2099,7 +2099,7 @@ export interface components {
       }
       /** @description The id of a task, or the `#name` of an earlier operation */
       id: string
-      /** @description A whole number of seconds from 10 to 86400: how long the claim lasts, unless its holder extends it */
+      /** @description A whole number from 10 to 86400: how many seconds the claim lasts, unless its holder extends it */
       leaseSeconds: number
       /** @description The project that contains the task */
       readonly projectId?: unknown
@@ -2677,9 +2677,9 @@ export interface components {
       createdAt: string
     }
     UndoProject: {
-      /** @description A whole number, the seq of an event */
+      /** @description A whole number from 1: the seq of an event */
       seq?: number
-      /** @description A whole number, the value of batch in the events, or the seq of an event without it */
+      /** @description A whole number from 1: the value of batch in the events, or the seq of an event without it */
       batch?: number
       /** @description A list of 1 to 500 different seqs of events */
       seqs?: number[]
