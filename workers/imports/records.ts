@@ -130,7 +130,7 @@ function prepareTask(
 ): PreparedRow {
   const { n, row, key, id, item, firstRow } = staged
   const externalId = externalIdOf(context.source, { key, externalId: item.externalId })
-  const notes = new Notes(item.messages)
+  const notes = new Conversion(context, item.messages)
   const prepared = { kind: 'task', n, row, externalId, notes }
   const problem = firstRow === null ? item.problem : `Row ${firstRow} has the same id`
   if (problem) {
@@ -139,7 +139,7 @@ function prepareTask(
   }
   for (const { key: blocker, reason } of divideBlockers(item, blockers).others)
     notes.addToFoot(`Blocked by: ${blocker}`, `The blocker ${blocker} ${reason}`)
-  const values = new Conversion(context, notes).task(item)
+  const values = notes.task(item)
   for (const one of subItems) notes.addReported(lineOfSubItem(one, item, context))
   addParent(staged, notes)
   const description = notes.describe(item.description)
@@ -205,11 +205,11 @@ function prepareChild(
   const { n, row, task, parent, item } = staged
   const { kind } = item
   const externalId = externalIdOf(context.source, { key: parent!, externalId: task?.externalId })
-  const notes = new Notes(item.messages)
+  const notes = new Conversion(context, item.messages)
   const prepared = { kind, n, row, externalId, notes, taskN: task?.n ?? 0, subject: `The ${kind}` }
   const problem = problemOf(staged)
   if (problem) notes.report(problem)
-  const fields = problem ? undefined : new Conversion(context, notes).child(item)
+  const fields = problem ? undefined : notes.child(item)
   if (!fields) return { ...prepared, outcome: 'rejected' }
   // A task that a dry run would create accepts every child.
   if (dryRun && !task!.outcome) return { ...prepared, outcome: 'created' }

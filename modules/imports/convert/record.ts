@@ -120,17 +120,18 @@ function placeOf({ list, status }: TaskItem, mapping: Mapping) {
     : { status: status ?? ofList }
 }
 
-/** Converts a row of a file to the fields of its operation. Adds values without a field to `notes`. */
-export class Conversion {
+/** Converts a row of a file to the fields of its operation. Values without a field become notes. */
+export class Conversion extends Notes {
   constructor(
     private readonly context: ConvertContext,
-    private readonly notes: Notes,
-  ) {}
+    messages?: string[],
+  ) {
+    super(messages)
+  }
 
   /** Returns the values without the description: its foot contains the notes of all values. */
   task(item: TaskItem): Values {
-    const { context, notes } = this
-    const { status, label } = placeOf(item, context.mapping)
+    const { status, label } = placeOf(item, this.context.mapping)
     const labels = label === undefined ? item.labels : [label, ...(item.labels ?? [])]
     const given: Values = { ...item, labels, status }
     const values: Values = { title: this.name('title', item.title, CreateTask.properties.title) }
@@ -139,8 +140,8 @@ export class Conversion {
       if (name === 'description' || name === 'externalId' || name === 'blockedByIds') continue
       values[name] = given[header] == null ? undefined : this.value(header, field, given[header])
     }
-    values.fields = item.fields && valuesOf(item.fields, context.fields, notes)
-    for (const note of item.notes ?? []) if (!isBlank(note)) notes.addToFoot(note.trim())
+    values.fields = item.fields && this.fieldValues(item.fields)
+    for (const note of item.notes ?? []) if (!isBlank(note)) this.addToFoot(note.trim())
     return withoutAbsent({ ...values, ...this.origin(item, true) })
   }
 
@@ -158,7 +159,7 @@ export class Conversion {
     }
     if (values[text] !== undefined)
       return withoutAbsent({ ...values, ...this.origin(item, person !== undefined) })
-    this.notes.report(`The ${item.kind} has no ${text}`)
+    this.report(`The ${item.kind} has no ${text}`)
     return undefined
   }
 
@@ -169,7 +170,7 @@ export class Conversion {
     const value =
       typeof given === 'string' && kind?.fromText ? kind.fromText(given, withoutNull(input)) : given
     if (value !== undefined && Value.Check(input, value)) return value
-    this.notes.addToFoot(`${shownName(header)}: ${cut(String(given).trim(), maxLine)}`)
+    this.addToFoot(`${shownName(header)}: ${cut(String(given).trim(), maxLine)}`)
     return undefined
   }
 
@@ -177,15 +178,15 @@ export class Conversion {
   private name(field: string, text: string, { maxLength }: TSchema): string {
     const name = nameIn(text, maxLength as number) ?? 'Untitled'
     const whole = nameFrom(text)
-    if (name !== whole && !isBlank(whole)) this.notes.addToFoot(`${shownName(field)}: ${whole}`)
-    else if (name !== text.trim()) this.notes.report(`The ${field} was changed to "${cut(name, 100)}"`)
+    if (name !== whole && !isBlank(whole)) this.addToFoot(`${shownName(field)}: ${whole}`)
+    else if (name !== text.trim()) this.report(`The ${field} was changed to "${cut(name, 100)}"`)
     return name
   }
 
   private text(kind: string, given: string, { maxLength }: TSchema): string | undefined {
     if (isBlank(given)) return undefined
     const text = cut(given.trim(), maxLength as number).trim()
-    if (text !== given.trim()) this.notes.report(`The ${kind} was cut at ${maxLength} characters`)
+    if (text !== given.trim()) this.report(`The ${kind} was cut at ${maxLength} characters`)
     return text
   }
 
@@ -198,7 +199,7 @@ export class Conversion {
     const instant = this.instant('created', createdAt)
     const isFuture = instant !== undefined && instant > now
     const replaced = 'it was replaced by the time of the import'
-    if (isFuture) this.notes.report(`The time ${instant} of the ${kind} is in the future: ${replaced}`)
+    if (isFuture) this.report(`The time ${instant} of the ${kind} is in the future: ${replaced}`)
     const isOther = hasAuthor && author && people.find(author)?.id !== userId
     const importedAuthor = isOther ? nameIn(author.name || author.email || '', maxAuthor) : undefined
     return { createdAt: isFuture ? now : instant, importedAuthor }
@@ -207,10 +208,10 @@ export class Conversion {
   private instant(header: string, given = ''): string | undefined {
     const text = given.trim()
     const instant = isBlank(text) ? undefined : parseInstant(text)
-    if (instant === null) this.notes.addToFoot(`${shownName(header)}: ${cut(text, 100)}`)
+    if (instant === null) this.addToFoot(`${shownName(header)}: ${cut(text, 100)}`)
     if (header !== 'remindAt' || !instant || instant >= this.context.firstReminder)
       return instant ?? undefined
-    this.notes.report(`The reminder was left out, because its time ${instant} has passed or is near`)
+    this.report(`The reminder was left out, because its time ${instant} has passed or is near`)
     return undefined
   }
 
@@ -219,7 +220,7 @@ export class Conversion {
     const name = cut(given.name || given.email || '', maxAuthor)
     const line = `${shownName(header)}: ${cut(textOfPerson(given), 2 * maxAuthor)}`
     if (!person && !isBlank(name))
-      this.notes.addToFoot(line, `The ${header} "${name}" is not a member of the project`)
+      this.addToFoot(line, `The ${header} "${name}" is not a member of the project`)
     return person?.id
   }
 
@@ -231,9 +232,28 @@ export class Conversion {
       const id = this.context.labels.get(caseless(label))
       const hasSpace = id !== undefined && (ids.size < maxIds || ids.has(id))
       if (hasSpace) ids.add(id)
-      if (!hasSpace || label !== name.trim()) this.notes.addToFoot(`Label: ${cut(name.trim(), 500)}`)
+      if (!hasSpace || label !== name.trim()) this.addToFoot(`Label: ${cut(name.trim(), 500)}`)
     }
     return ids.size > 0 ? [...ids] : undefined
+  }
+
+  /** Returns the values that the custom fields accept. */
+  private fieldValues(given: Record<string, FieldValue>): Record<string, FieldValue> | undefined {
+    const values = new Map<string, FieldValue>()
+    let characters = 2
+    for (const [name, value] of Object.entries(given)) {
+      if (typeof value === 'string' && isBlank(value)) continue
+      const field = this.context.fields.get(fieldKeyOf(name))
+      const accepted = field && valueOf(field, value)
+      characters += JSON.stringify(accepted ?? '').length + maxKeyCharacters
+      const isFull = values.size === maxValues || characters > maxValueCharacters
+      if (accepted === undefined || isFull || values.has(field!.key))
+        this.addToFoot(`${field?.name ?? name}: ${value}`)
+      else values.set(field!.key, accepted)
+      if (field?.type === 'date' && /T(?!00:00:00)/.test(String(value)))
+        this.report(`The field "${field.name}" has only the date of ${value}`)
+    }
+    return values.size > 0 ? Object.fromEntries(values) : undefined
   }
 }
 
@@ -281,29 +301,6 @@ export function subtaskOf(
 function textOfValue(value: unknown): unknown {
   if (Array.isArray(value)) return value.join(', ')
   return typeof value === 'object' && value !== null ? textOfPerson(value as ImportedPerson) : value
-}
-
-/** Returns the values that the fields accept. Adds the other values to the foot of the description. */
-function valuesOf(
-  given: Record<string, FieldValue>,
-  fields: ReadonlyMap<string, FieldSpec>,
-  notes: Notes,
-): Record<string, FieldValue> | undefined {
-  const values = new Map<string, FieldValue>()
-  let characters = 2
-  for (const [name, value] of Object.entries(given)) {
-    if (typeof value === 'string' && isBlank(value)) continue
-    const field = fields.get(fieldKeyOf(name))
-    const accepted = field && valueOf(field, value)
-    characters += JSON.stringify(accepted ?? '').length + maxKeyCharacters
-    const isFull = values.size === maxValues || characters > maxValueCharacters
-    if (accepted === undefined || isFull || values.has(field!.key))
-      notes.addToFoot(`${field?.name ?? name}: ${value}`)
-    else values.set(field!.key, accepted)
-    if (field?.type === 'date' && /T(?!00:00:00)/.test(String(value)))
-      notes.report(`The field "${field.name}" has only the date of ${value}`)
-  }
-  return values.size > 0 ? Object.fromEntries(values) : undefined
 }
 
 /** How texts become values of other types. */
