@@ -21,54 +21,50 @@ const maxTasks = 1_000_000
 const maxKinds = 20
 
 /**
- * Reads an export with `format=docket`. The first of two passes checks that the file is complete, before anything is
- * imported.
- */
-export const readDocket: Reader = async function* ({ open, report }) {
-  const moved = await checkFile(readLines(open), report)
-  const keys = new DigestKeys()
-  let [n, after] = [0, '']
-  for await (const line of readLines(open)) {
-    const textEdits = line.get('project.textEdits') === 'if-match' ? 'if-match' : undefined
-    if (line.row === 0)
-      yield { kind: 'project', row: 0, description: line.text('project.description'), textEdits }
-    const item = itemOf(line)
-    if (!item) continue
-    if (isChild(item)) item.csvKey = keys.ofChild(item)
-    if (item.kind === 'task') {
-      if (moved) Object.assign(item, { number: line.value.number, after: moved[n++] ? after : undefined })
-      after = item.key
-    }
-    yield item
-  }
-}
-
-/**
- * Reports the lines that are not imported. Returns which tasks were moved: tasks are created in the order of their
- * numbers. Undefined if a number is missing, or occurs twice.
+ * Reads an export with `format=docket`. An import begins after the last item, so nothing of a file that was cut is
+ * imported. Lines of unknown kinds are reported.
  * @throws ImportError if the file is no export, or was cut
  */
-async function checkFile(
-  lines: AsyncIterable<Entry>,
-  report: (message: string) => void,
-): Promise<boolean[] | undefined> {
-  const skipped = new Set<string>()
-  const numbers: number[] = []
+export const readDocket: Reader = async function* ({ open, report }) {
+  const moved = await movedTasks(readLines(open))
+  const [keys, skipped] = [new DigestKeys(), new Set<string>()]
+  let [n, after] = [0, '']
   let last: Entry | undefined
-  for await (const line of lines) {
+  for await (const line of readLines(open)) {
     const { kind, number } = line.value
     if (line.row === 0 && line.value.docket !== docketFormat)
       throw errorAt(0, `The file is not an export of Docket with format=docket in version ${docketFormat}`)
     if (last?.value.kind === 'end') throw errorAt(line.row, 'The file continues after its end')
-    if (line.row > 0 && kind !== 'end' && !lineKinds().has(kind))
-      skipped.add(skipped.size < maxKinds ? String(kind).slice(0, 40) : 'others')
-    if (kind === 'task' && numbers.length <= maxTasks) numbers.push(isNumber(number) ? number : NaN)
     last = line
+    const textEdits = line.get('project.textEdits') === 'if-match' ? 'if-match' : undefined
+    const item = itemOf(line)
+    if (line.row === 0)
+      yield { kind: 'project', row: 0, description: line.text('project.description'), textEdits }
+    else if (!item && kind !== 'end')
+      skipped.add(skipped.size < maxKinds ? String(kind).slice(0, 40) : 'others')
+    if (!item) continue
+    if (isChild(item)) item.csvKey = keys.ofChild(item)
+    if (item.kind === 'task') {
+      if (moved) Object.assign(item, { number, after: moved[n++] ? after : undefined })
+      after = item.key
+    }
+    yield item
   }
   if (!last) throw new ImportError('The file is empty')
   if (last.value.kind !== 'end' || last.value.lines !== last.row + 1)
     throw errorAt(last.row, 'The file was cut: its last line is missing')
   if (skipped.size > 0) report(`Lines of these kinds are not imported: ${[...skipped].join(', ')}`)
+}
+
+/**
+ * Returns which tasks were moved: tasks are created in the order of their numbers. Undefined if a number is missing, or
+ * occurs twice.
+ */
+async function movedTasks(lines: AsyncIterable<Entry>): Promise<boolean[] | undefined> {
+  const numbers: number[] = []
+  for await (const { value } of lines)
+    if (value.kind === 'task' && numbers.length <= maxTasks)
+      numbers.push(isNumber(value.number) ? value.number : NaN)
   const isUnique = numbers.length <= maxTasks && new Set(numbers).size === numbers.length
   return isUnique && !numbers.includes(NaN) ? outOfOrder(numbers) : undefined
 }
