@@ -18,14 +18,14 @@ export interface ImportedPerson {
 }
 
 /** The description for a project without one, and its setting if it is not the default. */
-export interface ProjectItem extends Item {
+export interface ProjectItem {
   kind: 'project'
   description?: string
   textEdits?: 'if-match'
 }
 
 /** A label with a color, or a label that no task has. Other labels of tasks need no item. */
-export interface LabelItem extends Item {
+export interface LabelItem {
   kind: 'label'
   name: string
   /** `#rrggbb` */
@@ -34,7 +34,7 @@ export interface LabelItem extends Item {
 }
 
 /** A custom field. Without this item, a field of tasks has the type `text`. */
-export interface FieldItem extends Item, Pick<FieldInput, 'key' | 'name' | 'type'> {
+export interface FieldItem extends Pick<FieldInput, 'key' | 'name' | 'type'> {
   kind: 'field'
   options?: string[]
   createdAt?: string

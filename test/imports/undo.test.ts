@@ -174,10 +174,7 @@ test('an undo restores tasks that the import changed, and a second undo replaces
 test('a second undo does not report a setting that the first undo has taken back', async () => {
   const { owner, projectId } = await newProject()
   await owner.patch(`/projects/${projectId}`, { description: 'Its own' })
-  const { id } = await importItems(owner, projectId, [
-    { kind: 'project', row: 0, textEdits: 'if-match' },
-    task('1'),
-  ])
+  const { id } = await importItems(owner, projectId, [{ kind: 'project', textEdits: 'if-match' }, task('1')])
   const settings = async () => {
     const { body } = await owner.get(`/projects/${projectId}`)
     return [body.description, (body as unknown as { textEdits: string }).textEdits]

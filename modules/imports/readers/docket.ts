@@ -38,8 +38,7 @@ export const readDocket: Reader = async function* ({ open, report }) {
     last = line
     const textEdits = line.get('project.textEdits') === 'if-match' ? 'if-match' : undefined
     const item = itemOf(line)
-    if (line.row === 0)
-      yield { kind: 'project', row: 0, description: line.text('project.description'), textEdits }
+    if (line.row === 0) yield { kind: 'project', description: line.text('project.description'), textEdits }
     else if (!item && kind !== 'end')
       skipped.add(skipped.size < maxKinds ? String(kind).slice(0, 40) : 'others')
     if (!item) continue

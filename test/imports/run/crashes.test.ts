@@ -15,9 +15,9 @@ const readers = { planka: lineReader }
 
 const count = 6
 const file = fileOf([
-  { kind: 'project', row: 1, description: 'An engine' } as ImportedItem,
-  { kind: 'field', row: 1, key: 'size', name: 'Size', type: 'number' },
-  { kind: 'field', row: 1, key: 'shape', name: 'Shape', type: 'text' },
+  { kind: 'project', description: 'An engine' } as ImportedItem,
+  { kind: 'field', key: 'size', name: 'Size', type: 'number' },
+  { kind: 'field', key: 'shape', name: 'Shape', type: 'text' },
   ...upTo(count).flatMap((n) => [
     task(String(n), {
       ...{ labels: [`label ${n}`, 'bug'], fields: { size: n, shape: 'round' } },

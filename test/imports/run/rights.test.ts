@@ -142,7 +142,7 @@ test('an EDITOR, and a token with the scope write, import tasks, but no fields a
     [owner, { userId: owner.id, token }, 'scope admin'],
   ] as const)
     for (const dryRun of [true, false]) {
-      const settings = { kind: 'project', row: 0, description: 'In brass' } as const
+      const settings = { kind: 'project', description: 'In brass' } as const
       const file = [settings, task(person === owner ? '1' : '2', { fields: { size: 1 } })]
       const { counts, lines } = await importItems(person, projectId, file, { caller, dryRun })
       expect(counts).toMatchObject({ created: 1, rejected: 0 })

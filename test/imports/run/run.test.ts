@@ -107,7 +107,7 @@ test('finds people, statuses, labels and options in another Unicode form', async
     const tasks = [zoe!, other!, max!].map((name, i) =>
       task(`${10 * n + i + 1}`, { ...values, assignee: { name } }),
     )
-    const field = { kind: 'field', row: 1, key: 'size', name: 'Size', type: 'choice' } as const
+    const field = { kind: 'field', key: 'size', name: 'Size', type: 'choice' } as const
     const items: ImportedItem[] = [{ ...field, options: [size!] }, ...tasks]
     expect(messagesOf(await importItems(owner, projectId, items, { mapping }))).toEqual([])
   }
@@ -227,7 +227,7 @@ test('a later file changes only its values, replaces edited comments, and keeps 
 
 test('sets the description of a project that has none, and keeps another one', async () => {
   const { owner, projectId } = await newProject()
-  const items = [{ kind: 'project' as const, row: 1, description: 'An engine' }]
+  const items = [{ kind: 'project' as const, description: 'An engine' }]
   const descriptionOf = async () => (await owner.get(`/projects/${projectId}`)).body.description
   await importItems(owner, projectId, items)
   expect(await descriptionOf()).toBe('An engine')

@@ -118,26 +118,22 @@ export class Board {
     const color = label.text('color') ?? ''
     const digits = Object.hasOwn(this.colors, color) ? this.colors[color]! : color.replace(/^#/, '')
     const known = /^[0-9a-f]{6}$/i.test(digits) ? `#${digits.toLowerCase()}` : undefined
-    this.ready.push({ kind: 'label', row: label.row, name: labelName(label), color: known })
+    this.ready.push({ kind: 'label', name: labelName(label), color: known })
   }
 
   private addField(field: Entry): void {
     const all = [...field.entries('options'), ...field.entries('settings.dropdownItems')]
     const options = all.map((one): [string, string] => [idOf(one), one.text('value.text|name') ?? ''])
-    this.defineField(idOf(field), field.row, field.required('name'), field.text('type'), options)
+    this.defineField(idOf(field), field.required('name'), field.text('type'), options)
   }
 
-  /**
-   * Adds a custom field, if it is new.
-   * @param row its number for the report
-   * @param type in the product. Default: text
-   */
-  defineField(id: string, row: number, name: string, type = '', options: [id: string, name: string][] = []) {
+  /** Adds a custom field, if it is new. @param type in the product. Default: text */
+  defineField(id: string, name: string, type = '', options: [id: string, name: string][] = []) {
     if (this.fields.get(id)) return
     const key = this.fieldKeys.keyFor(name, id)
     this.fields.set(id, { key, names: new Map(options) })
     const shown = { key, name, type: fieldTypes.get(type) ?? 'text' }
-    this.ready.push({ kind: 'field', row, ...shown, options: options.map(([, option]) => option) })
+    this.ready.push({ kind: 'field', ...shown, options: options.map(([, option]) => option) })
   }
 
   /** Returns the values of a card by field, and lines for values without a field. */

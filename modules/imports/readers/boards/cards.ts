@@ -75,7 +75,7 @@ class BoardReading {
   /** Reads a row that cards refer to. */
   add(row: Entry, kind: Kind): void {
     const { board } = this
-    if (kind === 'description') board.ready.push({ kind: 'project', row: 0, description: row.text(row.part) })
+    if (kind === 'description') board.ready.push({ kind: 'project', description: row.text(row.part) })
     else if (kind === 'comment') {
       const card = creations.includes(String(row.value.type)) ? row.text('data.card.id') : undefined
       if (card !== undefined) board.add('creations', row.inside({ ...row.value, id: card }))
@@ -163,9 +163,9 @@ type Notes = Record<string, Json | undefined | (Json | undefined)[]>
 /** The keys of values in all products. `notes` become lines at the foot of the description, by the names of the lines. */
 const { keys } = products
 
-/** Issues of GitHub are closed at a time, not archived. */
+/** Issues of GitHub, which have numbers, are closed, not archived. */
 const isArchived = (row: Entry | undefined): boolean =>
-  Boolean((row?.isSet('closed') && !row.isSet('closedAt')) || row?.isSet('archived'))
+  Boolean((row?.isSet('closed') && row.get('number') === undefined) || row?.isSet('archived'))
 
 const listOf = (row: Entry): string | undefined => row.text('idList|listId|stackId')
 
@@ -184,7 +184,7 @@ function taskOf(row: Entry, board: Board, key: string, inside?: string): TaskIte
   const [assignee, ...helpers] = [...board.people(row, keys.people), ...members]
   const stored = [...keys.values.flatMap((path) => row.entries(path)), ...board.of('customFieldValues', id)]
   const milestone = row.text('milestone.title')
-  if (milestone !== undefined) board.defineField('milestone', row.row, 'milestone')
+  if (milestone !== undefined) board.defineField('milestone', 'milestone')
   const values = stored.map((one) => valueOf(one, board))
   const { fields, lines } = board.fieldValues([...values, ['milestone', milestone]])
   const names = [
@@ -315,7 +315,7 @@ function valueOf(row: Entry, board: Board): FieldValue {
   if (value !== undefined && id === name) {
     const options = row.entries('enum_options').map((one) => one.text('name') ?? '')
     const pairs = options.map((one): [string, string] => [one, one])
-    board.defineField(id, row.row, id, row.text('resource_subtype|type'), pairs)
+    board.defineField(id, id, row.text('resource_subtype|type'), pairs)
   }
   if (Array.isArray(value)) return [id, value.join(', ')]
   if (!isObject(value)) return [id, value]

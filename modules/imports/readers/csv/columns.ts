@@ -239,7 +239,7 @@ export function fieldsOf(columns: Column[]): FieldItem[] {
     const isRepeated = columns.some((one) => one.header === header && one !== column)
     const key = isField ? target.slice(fieldPrefix.length) : column.key
     const type = isRepeated ? 'text' : column.type
-    fields.set(key, { kind: 'field', row: 1, key, name: fieldName(header), type })
+    fields.set(key, { kind: 'field', key, name: fieldName(header), type })
   }
   return [...fields.values()]
 }
