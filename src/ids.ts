@@ -1,10 +1,5 @@
-import { randomBytes } from 'node:crypto'
 import { nilId } from './id-format.ts'
 
-/** Random hex digits, generated in blocks because a call for each id is slow. */
-let randomHex = ''
-let usedHex = 0
-const randomBlockBytes = 8_192
 const countHex = Array.from({ length: 0x1000 }, (_, count) => count.toString(16).padStart(3, '0'))
 
 let newest = nilId
@@ -117,17 +112,5 @@ const headAt = cachedLast((ms) => {
 /** Adds a counter of 12 bits (RFC 9562, 6.2, method 1) and 62 random bits. */
 const idAt = ({ ms, count }: Tick, tail = randomTail()): string => `${headAt(ms)}${countHex[count]}${tail}`
 
-function randomTail(): string {
-  if (usedHex === randomHex.length) {
-    randomHex = randomBytes(randomBlockBytes).toString('hex')
-    usedHex = 0
-  }
-  const at = (usedHex += 16) - 16
-  const code = randomHex.charCodeAt(at)
-  // Computes the low two bits of a hex digit from its character code.
-  const variant = variants[(code < 0x3a ? code : code + 1) & 3]
-  return `-${variant}${randomHex.slice(at + 1, at + 4)}-${randomHex.slice(at + 4, at + 16)}`
-}
-
-/** The hex digits of a UUID's variant: the bits 1 and 0, then two random bits. */
-const variants = '89ab'
+/** Takes the variant and the random bits of a UUIDv4, which has them at the same place. */
+const randomTail = (): string => crypto.randomUUID().slice(tailAt)

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { readFileSync } from 'node:fs'
 import { model, titleOf } from '../model/model.ts'
 import type { HttpError } from '../responses/errors.ts'
-import { capital, nameOf } from '../schema/response.ts'
+import { nameOf } from '../schema/response.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import { commonResponses, headers, type Parameter, pathParameter } from './components.ts'
 
@@ -61,19 +61,14 @@ export interface OpenApiDocument {
 
 /** Completes the document of the plugin, which names only the parameters of a path and has no components. */
 export function completeDocument(document: OpenApiDocument, commonErrors: HttpError[][]): object {
-  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, { parameters = [], ...operation }]) => {
-      const all = parameters.map((one) => (one.in === 'path' ? pathParameter(path, one.name) : one))
-      return { path, method, operation, all }
-    }),
-  )
-  const { named: parameters, refer } = sharedParameters(operations.flatMap(({ all }) => all))
-  const paths: Record<string, Record<string, object>> = {}
-  for (const { path, method, operation, all } of operations)
-    paths[path] = { ...paths[path], [method]: { ...operation, parameters: all.map(refer) } }
-  const responses = commonResponses(commonErrors)
-  const components = { ...document.components, responses, headers, parameters }
-  const { schemas, document: referring } = componentsOf({ ...document, paths, components })
+  const { paths } = document
+  for (const [path, operations] of Object.entries(paths))
+    for (const operation of Object.values(operations))
+      operation.parameters = (operation.parameters ?? []).map((one) =>
+        one.in === 'path' ? pathParameter(path, one.name) : one,
+      )
+  const components = { ...document.components, responses: commonResponses(commonErrors), headers }
+  const { schemas, document: referring } = componentsOf({ ...document, components })
   return { ...referring, components: { ...referring.components, schemas } }
 }
 
@@ -110,22 +105,3 @@ function shortened<T extends object>(schema: T): T {
   if (typeof first?.type !== 'string' || second?.type !== 'null' || others.length > 0) return schema
   return { ...first, ...rest, type: [first.type, 'null'] } as object as T
 }
-
-/** The names that a component may have. */
-const isName = /^[\w.-]+$/
-
-/** Makes a component of each parameter that several operations have. */
-function sharedParameters(all: Parameter[]) {
-  const uses = Map.groupBy(all, (one) => JSON.stringify(one))
-  const named: Record<string, Parameter> = {}
-  for (const [one, ...others] of uses.values())
-    if (others.length > 0 && isName.test(one!.name)) named[componentName(one!)] ??= one!
-  const refer = (one: Parameter): object => {
-    const name = componentName(one)
-    return isDeepStrictEqual(named[name], one) ? { $ref: `#/components/parameters/${name}` } : one
-  }
-  return { named, refer }
-}
-
-const componentName = ({ name, in: place, description = '' }: Parameter): string =>
-  capital(place === 'path' ? `${description.split(' ').at(-1)}Id` : name)

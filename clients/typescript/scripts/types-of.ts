@@ -2,7 +2,6 @@ import { spawnSync } from 'node:child_process'
 import openapiTypescript, { astToString } from 'openapi-typescript'
 
 interface Parameter {
-  $ref?: string
   in: string
 }
 
@@ -14,7 +13,7 @@ interface Operation {
 
 interface OpenApi {
   paths: Record<string, Record<string, Operation>>
-  components: { schemas: object; parameters: Record<string, Parameter> }
+  components: { schemas: object }
 }
 
 const note = '// Generated from the OpenAPI document by `npm run types`. Do not edit.\n'
@@ -73,12 +72,10 @@ export function declarationsOf(document: string): string {
 
 const isNeeded = ({ text }: { text: string }) => text === 'components' || text === 'operations'
 
-function reduced({ paths, components: { schemas, parameters } }: OpenApi) {
-  const resolved = ({ $ref, ...one }: Parameter) =>
-    $ref ? parameters[$ref.slice($ref.lastIndexOf('/') + 1)]! : one
+function reduced({ paths, components: { schemas } }: OpenApi) {
   for (const operation of Object.values(paths).flatMap(Object.values<Operation>)) {
     delete operation.description
-    operation.parameters = operation.parameters.map(resolved).filter((one) => one.in !== 'header')
+    operation.parameters = operation.parameters.filter((one) => one.in !== 'header')
     const successes = Object.entries(operation.responses).filter(([status]) => Number(status) < 300)
     operation.responses = Object.fromEntries(successes)
   }

@@ -55,7 +55,6 @@ function signIn(ui, { url, status, body }) {
 
 /** Returns the document without the common error responses, which the introduction describes, and with ids in all paths. */
 function displayed(whole) {
-  const shared = Object.values(whole.components.parameters)
   const operations = Object.values(whole.paths).flatMap((one) => Object.values(one))
   for (const operation of operations) {
     const own = Object.entries(operation.responses).filter(([, one]) => !one.$ref)
@@ -63,7 +62,7 @@ function displayed(whole) {
     const example = operation.requestBody?.content['application/json']?.example
     if (example?.password && example.email) example.email = email
   }
-  for (const parameter of shared.concat(operations.flatMap(({ parameters }) => parameters)))
+  for (const parameter of operations.flatMap(({ parameters }) => parameters))
     if (parameter.in === 'path' && parameter.schema.format === 'uuid') parameter.example = exampleId
   return whole
 }
