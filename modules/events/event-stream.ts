@@ -7,15 +7,8 @@ import { pageBytes } from '../../src/reads/pages.ts'
 import { requireRetained } from '../../src/reads/retention.ts'
 import type { VersionRef } from '../../src/reads/versions.ts'
 import { aheadOfProject, unavailable } from '../../src/responses/errors.ts'
-import {
-  type Chunks,
-  streamStart,
-  encode,
-  heartbeat,
-  heartbeatMs,
-  streamHeaders,
-  withErrorMessage,
-} from '../../src/responses/server-sent-events.ts'
+import { type Chunks, streamStart, encode, heartbeat } from '../../src/responses/server-sent-events.ts'
+import { heartbeatMs, streamHeaders, withErrorMessage } from '../../src/responses/server-sent-events.ts'
 import { streamedBody } from '../../src/responses/streamed-body.ts'
 import type { Services } from '../../src/services.ts'
 import { type FeedQuery, lastEventIdHeader, eventView } from './schema.ts'

@@ -1,19 +1,13 @@
 import { type Static, Type } from '@sinclair/typebox'
 import type { Query } from '../../src/commands/query.ts'
 import { canonicalId, isId, isIdInAnyCase, maxId } from '../../src/id-format.ts'
+import type { Caller } from '../../src/identity/rights.ts'
 import type { Entity } from '../../src/model/entities.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { requireVisible, type VisibleProject } from '../../src/reads/lookups.ts'
-import {
-  Cursor,
-  type PageRows,
-  Limit,
-  pageOf,
-  readCursor,
-  readLimit,
-  readIdPage,
-} from '../../src/reads/pages.ts'
-import { type OldestSeq, openOldestSeq, seqAt } from '../../src/reads/retention.ts'
+import { Cursor, type PageRows, Limit, pageOf, readCursor, readLimit } from '../../src/reads/pages.ts'
+import { readIdPage } from '../../src/reads/pages.ts'
+import { openOldestSeq, seqAt } from '../../src/reads/retention.ts'
 import { notFound } from '../../src/responses/errors.ts'
 import { respondByDigest } from '../../src/responses/reply.ts'
 import { checked, Input, Instant, isCount, parseInstant } from '../../src/schema/input.ts'
@@ -52,7 +46,6 @@ const ProjectHistoryQuery = Input({
 })
 
 export function projectHistory(services: Services): Query {
-  const { database, findRole, oldestSeq, place, charge } = services
   return {
     about,
     input: ProjectHistoryQuery,
@@ -62,23 +55,13 @@ export function projectHistory(services: Services): Query {
     errors: [notFound('Project')],
     async read({ request, caller, query, params: { id } }) {
       const filter = readHistoryFilter(query)
-      const project = await requireVisible(findRole, caller, id)
-      const { entity, entityId, actorId, types } = filter
-      const isFiltered = entity || entityId || actorId || types
-      const range = await rangeOf(database.reads, project, filter)
-      const cost = isFiltered ? scanCost(range.last + 1 - range.lowest) : 1
-      const read = (sql: Sql) => {
-        const own = place(sql, { projects: [project], upTo: range.last })
-        return readHistoryPage(own, own === sql ? oldestSeq : openOldestSeq(own), project, filter, range)
-      }
-      const found = range.last < range.lowest ? { rows: [] } : await charge(caller, cost, read)
+      const project = await requireVisible(services.findRole, caller, id)
+      const found = await readHistory(services, caller, project, filter)
       const page = pageOf(request, found, eventView.of, ({ seq }) => [String(seq)])
       return respondByDigest(request, page, project.version)
     },
   }
 }
-
-type HistoryFilter = ReturnType<typeof readHistoryFilter>
 
 function readHistoryFilter(query: Static<typeof ProjectHistoryQuery>) {
   const { entity = '', type, actor, from, to, limit, cursor } = query
@@ -95,49 +78,40 @@ function readHistoryFilter(query: Static<typeof ProjectHistoryQuery>) {
   }
 }
 
-/** The seqs that a page scans, and the seq after which the history begins. */
-interface HistoryRange {
-  last: number
-  lowest: number
-  after: number
-}
-
-async function rangeOf(
-  sql: Sql,
+async function readHistory(
+  { charge, database, oldestSeq, place }: Services,
+  caller: Caller,
   project: VisibleProject,
-  { before, from, to }: HistoryFilter,
-): Promise<HistoryRange> {
-  const { version } = project
+  { before, limit, entity, entityId, actorId, types, from, to }: ReturnType<typeof readHistoryFilter>,
+): Promise<PageRows<ReadEvent, { seq: number }>> {
+  const { projectId, version } = project
   const [upTo, after] = await Promise.all([
-    to === null ? version : seqAt(sql, project, to),
-    from === null ? 0 : seqAt(sql, project, from, '<'),
+    to === null ? version : seqAt(database.reads, project, to),
+    from === null ? 0 : seqAt(database.reads, project, from, '<'),
   ])
   const last = Math.min(version, upTo, before - 1)
-  return { last, after, lowest: Math.max(after + 1, last - maxScannedEvents + 1) }
-}
-
-async function readHistoryPage(
-  sql: Sql,
-  oldestSeq: OldestSeq,
-  { projectId }: VisibleProject,
-  { entity, entityId, actorId, types, limit }: HistoryFilter,
-  { last, lowest, after }: HistoryRange,
-): Promise<PageRows<ReadEvent, { seq: number }>> {
-  // All filters share one statement, because each connection caches a plan for each statement.
-  const rows = await readEvents(
-    sql,
-    sql`select ${eventColumns(sql)} from events e
-    where e.project_id = ${projectId} and e.seq <= ${last}::bigint and e.seq >= ${lowest}::bigint
-      and (${types}::text[] is null or e.type = any(${types}::text[]))
-      and (${entity}::text is null or e.entity = ${entity}::text)
-      and (${entityId}::uuid is null or e.entity_id = ${entityId}::uuid)
-      and (${actorId}::uuid is null or e.actor_id = ${actorId}::uuid)
-    order by e.seq desc limit ${limit}`,
-  )
-  const downTo = isFullPage(rows, limit) ? rows.at(-1)!.seq : lowest
-  const isOldest = async () => downTo <= ((await oldestSeq(projectId)) ?? 1)
-  const [shown, isEnd] = await Promise.all([withPeople(sql, rows), downTo <= after + 1 || isOldest()])
-  return isEnd ? { rows: shown } : { rows: shown, last: { seq: downTo } }
+  const lowest = Math.max(after + 1, last - maxScannedEvents + 1)
+  if (last < lowest) return { rows: [] }
+  const cost = entity || entityId || actorId || types ? scanCost(last + 1 - lowest) : 1
+  return charge(caller, cost, async (pool) => {
+    const sql = place(pool, { projects: [project], upTo: last })
+    // All filters share one statement, because each connection caches a plan for each statement.
+    const rows = await readEvents(
+      sql,
+      sql`select ${eventColumns(sql)} from events e
+      where e.project_id = ${projectId} and e.seq <= ${last}::bigint and e.seq >= ${lowest}::bigint
+        and (${types}::text[] is null or e.type = any(${types}::text[]))
+        and (${entity}::text is null or e.entity = ${entity}::text)
+        and (${entityId}::uuid is null or e.entity_id = ${entityId}::uuid)
+        and (${actorId}::uuid is null or e.actor_id = ${actorId}::uuid)
+      order by e.seq desc limit ${limit}`,
+    )
+    const downTo = isFullPage(rows, limit) ? rows.at(-1)!.seq : lowest
+    const oldest = sql === pool ? oldestSeq : openOldestSeq(sql)
+    const isOldest = async () => downTo <= ((await oldest(projectId)) ?? 1)
+    const [shown, isEnd] = await Promise.all([withPeople(sql, rows), downTo <= after + 1 || isOldest()])
+    return isEnd ? { rows: shown } : { rows: shown, last: { seq: downTo } }
+  })
 }
 
 const aboutTask = `Returns the events of the task, its subtasks and comments, newest first, also from earlier projects of the task and after its deletion. Requires the right to read the task's current or last project. Leaves out events in projects that the caller may not read, so a page may show fewer events than \`limit\` although the Link header leads to another page. ${retentionNote}`

@@ -3,13 +3,8 @@ import { DryRun } from '../../src/batch/operation-schema.ts'
 import { command, inProject, type RuleContext } from '../../src/commands/command.ts'
 import { roleNeeded, type ProjectCaller } from '../../src/identity/rights.ts'
 import { taskIdOf, childEntries, withDefaults, rowBefore } from '../../src/log/rows.ts'
-import {
-  type UndoInput,
-  maxUndoneEvents,
-  undoTooLarge,
-  type LoggedEvent,
-  UndoConflict,
-} from '../../src/log/undo-input.ts'
+import { type UndoInput, maxUndoneEvents, undoTooLarge, type LoggedEvent } from '../../src/log/undo-input.ts'
+import { UndoConflict } from '../../src/log/undo-input.ts'
 import { type EventDraft, created, updated, isEqual, deleted } from '../../src/model/events.ts'
 import { view } from '../../src/model/view.ts'
 import type { Module } from '../../src/module.ts'

@@ -31,13 +31,12 @@ export class Notifications {
     subscriber.on('message', (from, message) => void (from === channel && this.read(message)))
     subscriber.on('ready', () => void this.subscribe())
     subscriber.on('close', () => (this.isSubscribed = false))
+    if (subscriber.status === 'ready') void this.subscribe()
   }
 
-  /** The first listener subscribes to the channel. Returns a function that removes the listener. */
+  /** Returns a function that removes the listener. */
   listen(listener: Listener): () => void {
-    const isFirst = this.listeners.size === 0
     this.listeners.add(listener)
-    if (isFirst) void this.subscribe()
     return () => void this.listeners.delete(listener)
   }
 
@@ -69,12 +68,8 @@ export class Notifications {
   }
 
   private async subscribe(): Promise<void> {
-    if (this.listeners.size === 0 || this.subscriber.status !== 'ready') return
-    const subscribed = this.subscriber.subscribe(this.channel)
-    this.isSubscribed = await subscribed.then(
-      () => true,
-      () => false,
-    )
+    const count = await this.subscriber.subscribe(this.channel).catch(() => 0)
+    this.isSubscribed = Boolean(count)
   }
 }
 

@@ -21,11 +21,10 @@ export function openSubscriptions(
 ) {
   const subscribers = new Subscribers()
   const visibleProjects = openVisibleProjects(sql)
-  const onNotification = (changed: ProjectVersion) => {
+  notifications.listen((changed) => {
     subscribers.notifyNewer(changed)
     visibleProjects.onNotification(changed)
-  }
-  const listen = () => void notifications.listen(onNotification)
+  })
   async function poll(ids: string[]): Promise<void> {
     for (let i = 0; i < ids.length; i += maxProjects) {
       const some = ids.slice(i, i + maxProjects)
@@ -50,7 +49,6 @@ export function openSubscriptions(
   return {
     /** Subscribes until the signal aborts. With several projects, a change of any project ends a wait without a version. */
     subscribe(projects: ProjectVersion[], signal: AbortSignal): Subscription {
-      listen()
       const subscription = subscribers.subscribe(projects)
       endAtAbort(subscription, signal)
       // A project may have changed just before the subscription.
@@ -58,10 +56,7 @@ export function openSubscriptions(
       return subscription
     },
     countOf: subscribers.countOf,
-    subscribeToAll(...given: Parameters<typeof visibleProjects.subscribe>) {
-      listen()
-      return visibleProjects.subscribe(...given)
-    },
+    subscribeToAll: visibleProjects.subscribe,
     ...openConcurrencyLimit({ what: 'requests that wait for events', ofAll, ofAccount }),
     lags: new Lags(),
     hasEnded: () => isEnded,
@@ -76,24 +71,24 @@ export function openSubscriptions(
 
 /** How many events a stream has not sent yet, and how long it has been behind. Computed when the metrics are read. */
 class Lag {
-  private version = 0
-  private since = 0
+  private behindSince = 0
 
   constructor(
     private readonly subscription: Pick<Subscription, 'notified'>,
     private position: number,
+    private version = 0,
   ) {}
 
   update(position: number, version: number): void {
-    this.position = position
-    this.version = version
+    ;[this.position, this.version] = [position, version]
     this.measure()
   }
 
   measure(): { events: number; seconds: number } {
     const events = Math.max(0, this.version - this.position, this.subscription.notified - this.position)
-    this.since = events > 0 ? this.since || performance.now() : 0
-    return { events, seconds: events > 0 ? (performance.now() - this.since) / 1_000 : 0 }
+    const now = performance.now()
+    this.behindSince = events > 0 ? this.behindSince || now : 0
+    return { events, seconds: events > 0 ? (now - this.behindSince) / 1_000 : 0 }
   }
 }
 
@@ -103,15 +98,14 @@ export class Lags {
   /** @param signal aborts when the stream ends. @param position the seq after which the stream begins */
   track(signal: AbortSignal, subscription: Pick<Subscription, 'notified'>, position: number): Lag {
     const lag = new Lag(subscription, position)
-    if (signal.aborted) return lag
-    this.all.add(lag)
+    if (!signal.aborted) this.all.add(lag)
     signal.addEventListener('abort', () => this.all.delete(lag), { once: true })
     return lag
   }
 
   worst(): { streams: number; events: number; seconds: number } {
     const all = Array.from(this.all, (lag) => lag.measure())
-    const worst = (of: 'events' | 'seconds') => all.reduce((max, lag) => Math.max(max, lag[of]), 0)
+    const worst = (of: 'events' | 'seconds') => Math.max(0, ...all.map((lag) => lag[of]))
     return { streams: all.length, events: worst('events'), seconds: worst('seconds') }
   }
 }
