@@ -76,9 +76,6 @@ export class Call {
   }
 }
 
-export const isReplayed = ({ headers }: ApiResponse): { replayed?: true } =>
-  headers.get('idempotency-replayed') === 'true' ? { replayed: true } : {}
-
 /** Returns `path`, which may have a query, with the parameters that have a value and are not false. */
 export function withQuery(path: string, parameters: object): string {
   const given = Object.entries(parameters).filter(([, value]) => value !== undefined && value !== false)

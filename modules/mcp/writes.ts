@@ -6,7 +6,7 @@ import { maxAttempts } from '../tasks/schema.ts'
 import { ClaimNextBody, maxWaitSeconds, ReleaseTaskBody } from '../work-queue/schema.ts'
 import { ChangeKey, Count, DryRun, Flag, LabelNames, operationsText } from './tool.ts'
 import { optional, ProjectName, Range, RepeatKey, TaskId, taskPath, UserName } from './tool.ts'
-import { isReplayed, tool, withQuery } from './tool.ts'
+import { tool, withQuery } from './tool.ts'
 import { type Event, shownTask, type Task } from './shown.ts'
 
 const about = `A list of 1 to ${maxOperations} operations: all are done, or none. Each is {op, …fields}. as: a name of the row; later operations use #name as its id. was: {field: value} rejects the call if the row has other values, ifMatch: etag of get if it has changed. fields: {key: value} of custom fields. The tool projects shows the ids of users, members, labels, custom fields and views. * required, [] list; null clears.
@@ -42,7 +42,7 @@ export const apply = tool({
     const answer = await call.post<Batch>(path, { body, key: keyOf(key, dryRun) })
     const { version, batch = null, results } = answer.body
     if (dryRun) return { dryRun, version, operations: results.length }
-    return { version, batch, ...isReplayed(answer), ids: results.map(({ id }) => id) }
+    return { version, batch, ids: results.map(({ id }) => id) }
   },
 })
 
@@ -82,7 +82,7 @@ export const undo = tool({
     const first = changes[0]!.seq
     // `changes` may omit the last events, but the versions count all events.
     const events = dryRun ? changes.length : version - first + 1
-    return { ...(dryRun ? { dryRun } : { batch: first }), version, ...isReplayed(answer), events, rows }
+    return { ...(dryRun ? { dryRun } : { batch: first }), version, events, rows }
   },
 })
 
@@ -112,7 +112,7 @@ export const claimNext = tool({
     const body = { ...filter, wait: wait || undefined }
     const answer = await call.post<Task | undefined>(`/projects/${project}/claim-next`, { body, key })
     if (!answer.body) return { task: null, do: 'No task is ready. Call again with wait: 25, or stop' }
-    return { ...isReplayed(answer), task: shownTask(answer.body, 'full') }
+    return { task: shownTask(answer.body, 'full') }
   },
 })
 

@@ -1,4 +1,5 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
+import { unionOf } from '../../src/log/rows-at.ts'
 import type { EventDraft } from '../../src/model/events.ts'
 import type { FactKind } from '../../src/model/definition.ts'
 import { end, type Gap, keyOf, start, partsInOrder } from './keys.ts'
@@ -141,14 +142,12 @@ export const orderFact: FactKind<Order, WantedOrder> = {
 function nearest(sql: Sql, projectId: string, by: '<=' | '>', limit: number): SqlPart {
   const key = sql.unsafe(positionKey)
   const [is, direction] = [sql.unsafe(by), by === '<=' ? sql`desc` : sql`asc`]
-  const parts = partsInOrder().map(
-    (part): SqlPart => sql`
-      (select id, ${key} as key from tasks where project_id = ${projectId} and ${sql.unsafe(part)}
-        and ${key} ${is} p.key order by ${key} ${direction} limit ${limit})`,
-  )
-  const all = parts.reduce((some, one) => sql`${some} union all ${one}`)
+  const parts = partsInOrder().map((part): SqlPart => sql.unsafe(part))
+  const nearestIn = (part: SqlPart) => sql`
+    (select id, ${key} as key from tasks where project_id = ${projectId} and ${part} and ${key} ${is} p.key
+      order by ${key} ${direction} limit ${limit})`
   return sql`(select coalesce(json_agg(n), '[]') from
-    (select id, key from (${all}) n order by key ${direction} limit ${limit}) n)`
+    (select id, key from (${unionOf(sql, parts, nearestIn)}) n order by key ${direction} limit ${limit}) n)`
 }
 
 function readPoints(sql: Sql, projectId: string, wanted: WantedOrder[], limit: number): Promise<Point[]> {

@@ -3,7 +3,7 @@ import type { TaskRow } from '../../drizzle/rows.ts'
 import { tasks } from '../../drizzle/schema/tasks.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import type { Snapshot } from '../../src/log/as-of.ts'
-import { visibleColumns, rowSources } from '../../src/log/rows-at.ts'
+import { visibleColumns, rowSources, unionOf } from '../../src/log/rows-at.ts'
 import { hasReferences } from '../../src/model/references.ts'
 import { type PageRows, cutToLimit, maxUnmeasuredRows, untilPageFull } from '../../src/reads/pages.ts'
 import { ofToken, visibleProject, visibleProjects } from '../../src/reads/visible.ts'
@@ -177,11 +177,11 @@ function mergedRows(
   const key = keyIn(sql, filter)
   const order = orderOf(sql, filter, key)
   const sortKey = filter.sort.key ? sql`, ${key} as sort_key` : sql``
-  const [first, ...others] = branches.map(
-    (branch): SqlPart =>
-      sql`(select t.* ${sortKey} from ${branch} ${order.after} order by ${order.by} limit ${rows})`,
+  const merged = unionOf(
+    sql,
+    branches,
+    (branch) => sql`(select t.* ${sortKey} from ${branch} ${order.after} order by ${order.by} limit ${rows})`,
   )
-  if (others.length === 0) return first!
-  return sql`select t.* from (${others.reduce((all, one) => sql`${all} union all ${one}`, first!)}) t
-    order by ${by} limit ${rows}`
+  if (branches.length === 1) return merged
+  return sql`select t.* from (${merged}) t order by ${by} limit ${rows}`
 }
