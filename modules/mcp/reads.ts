@@ -3,9 +3,8 @@ import type { EntityDefinition } from '../../src/model/definition.ts'
 import type { ChildOfTask } from '../../src/model/entities.ts'
 import { model } from '../../src/model/model.ts'
 import { badRequest } from '../../src/responses/errors.ts'
-import { checked, IdOf, OneOf, withoutNull } from '../../src/schema/input.ts'
+import { IdOf, maxSeq, OneOf, withoutNull } from '../../src/schema/input.ts'
 import { maxWaitSeconds } from '../events/schema.ts'
-import { maxSeq } from '../../src/schema/input.ts'
 import { otherNames } from '../exports/cells.ts'
 import { CountedBy } from '../task-lists/reads.ts'
 import { sorts } from '../task-lists/sorts.ts'
@@ -99,14 +98,8 @@ export const get = tool({
   },
 })
 
-const keyIn = (condition: string): string => condition.slice(0, condition.indexOf('='))
-const isWhere = (where: unknown): boolean =>
-  Array.isArray(where) &&
-  where.every((one) => typeof one === 'string' && one.indexOf('=') > 0) &&
-  new Set(where.map(keyIn)).size === where.length
 /** A list, because many clients cannot send an object without declared properties. */
-const Where = checked<string[]>(isWhere, {
-  ...{ type: 'array', items: Type.String() },
+const Where = Type.Array(Type.String({ pattern: '^[^=]+=', description: 'A text such as size=S' }), {
   description:
     'A list of texts such as size=S or estimate.min=2, each key once: values of custom fields by key',
 })
@@ -151,17 +144,20 @@ export const find = tool({
   async run({ project, text, where = [], fields = 'lines', limit, counts, next, ...given }, call) {
     const lists = { labels: given.labels?.join(), anyLabel: given.anyLabel?.join() }
     const q = text?.trim() || undefined
-    const custom = where.map((one) => [`field.${keyIn(one)}`, one.slice(keyIn(one).length + 1)])
-    const query = { projectId: project, q, ...given, ...lists, ...Object.fromEntries(custom) }
+    const query = { projectId: project, q, ...given, ...lists }
+    // A list, because the API rejects a key that is given twice.
+    const custom = where.map((one) => `field.${one}`.split(/=(.*)/s))
     if (counts) {
-      const { body } = await call.get<object>(withQuery('/tasks/counts', { ...query, limit, by: counts }))
+      const { body } = await call.get<object>(
+        withQuery('/tasks/counts', { ...query, limit, by: counts }, custom),
+      )
       return body
     }
     // The version of the project, and the part that a search covers while existing tasks are indexed for the first time.
     const facts: { version?: number; indexed?: string } = {}
     const tasks: Section<Task> = {
       name: 'tasks',
-      path: withQuery('/tasks', query),
+      path: withQuery('/tasks', query, custom),
       ...(limit && { limit, maxPages: 1 }),
       show(task) {
         const row = shownTask(task, fields)

@@ -77,9 +77,10 @@ export class Call {
 }
 
 /** Returns `path`, which may have a query, with the parameters that have a value and are not false. */
-export function withQuery(path: string, parameters: object): string {
-  const given = Object.entries(parameters).filter(([, value]) => value !== undefined && value !== false)
-  const query = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString()
+export function withQuery(path: string, parameters: object, more: string[][] = []): string {
+  const all = [...Object.entries(parameters), ...more]
+  const given = all.filter(([, value]) => value !== undefined && value !== false)
+  const query = new URLSearchParams(given.map(([name = '', value]) => [name, String(value)])).toString()
   return query ? `${path}${path.includes('?') ? '&' : '?'}${query}` : path
 }
 

@@ -41,16 +41,13 @@ export const ListTasksQuery = Type.Object(
   { additionalProperties: Type.String() },
 )
 
-export const asOfNeedsProject = () => badRequest('asOf needs a projectId: each project has its own versions')
 const asOfWithSearch = () => badRequest('q cannot be combined with asOf')
-const positionNeedsProject = () =>
-  badRequest('sort=position needs a projectId: each project has its own order')
-const needsProject = (name: string) =>
-  badRequest(`${name} needs a projectId: each project has its own external ids and fields`)
+export const needsProject = (name: string) =>
+  badRequest(`${name} needs a projectId: each project has its own versions, order, external ids and fields`)
 
 export const badListQuery = () => [
   ...[badUser('assigneeId'), badBlocks(), badClaimedBy()],
-  ...[asOfNeedsProject(), positionNeedsProject(), needsProject('externalId'), asOfWithSearch()],
+  ...[...['asOf', 'sort=position', 'externalId'].map(needsProject), asOfWithSearch()],
   ...searchTextErrors(),
 ]
 
@@ -99,7 +96,7 @@ export function readTaskFilter(
   const sortName = query.sort ?? bounds.find(({ field }) => sortNamed.has(field))?.field ?? 'createdAt'
   const descends = sortName.startsWith('-')
   const sort = sortNamed.get(descends ? sortName.slice(1) : sortName)!
-  if (sort === byPosition && projectId === undefined) throw positionNeedsProject()
+  if (sort === byPosition && projectId === undefined) throw needsProject('sort=position')
   const needing = custom?.[0]?.name ?? others.find(({ name }) => filters[name]!.needsProject)?.name
   if (needing && projectId === undefined) throw needsProject(needing)
   return {

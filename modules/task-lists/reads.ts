@@ -8,7 +8,7 @@ import type { Module } from '../../src/module.ts'
 import type { Services } from '../../src/services.ts'
 import { taskView, userFields, taskFields } from '../tasks/schema.ts'
 import { type HolderOf, showClaims } from '../tasks/shown-claims.ts'
-import { asOfNeedsProject, readTaskFilter, badListQuery, ListTasksQuery } from './list-query.ts'
+import { needsProject, readTaskFilter, badListQuery, ListTasksQuery } from './list-query.ts'
 import { listTasks, maxScannedTasks } from './list.ts'
 import { type TaskFilter, byPosition, columnOf, conditionsWithoutIndex } from './sorts.ts'
 import { requireVisible, type VisibleProject } from '../../src/reads/lookups.ts'
@@ -114,7 +114,7 @@ function openFindTasks(services: Services, respond: Respond) {
     const { projectId } = filter
     const project =
       seen ?? (projectId === undefined ? undefined : await requireVisible(findRole, caller, projectId))
-    if (query.asOf !== undefined && !project) throw asOfNeedsProject()
+    if (query.asOf !== undefined && !project) throw needsProject('asOf')
     if (!filter.q) return respond(reading, { filter, project, isCurrent: true })
     const { q, others } = filter
     return search(caller, q, project?.projectId, async (found, { indexed, demand }) => {

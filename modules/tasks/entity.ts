@@ -38,13 +38,10 @@ declare module '../../src/model/entities.ts' {
 
 export const moveNotUndoable = () => conflict('A move between projects cannot be undone: move the task back')
 
-export const claimNotUndoable = () => conflict('The end of a claim cannot be undone: claim the task again')
-
-export const timeNotUndoable = () =>
-  conflict('A recorded reminder or due date cannot be undone: set remindAt or dueDate again')
-
-export const readyNotUndoable = () =>
-  conflict('That a task became ready changed nothing, so it cannot be undone')
+export const recordNotUndoable = () =>
+  conflict(
+    'The end of a claim, a reminder, a due date and task.ready cannot be undone: change the task again',
+  )
 
 export const task = entity<'task'>({
   name: 'task',
@@ -70,11 +67,11 @@ export const task = entity<'task'>({
     moved_out: moveNotUndoable,
     unassigned: { by: 'updated', admit: byEditor },
     claimed: { by: 'released', admit: byEditor },
-    released: claimNotUndoable,
-    claim_expired: claimNotUndoable,
-    reminded: timeNotUndoable,
-    due: timeNotUndoable,
-    ready: readyNotUndoable,
+    released: recordNotUndoable,
+    claim_expired: recordNotUndoable,
+    reminded: recordNotUndoable,
+    due: recordNotUndoable,
+    ready: recordNotUndoable,
   },
   person: 'claimedBy',
   restored: withoutClaim,

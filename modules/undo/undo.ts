@@ -16,7 +16,7 @@ import { Count } from '../../src/schema/response.ts'
 import { eventView, type ReadEvent } from '../events/schema.ts'
 import { creationNotUndoable } from '../projects/entity.ts'
 import { sampleCycle } from '../tasks/blockers.ts'
-import { claimNotUndoable, moveNotUndoable, readyNotUndoable, timeNotUndoable } from '../tasks/entity.ts'
+import { moveNotUndoable, recordNotUndoable } from '../tasks/entity.ts'
 import type { MemberRow, TaskRow } from '../../drizzle/rows.ts'
 import type { ProjectState, State } from '../../src/actor/state.ts'
 import { mapInOrder, withPrefix } from '../../src/batch/map-in-order.ts'
@@ -135,9 +135,7 @@ export const undoProject = command('project.undo', {
       roleNeeded('ADMIN'),
       creationNotUndoable(),
       moveNotUndoable(),
-      claimNotUndoable(),
-      timeNotUndoable(),
-      readyNotUndoable(),
+      recordNotUndoable(),
     ],
     ...[assigneeNotMember(), sampleCycle(), undoTooLarge(), notFound('Event 42'), eventsExpired(17)],
   ],

@@ -43,7 +43,8 @@ test('a reminder is recorded by the worker at its time, and cleared', async () =
   expect(shown).toEqual([null, remindAt])
   const history = await readFeed(ada, `/tasks/${id}/history`)
   expect(history.map(({ type }) => type)).toContain('task.reminded')
-  const message = 'A recorded reminder or due date cannot be undone: set remindAt or dueDate again'
+  const message =
+    'The end of a claim, a reminder, a due date and task.ready cannot be undone: change the task again'
   expectError(await undo(event.seq), 409, message)
   // If an undo restores a reminder whose time has passed, a worker records the reminder at once.
   const again = await soon((at) => patch(id, { remindAt: at }))
@@ -87,7 +88,7 @@ test('the end of the last blocker of a task records one event, which changes not
   const after = await ada.get(`/tasks/${task}`, { 'if-none-match': before.headers.get('etag')! })
   expect(after.status).toBe(304)
   expect((await ada.get(`/tasks/${task}`)).body).toEqual(before.body)
-  expectError(await undo(event.seq), 409, /became ready/)
+  expectError(await undo(event.seq), 409, /task.ready cannot be undone/)
   const history = await readFeed(ada, `/tasks/${task}/history`)
   expect(history.map(({ type }) => type)).toEqual(['task.ready', 'task.created'])
   await patch(task, { title: 'Cast the frame' })
