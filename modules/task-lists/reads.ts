@@ -1,5 +1,6 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
 import type { ReadRequest, Query } from '../../src/commands/query.ts'
+import type { Caller } from '../../src/identity/rights.ts'
 import { pinToVersion, type Snapshot } from '../../src/log/as-of.ts'
 import { pageOf } from '../../src/reads/pages.ts'
 import { notFound } from '../../src/responses/errors.ts'
@@ -50,21 +51,19 @@ const viewWith = (holderOf?: HolderOf) => (row: TaskRow) => taskView.of(row, hol
 export const openReadTasks = (services: Services) => openFindTasks(services, openList(services))
 
 const openList = (services: Services) => (reading: Reading, found: Found) => {
-  const { filter, project, isCurrent } = found
-  if (reading.query.asOf !== undefined) return listAsOf(services, reading, filter, project!)
-  const { database, findPerson, serve } = services
+  const { filter, project, isCurrent, snapshot } = found
+  const { findPerson, serve } = services
   const { request, caller, query } = reading
-  const { others, sort } = filter
-  const sql = others.some(({ name }) => name === 'foundIds') ? database.searches : database.reads
-  const { cursorOf } = sort
   const build = async (etag = '') => {
-    const page = await listTasks(placeFor(services, sql, found), filter)
+    const page = await pageRows(services, caller, found)
     if (!page) throw notFound('Project')
-    const holderOf = await showClaims(findPerson, page.rows)
+    const holderOf = await showClaims(findPerson, page.rows, snapshot !== undefined)
+    const pinned = snapshot ? pinToVersion(request, snapshot) : request
     // Without an event, the page changes when a claim ends, and when an account is renamed.
-    return pageOf(request, page, viewWith(holderOf), cursorOf, holderOf ? '' : etag)
+    return pageOf(pinned, page, viewWith(holderOf), filter.sort.cursorOf, holderOf ? '' : etag)
   }
-  if (!project || !isCurrent) return build().then((body) => respondByDigest(request, body, project?.version))
+  if (!project || !isCurrent || snapshot)
+    return build().then((body) => respondByDigest(request, body, (snapshot ?? project)?.version))
   // With `me`, the response depends on the caller.
   const suffix = userFields.some((name) => query[name] === 'me') ? `.${caller.userId}` : ''
   const etag = etagAt(project, suffix)
@@ -72,19 +71,12 @@ const openList = (services: Services) => (reading: Reading, found: Found) => {
   return serve(request, pathAndQuery(request) + suffix, etag, () => build(own), project.version)
 }
 
-async function listAsOf(
-  { findPerson, snapshots }: Services,
-  { request, caller, query }: Reading,
-  filter: TaskFilter,
-  project: SeenProject,
-): Promise<Response> {
-  const snapshot = await snapshots.find(project, query.asOf!)
-  const found =
-    snapshot && (await snapshots.read(caller, snapshot, (sql) => listTasks(sql, filter, snapshot)))
-  if (!found) throw notFound('Project')
-  const holderOf = await showClaims(findPerson, found.rows, true)
-  const page = pageOf(pinToVersion(request, snapshot), found, viewWith(holderOf), filter.sort.cursorOf)
-  return respondByDigest(request, page, snapshot.version)
+function pageRows(services: Services, caller: Caller, found: Found) {
+  const { database, snapshots } = services
+  const { filter, snapshot } = found
+  if (snapshot) return snapshots.read(caller, snapshot, (sql) => listTasks(sql, filter, snapshot))
+  const sql = filter.others.some(({ name }) => name === 'foundIds') ? database.searches : database.reads
+  return listTasks(placeFor(services, sql, found), filter)
 }
 
 export type SeenProject = Omit<VisibleProject, 'role' | 'eventId'>
@@ -94,10 +86,10 @@ type Reply = Response | Promise<Response>
 
 export interface Found {
   filter: TaskFilter
-  /** Always set with `asOf`. */
   project: SeenProject | undefined
   /** True if the response for one project changes only with its version. */
   isCurrent: boolean
+  snapshot?: Snapshot | undefined
   /** The state of the documents that the search of the filter read. */
   demand?: Demand | undefined
 }
@@ -114,7 +106,12 @@ function openFindTasks(services: Services, respond: Respond) {
     const { projectId } = filter
     const project =
       seen ?? (projectId === undefined ? undefined : await requireVisible(findRole, caller, projectId))
-    if (query.asOf !== undefined && !project) throw needsProject('asOf')
+    if (query.asOf !== undefined) {
+      if (!project) throw needsProject('asOf')
+      const snapshot = await services.snapshots.find(project, query.asOf)
+      if (!snapshot) throw notFound('Project')
+      return respond(reading, { filter, project, isCurrent: true, snapshot })
+    }
     if (!filter.q) return respond(reading, { filter, project, isCurrent: true })
     const { q, others } = filter
     return search(caller, q, project?.projectId, async (found, { indexed, demand }) => {
@@ -187,11 +184,9 @@ function taskCounts(services: Services): Query {
 }
 
 const openCount = (services: Services) => async (reading: Reading, found: Found) => {
-  const { filter, project, isCurrent } = found
+  const { filter, project, isCurrent, snapshot } = found
   const { charge, database, snapshots } = services
-  const { request, caller, query, by = '' } = reading
-  const snapshot = query.asOf === undefined ? undefined : await snapshots.find(project!, query.asOf)
-  if (query.asOf !== undefined && !snapshot) throw notFound('Project')
+  const { request, caller, by = '' } = reading
   const max = await maxReads(database.reads, project!.projectId)
   const work = (sql: Sql) => countTasks(sql, filter, by, snapshot)
   const counted = await (snapshot
