@@ -82,105 +82,132 @@ export interface StatefulActor {
   state: State | null
 }
 
-export interface Prepared {
-  states: State[]
-  group: QueuedCommand[]
-  /** The idempotency records of the group's keys and claimed ids, by `recordName`. */
-  records?: Map<string, IdempotencyRecord>
-}
+/** Commands that are decided and committed together, and the states of their projects: two for a move, else one. */
+export class Group {
+  /** The idempotency records of the commands' keys and claimed ids, by `recordName`. */
+  records = new Map<string, IdempotencyRecord>()
 
-interface GroupDecision extends Prepared {
-  clock: Clock
-  unit: CommitUnit
-  isApplying: boolean
-}
+  constructor(
+    readonly states: State[],
+    public commands: QueuedCommand[],
+  ) {}
 
-/** Returns the commit unit. Changes the states in place, so the states are invalid if the commit fails. */
-export function decideGroup({ states, records, group }: Prepared, react: Reactions): CommitUnit {
-  const unit: CommitUnit = {
-    heads: states.map(headOf),
-    events: [],
-    jobs: [],
-    records: [],
-    deadline: Infinity,
-    isSent: false,
+  stateOf(projectId: string): State {
+    const [first, second] = this.states
+    return second?.projectId === projectId ? second : first!
   }
-  const last = unit.heads.reduce((id, { lastEventId }) => (id > lastEventId ? id : lastEventId), '')
-  const decision: GroupDecision = { states, records, group, clock: new Clock(last), unit, isApplying: false }
-  for (const command of group) decideOne(decision, command)
-  for (const event of unit.events)
-    for (const { name, data } of react(event))
-      unit.jobs.push({ id: newId(), projectId: event.projectId, name, data })
-  unit.heads.forEach((head, n) => {
-    const state = states[n]!
-    state.unloadFacts()
-    head.version = state.version
-    head.lastNumber = state.lastNumber
-    head.lastEventId = state.lastEventId
-  })
-  return unit
+
+  /** The state of the project whose log gets the command's first event: for a move, the destination. */
+  firstEventState({ projectId, destinationId = projectId }: QueuedCommand): State {
+    return this.stateOf(destinationId)
+  }
+
+  /**
+   * True if nothing must be loaded. Idempotency keys are not looked up: the commit writes nothing if a key is recorded
+   * already, and the next attempt looks up the keys of its group.
+   */
+  isWarm(): boolean {
+    for (const state of this.states)
+      for (const { preload, rejection } of this.commands)
+        if (!state || rejection || (preload && !hasLoaded(state, preload))) return false
+    return !this.commands.some((command) => this.mayBeCommitted(command))
+  }
+
+  /** True if a command may already be in the log: after a retry, or if it is older than the load of the state. */
+  mayBeCommitted(command: QueuedCommand): boolean {
+    if (command.again) return true
+    const { loaded } = this.firstEventState(command)
+    // An id from a clock that was ahead is larger than later ids. In this case, the times are compared too.
+    return loaded.eventId >= command.id && !(isCreatedAfter(command.id, loaded.at) && isAhead(loaded.eventId))
+  }
+
+  /** Returns the commit unit. Changes the states in place, so the states are invalid if the commit fails. */
+  decide(react: Reactions): CommitUnit {
+    const heads = this.states.map(headOf)
+    const unit: CommitUnit = { heads, events: [], jobs: [], records: [], deadline: Infinity, isSent: false }
+    const clock = new Clock(heads.reduce((id, { lastEventId }) => (id > lastEventId ? id : lastEventId), ''))
+    for (const command of this.commands) this.decideOne(command, unit, clock)
+    for (const event of unit.events)
+      for (const { name, data } of react(event))
+        unit.jobs.push({ id: newId(), projectId: event.projectId, name, data })
+    heads.forEach((head, n) => {
+      const state = this.states[n]!
+      state.unloadFacts()
+      head.version = state.version
+      head.lastNumber = state.lastNumber
+      head.lastEventId = state.lastEventId
+    })
+    return unit
+  }
+
+  private decideOne(command: QueuedCommand, unit: CommitUnit, clock: Clock): void {
+    command.isRejected = false
+    command.unit = unit
+    if (command.deadline < unit.deadline) unit.deadline = command.deadline
+    const { guard } = command
+    const record = guard && this.records.get(recordName(guard))
+    let decision: Decision<unknown> | undefined
+    try {
+      if (record) command.outcome = replay(record, guard)
+      else decision = this.decideNew(command, unit, clock)
+    } catch (error) {
+      if (error instanceof FactNeeded) {
+        ;(command.preload!.facts ??= []).push(error.query)
+        throw error
+      }
+      command.isRejected = true
+      command.outcome = mayStillCommit(unit, command) && error instanceof HttpError ? outcomeUnknown() : error
+    }
+    // If this fails, the whole group must fail: the state and the unit then contain a part of the command's changes.
+    if (decision) this.apply(command, decision, unit, clock.now)
+  }
+
+  private decideNew(command: QueuedCommand, unit: CommitUnit, clock: Clock): Decision<unknown> {
+    const { rejection, guard, clientIds } = command
+    if (rejection) throw rejection
+    if (clientIds) command.claimedIds = clientIds.filter((id) => this.records.has(recordName(idClaim(id))))
+    const decision = command.decide(clock, this.stateOf(command.projectId), this.firstEventState(command))
+    const isUnknown = decision.changes.length === 0 && mayStillCommit(unit, command)
+    if (isUnknown && (!guard || isCommandKey(guard))) throw outcomeUnknown()
+    return decision
+  }
+
+  private apply(command: QueuedCommand, decision: Decision<unknown>, unit: CommitUnit, at: string): void {
+    const { guard, clientIds, caller } = command
+    const { changes, answer, isBatch, isProvisional } = decision
+    const batch = isBatch ? this.stateOf(command.projectId).version + 1 : undefined
+    for (const change of changes) {
+      const state = this.stateOf(change.projectId)
+      state.apply(change)
+      // Completes the object of the rule, because a copy would cost more.
+      const event = change as StoredEvent
+      event.seq = state.version
+      event.actorId ??= caller.userId
+      event.at = at
+      event.batch = batch
+      unit.events.push(event)
+    }
+    const isNothing = changes.length === 0
+    if (clientIds && !isNothing) for (const id of clientIds) this.addRecord(unit, idClaim(id))
+    if (guard && !isProvisional && !(isNothing && isCommandKey(guard))) {
+      const { status, body, etag } = answer as Reply
+      this.addRecord(unit, { ...guard, status, body, etag })
+    }
+    command.outcome = answer
+  }
+
+  private addRecord(unit: CommitUnit, record: IdempotencyRecord): void {
+    this.records.set(recordName(record), record)
+    unit.records.push(record)
+  }
 }
 
-export function sendOutcomes(group: QueuedCommand[]): void {
-  for (const command of group) {
+export function sendOutcomes(commands: QueuedCommand[]): void {
+  for (const command of commands) {
     command.unit = undefined
     if (command.isRejected) command.reject(command.outcome)
     else command.resolve(command.outcome)
   }
-}
-
-function decideOne(decision: GroupDecision, command: QueuedCommand): void {
-  const { unit } = decision
-  command.isRejected = false
-  command.unit = unit
-  if (command.deadline < unit.deadline) unit.deadline = command.deadline
-  try {
-    const { guard } = command
-    const record = guard && decision.records?.get(recordName(guard))
-    command.outcome = record ? replay(record, guard) : decideNew(decision, command)
-  } catch (error) {
-    if (error instanceof FactNeeded) {
-      ;(command.preload!.facts ??= []).push(error.query)
-      throw error
-    }
-    // The state and the unit already contain a part of the command's changes, so the whole group must fail.
-    if (decision.isApplying) throw error
-    command.isRejected = true
-    command.outcome = mayStillCommit(unit, command) && error instanceof HttpError ? outcomeUnknown() : error
-  }
-}
-
-function decideNew(decision: GroupDecision, command: QueuedCommand): unknown {
-  const { states, clock, unit } = decision
-  const { rejection, guard, clientIds } = command
-  if (rejection) throw rejection
-  if (clientIds) command.claimedIds = clientIds.filter((id) => decision.records?.has(recordName(idClaim(id))))
-  const source = stateOf(states, command.projectId)
-  const target = firstEventState(states, command)
-  const { changes, answer, isBatch, isProvisional } = command.decide(clock, source, target)
-  const batch = isBatch ? source.version + 1 : undefined
-  decision.isApplying = true
-  for (const change of changes) {
-    const state = stateOf(states, change.projectId)
-    state.apply(change)
-    // Completes the object of the rule, because a copy would cost more.
-    const event = change as StoredEvent
-    event.seq = state.version
-    event.actorId ??= command.caller.userId
-    event.at = clock.now
-    event.batch = batch
-    unit.events.push(event)
-  }
-  decision.isApplying = false
-  const isOwnKey = guard !== undefined && isCommandKey(guard)
-  const isNothing = changes.length === 0
-  if (isNothing && mayStillCommit(unit, command) && (!guard || isOwnKey)) throw outcomeUnknown()
-  if (clientIds && !isNothing) for (const id of clientIds) addRecord(decision, idClaim(id))
-  if (guard && !isProvisional && !(isOwnKey && isNothing)) {
-    const { status, body, etag } = answer as Reply
-    addRecord(decision, { ...guard, status, body, etag })
-  }
-  return answer
 }
 
 /**
@@ -189,12 +216,6 @@ function decideNew(decision: GroupDecision, command: QueuedCommand): unknown {
  */
 const mayStillCommit = ({ heads }: CommitUnit, { again, unknownAt, projectId }: QueuedCommand): boolean =>
   again === true || heads.some((head) => head.projectId === projectId && head.expected === unknownAt)
-
-function addRecord(decision: GroupDecision, record: IdempotencyRecord): void {
-  decision.records ??= new Map()
-  decision.records.set(recordName(record), record)
-  decision.unit.records.push(record)
-}
 
 const headOf = ({ projectId, version, lastNumber, lastEventId }: State): CommitHead => ({
   unit: 0,
@@ -205,34 +226,3 @@ const headOf = ({ projectId, version, lastNumber, lastEventId }: State): CommitH
   lastNumber,
   lastEventId,
 })
-
-/**
- * True if nothing must be loaded. Idempotency keys are not looked up: the commit writes nothing if a key is recorded
- * already, and the next attempt looks up the keys of its group.
- */
-export function isWarm(actors: StatefulActor[], group: QueuedCommand[]): boolean {
-  for (const { state } of actors) {
-    if (!state) return false
-    for (const { preload, rejection } of group)
-      if (rejection || (preload && !hasLoaded(state, preload))) return false
-  }
-  const states = actors.map(({ state }) => state!)
-  return !group.some((command) => mayBeCommitted(states, command))
-}
-
-/** True if a command may already be in the log: after a retry, or if it is older than the load of the state. */
-export function mayBeCommitted(states: State[], command: QueuedCommand): boolean {
-  if (command.again) return true
-  const { loaded } = firstEventState(states, command)
-  // An id from a clock that was ahead is larger than later ids. In this case, the times are compared too.
-  return loaded.eventId >= command.id && !(isCreatedAfter(command.id, loaded.at) && isAhead(loaded.eventId))
-}
-
-/** The state of the project whose log gets the command's first event: for a move, the destination. */
-export const firstEventState = (
-  states: State[],
-  { projectId, destinationId = projectId }: QueuedCommand,
-): State => stateOf(states, destinationId)
-
-export const stateOf = (states: State[], projectId: string): State =>
-  states.length === 1 ? states[0]! : states.find((state) => state.projectId === projectId)!

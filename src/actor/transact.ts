@@ -6,25 +6,13 @@ import type { Hits } from '../metrics/counts.ts'
 import { FactNeeded } from '../model/definition.ts'
 import { isTransient } from '../postgres/errors.ts'
 import type { Versions } from '../reads/versions.ts'
-import {
-  decideGroup,
-  isWarm,
-  type Prepared,
-  sendOutcomes,
-  type StatefulActor,
-  firstEventState,
-  mayBeCommitted,
-  stateOf,
-  type QueuedCommand,
-  rejectLate,
-  rejectWith,
-} from './decide-group.ts'
+import { Group, sendOutcomes, type StatefulActor, type QueuedCommand } from './decide-group.ts'
+import { rejectLate, rejectWith } from './decide-group.ts'
 import type { State } from './state.ts'
 import {
-  idClaim,
   type FindRecord,
+  idClaim,
   type IdempotencyKey,
-  type IdempotencyRecord,
   isCommandKey,
   recordName,
 } from '../commit/idempotency.ts'
@@ -52,51 +40,55 @@ export interface TransactDependencies {
 }
 
 /**
- * Decides and commits a group, repeatedly until the outcome is certain, and then sends the replies. If nothing must be
- * loaded, the group reaches the group commit before this call returns, so that projects of one event-loop iteration
+ * Decides and commits commands, repeatedly until the outcome is certain, and then sends the replies. If nothing must be
+ * loaded, the commands reach the group commit before this call returns, so that projects of one event-loop iteration
  * share a commit.
  */
 export async function transact(
   by: TransactDependencies,
   actors: StatefulActor[],
-  group: QueuedCommand[],
+  commands: QueuedCommand[],
 ): Promise<void> {
   for (let attempt = 0; ; attempt++) {
-    group = rejectExpired(group)
-    if (group.length === 0) return
+    commands = rejectExpired(commands)
+    if (commands.length === 0) return
     if (attempt > 0) await backOff(attempt)
     try {
-      const warm = isWarm(actors, group)
+      const group = new Group(
+        actors.map(({ state }) => state!),
+        commands,
+      )
+      const warm = group.isWarm()
       if (by.counts) by.counts[warm ? 'hits' : 'misses']++
-      const prepared: Prepared = warm
-        ? { states: actors.map(({ state }) => state!), group }
-        : await prepare(by, actors, group)
-      if (!warm) group = prepared.group = rejectExpired(prepared.group)
-      const unit = decideGroup(prepared, by.react)
+      if (!warm) {
+        await prepare(by, actors, group)
+        commands = group.commands = rejectExpired(group.commands)
+      }
+      const unit = group.decide(by.react)
       const changes = unit.events.length + unit.records.length > 0
-      const outcome = await (changes ? by.commit(unit) : verify(by, prepared.states))
+      const outcome = await (changes ? by.commit(unit) : verify(by, group.states))
       if (outcome === 'committed') {
         // The children of a moved task may have changed in the other project.
         if (actors.length > 1) dropStates(actors)
-        sendOutcomes(group)
+        sendOutcomes(commands)
         return changes ? by.onCommitted(unit) : undefined
       }
       dropStates(actors)
-      if (outcome === 'unknown') noteUnknown(group, unit)
+      if (outcome === 'unknown') noteUnknown(commands, unit)
       if (outcome instanceof Error) throw outcome
     } catch (error) {
       dropStates(actors)
       if (isTransient(error) || error instanceof FactNeeded) continue
-      if (group.length === 1) return rejectWith(group[0]!, error)
+      if (commands.length === 1) return rejectWith(commands[0]!, error)
       // Each command gets a commit of its own, so that only the faulty command fails.
-      for (const command of group) await transact(by, actors, [command])
+      for (const command of commands) await transact(by, actors, [command])
       return
     }
   }
 }
 
-function noteUnknown(group: QueuedCommand[], { heads }: CommitUnit): void {
-  for (const command of group)
+function noteUnknown(commands: QueuedCommand[], { heads }: CommitUnit): void {
+  for (const command of commands)
     if (!command.isRejected)
       command.unknownAt = heads.find(({ projectId }) => projectId === command.projectId)!.expected
 }
@@ -107,11 +99,11 @@ async function verify({ versions }: TransactDependencies, states: State[]): Prom
   return areCurrent.every(Boolean) ? 'committed' : 'conflict'
 }
 
-function rejectExpired(group: QueuedCommand[]): QueuedCommand[] {
+function rejectExpired(commands: QueuedCommand[]): QueuedCommand[] {
   const now = performance.now()
-  if (group.every(({ deadline }) => deadline > now)) return group
-  for (const command of group) if (command.deadline <= now) rejectLate(command)
-  return group.filter(({ deadline }) => deadline > now)
+  if (commands.every(({ deadline }) => deadline > now)) return commands
+  for (const command of commands) if (command.deadline <= now) rejectLate(command)
+  return commands.filter(({ deadline }) => deadline > now)
 }
 
 const dropStates = (actors: StatefulActor[]) => actors.forEach((actor) => (actor.state = null))
@@ -119,32 +111,22 @@ const dropStates = (actors: StatefulActor[]) => actors.forEach((actor) => (actor
 /** Exponential, at most half a second, with jitter: without leases, several processes may retry at the same time. */
 const backOff = (attempt: number) => sleep(Math.random() * Math.min(5 * 2 ** attempt, 500))
 
-async function prepare(
-  by: TransactDependencies,
-  actors: StatefulActor[],
-  all: QueuedCommand[],
-): Promise<Prepared> {
-  const states: State[] = []
-  for (const actor of actors) states.push((actor.state ??= await by.loader.state(actor.projectId)))
-  await loadRows(
-    by.loader,
-    states,
-    all.filter((command) => isAuthorized(states, command)),
-  )
-  const group = await withoutCommitted(by, states, all)
-  const [records] = await Promise.all([
-    findRecords(by.findRecord, states, group),
-    ...group.map((command) => loadUndoInput(by, states, command)),
-  ])
-  return { states, records, group }
+/** Loads what the commands need, and takes those out of the group that are already committed. */
+async function prepare(by: TransactDependencies, actors: StatefulActor[], group: Group): Promise<void> {
+  for (const [n, actor] of actors.entries())
+    group.states[n] = actor.state ??= await by.loader.state(actor.projectId)
+  const authorized = group.commands.filter((command) => isAuthorized(group, command))
+  await loadRows(by.loader, group.states, authorized)
+  group.commands = await withoutCommitted(by, group)
+  const undos = group.commands.map((command) => loadUndoInput(by, group, command))
+  await Promise.all([findRecords(by.findRecord, group), ...undos])
 }
 
 /** Checks the rights of a command that loads rows again: the check before the queue does not know the members. */
-function isAuthorized(states: State[], command: QueuedCommand): boolean {
+function isAuthorized(group: Group, command: QueuedCommand): boolean {
   command.rejection = command.undo = undefined
   try {
-    if (command.preload)
-      command.authorize(stateOf(states, command.projectId), firstEventState(states, command))
+    if (command.preload) command.authorize(group.stateOf(command.projectId), group.firstEventState(command))
   } catch (error) {
     storeRejection(command, error)
   }
@@ -157,18 +139,14 @@ function storeRejection(command: QueuedCommand, error: unknown): void {
   command.rejection = error
 }
 
-async function loadUndoInput(
-  { readUndoInput, loader }: TransactDependencies,
-  states: State[],
-  command: QueuedCommand,
-): Promise<void> {
+async function loadUndoInput(by: TransactDependencies, group: Group, command: QueuedCommand): Promise<void> {
   const { caller, projectId, deadline, preload, rejection } = command
   if (rejection || !preload?.undo) return
-  const state = stateOf(states, projectId)
+  const state = group.stateOf(projectId)
   const at = { projectId, version: state.version, caller, role: state.roleOf(caller.userId) }
   try {
-    command.undo = await beforeDeadline(deadline, readUndoInput(at, preload.undo))
-    await loader.rows(state, [preloadOfUndo(command.undo)])
+    command.undo = await beforeDeadline(deadline, by.readUndoInput(at, preload.undo))
+    await by.loader.rows(state, [preloadOfUndo(command.undo)])
   } catch (error) {
     storeRejection(command, error)
   }
@@ -201,8 +179,8 @@ const tasksIn = (events: (Pick<StoredEvent, 'entity' | 'before' | 'after'> | nul
     [event?.before, event?.after].flatMap((row) => (row ? referencedTasks(event!.entity, row) : [])),
   )
 
-async function loadRows(loader: Loader, states: State[], group: QueuedCommand[]): Promise<void> {
-  const preloads = group.flatMap(({ preload }) => preload ?? [])
+async function loadRows(loader: Loader, states: State[], commands: QueuedCommand[]): Promise<void> {
+  const preloads = commands.flatMap(({ preload }) => preload ?? [])
   if (preloads.length === 0) return
   await Promise.all(states.map((state) => loader.rows(state, preloads)))
   const movingTaskId = preloads.find((one) => one.movingTaskId)?.movingTaskId
@@ -213,41 +191,33 @@ async function loadRows(loader: Loader, states: State[], group: QueuedCommand[])
     const { factsFor, factsToLeave } = definitionOf('task')
     await loader.rows(states[1 - n]!, [{ facts: factsFor?.(task) }])
     // A task may have many children, so loading them stops at the deadline. A move is the only command of its group.
-    await beforeDeadline(group[0]!.deadline, loader.rows(state, [{ facts: factsToLeave?.(task) }]))
+    await beforeDeadline(commands[0]!.deadline, loader.rows(state, [{ facts: factsToLeave?.(task) }]))
   }
 }
 
-async function findRecords(
-  find: FindRecord,
-  states: State[],
-  group: QueuedCommand[],
-): Promise<Map<string, IdempotencyRecord>> {
-  const keys = group.flatMap((command): IdempotencyKey[] => {
+async function findRecords(find: FindRecord, group: Group): Promise<void> {
+  const keys = group.commands.flatMap((command): IdempotencyKey[] => {
     const { guard, clientIds = [] } = command
     const claims = clientIds.map(idClaim)
     // The key of a command id has a record only if the command may be committed already.
-    const isNew = !guard || (isCommandKey(guard) && !mayBeCommitted(states, command))
+    const isNew = !guard || (isCommandKey(guard) && !group.mayBeCommitted(command))
     return isNew ? claims : [...claims, guard]
   })
-  const records = await Promise.all(keys.map(find))
-  return new Map(records.flatMap((answer) => (answer ? [[recordName(answer), answer]] : [])))
+  for (const record of await Promise.all(keys.map(find)))
+    if (record) group.records.set(recordName(record), record)
 }
 
 /** Replies to commands that are already committed, and returns the other commands. */
-async function withoutCommitted(
-  { findCommitted, loader }: TransactDependencies,
-  states: State[],
-  group: QueuedCommand[],
-): Promise<QueuedCommand[]> {
-  const candidates = group.filter((command) => command.isRecallable && mayBeCommitted(states, command))
-  if (candidates.length === 0) return group
-  const state = firstEventState(states, candidates[0]!)
+async function withoutCommitted(by: TransactDependencies, group: Group): Promise<QueuedCommand[]> {
+  const candidates = group.commands.filter((one) => one.isRecallable && group.mayBeCommitted(one))
+  if (candidates.length === 0) return group.commands
+  const state = group.firstEventState(candidates[0]!)
   const ids = candidates.map(({ id }) => id)
-  const committed = await findCommitted(state.projectId, state.version, ids)
-  await loader.rows(state, [{ referencedTasks: tasksIn([...committed.values()]) }])
-  return group.filter((command) => {
+  const committed = await by.findCommitted(state.projectId, state.version, ids)
+  await by.loader.rows(state, [{ referencedTasks: tasksIn([...committed.values()]) }])
+  return group.commands.filter((command) => {
     const event = committed.get(command.id)
-    const answer = event ? command.recall(event, firstEventState(states, command)) : undefined
+    const answer = event ? command.recall(event, group.firstEventState(command)) : undefined
     if (answer !== undefined) command.resolve(answer)
     const isUnknown = event === null && (command.again === true || command.unknownAt !== undefined)
     if (isUnknown) command.reject(outcomeUnknown())
