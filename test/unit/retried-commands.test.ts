@@ -79,7 +79,7 @@ async function inputsOfWorkers(): Promise<[name: string, input: object][]> {
     ['task.record_ready', { projectId, tasks: [{ id, eventId: nilId }] }],
     ['task.unassign', { projectId, userId: guest.id, ids: [id] }],
     ['project.import', { projectId, operations: [imported] }],
-    ['webhook.disable', { projectId, webhookId, reason: 'Gone' }],
+    ['webhook.disable', { projectId, webhookId, revision: 1, reason: 'Gone' }],
   ]
 }
 
