@@ -189,13 +189,13 @@ class ProjectActor implements StatefulActor {
 
   /** Decides the queued commands synchronously if the lease is held and the state is loaded. */
   decide(): void {
-    if (this.host.leases.holds(this.projectId)) this.startNext()
-    else void this.acquireLease().then(() => this.startNext())
-  }
-
-  private async acquireLease(): Promise<void> {
-    // Another process had the lease, so a commit on the old state would conflict.
-    if (!(await this.host.leases.acquire(this.projectId)) && this.state?.version) this.state = null
+    const { leases } = this.host
+    if (leases.holds(this.projectId)) return this.startNext()
+    void leases.acquire(this.projectId).then((isUntouched) => {
+      // Another process had the lease, so a commit on the old state would conflict.
+      if (!isUntouched && this.state?.version) this.state = null
+      this.startNext()
+    })
   }
 
   private startNext(): void {

@@ -54,9 +54,7 @@ export function openLoader(sql: Sql, findPerson: FindPerson) {
 
     async rows(state: State, preloads: Preload[]): Promise<void> {
       await loadMissing(find, state, preloads)
-      const task = parentTasks(state, preloads)
-      await loadMissing(find, state, [{ task }])
-      task.push(...(await loadFacts(sql, state, preloads)))
+      const task = [...parentTasks(state, preloads), ...(await loadFacts(sql, state, preloads))]
       await loadMissing(find, state, [{ task }])
       const all = [...preloads, { task }]
       await Promise.all([loadReferencedTasks(sql, state, all), loadHolders(findPerson, state, all)])

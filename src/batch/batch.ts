@@ -83,7 +83,11 @@ export function batchOf(commands: Command<never>[]) {
     queryFields: ['dryRun', 'return'],
     target: inProject('id'),
     role: 'VIEWER',
-    complete: (given) => ({ ...canonical(given), operations: readOperations(given.id, given.operations) }),
+    complete: ({ ifClaim, ...given }) => ({
+      ...given,
+      ...(ifClaim && { ifClaim: { ...ifClaim, taskId: canonicalId(ifClaim.taskId) } }),
+      operations: readOperations(given.id, given.operations),
+    }),
     authorize: (projectCaller, { operations }) => authorizeEach(kinds, projectCaller, operations),
     lookups: ({ operations }, caller) => ({
       people: operations.map(({ op, ...own }) => commandOf(kinds, { op }).person?.(own, caller)),
@@ -111,9 +115,6 @@ export function batchOf(commands: Command<never>[]) {
     errors: batchErrors(),
   })
 }
-
-const canonical = <Input extends { ifClaim?: IfClaim }>({ ifClaim, ...given }: Input) =>
-  ifClaim ? { ...given, ifClaim: { ...ifClaim, taskId: canonicalId(ifClaim.taskId) } } : given
 
 const batchErrors = (): HttpError[] => [
   ...[wrongProject(), replyTooLarge(), preconditionFailed(), versionChanged(), claimEnded()],

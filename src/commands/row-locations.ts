@@ -31,11 +31,6 @@ export function openRowLocations(sql: Sql, counts = newHits()) {
   const caches = each(() => new Map<string, RowLocation>())
   const find = each((kind) => openFind(sql, kind))
   const findTaken = openFindTaken(sql)
-  const cachedLocation = (kind: Entity, id: string) => {
-    const location = caches[kind].get(id)
-    counts[location ? 'hits' : 'misses']++
-    return location
-  }
   return {
     add: (events: StoredEvent[]) => cacheNew(caches, events),
 
@@ -44,22 +39,22 @@ export function openRowLocations(sql: Sql, counts = newHits()) {
     /** If the row has moved, calls `work` again with the new location. @throws HttpError 404 that names `noun` */
     at<T>(kind: Entity, id: string, noun: string, work: Work<T>): Promise<T> {
       if (!isId(id)) return Promise.reject(notFound(noun))
-      const missing = () => Promise.reject(notFound(noun))
       const workAt = (location: RowLocation): Promise<T> =>
-        work(location).catch(async (error: unknown) => {
+        work(location).catch((error: unknown) => {
           if (!(error instanceof HttpError) || !statusesAfterMove.has(error.status)) throw error
           caches[kind].delete(id)
-          const now = await find[kind](id)
-          if (now?.projectId === location.projectId && now.number === location.number) throw error
-          return now ? workAtFound(now) : missing()
+          return workAtFound(location, error)
         })
-      const workAtFound = (location: RowLocation) => {
-        cache(caches[kind], id, location)
-        return workAt(location)
+      const workAtFound = async (previous?: RowLocation, error?: HttpError) => {
+        const found = await find[kind](id)
+        if (!found) throw notFound(noun)
+        if (found.projectId === previous?.projectId && found.number === previous.number) throw error
+        cache(caches[kind], id, found)
+        return workAt(found)
       }
-      const cached = cachedLocation(kind, id)
-      if (cached) return workAt(cached)
-      return find[kind](id).then((found) => (found ? workAtFound(found) : missing()))
+      const cached = caches[kind].get(id)
+      counts[cached ? 'hits' : 'misses']++
+      return cached ? workAt(cached) : workAtFound()
     },
   }
 }
