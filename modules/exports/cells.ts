@@ -100,9 +100,7 @@ export const otherNames = ({ view, asChild, person }: EntityDefinition<ChildOfTa
     (name) => name !== asChild!.text && name !== person && !omitted.includes(name),
   )
 
-const indented = (text: string, spaces: string) => text.replaceAll('\n', `\n${spaces}`)
-
-/** A child in a cell: its text, and a line for each other value that an import sets, such as `  url: https://example.com`. Null is an empty line. */
+/** A child of an entity without an own form of cells: a line of JSON with its text, and each other value that an import sets. */
 export function childCell(
   definition: EntityDefinition<ChildOfTask>,
   shown: Record<string, unknown>,
@@ -110,31 +108,12 @@ export function childCell(
 ): string {
   const { asChild, person } = definition
   const { text, input } = asChild!
-  const values = otherNames(definition).flatMap((name) =>
-    name in input.properties ? [[nameInFile(name), shown[name]]] : [],
-  )
+  const names = [text, ...otherNames(definition).filter((name) => name in input.properties)]
+  const values = Object.fromEntries(names.map((name) => [nameInFile(name), shown[name]]))
   if (person) {
     const imported = shown.importedAuthor ? { name: String(shown.importedAuthor) } : undefined
     const author = imported ?? personOf(shown[person]) ?? (shown.author as CellPerson | null)
-    values.push(['author', author && personCell(author)], ['createdAt', shown.createdAt])
+    Object.assign(values, { author: author && personCell(author), createdAt: shown.createdAt })
   }
-  const lines = values.map(([name, value]) => {
-    const written = typeof value === 'string' ? value : value == null ? '' : JSON.stringify(value)
-    return `\n  ${name}:${written && ` ${indented(written, '    ')}`}`
-  })
-  return indented(String(shown[text]), '    ') + lines.join('')
-}
-
-/** Reads the children in a cell: for each, the texts of its values. A line with another name begins a new child. */
-export function readChildren(cell: string, text: string, names: string[]): Record<string, string>[] {
-  const children: Record<string, string>[] = []
-  let name = text
-  for (const line of cell.split('\n')) {
-    const child = children.at(-1)
-    const [, found = '', value = ''] = /^ {2}(\w+):(?: (.*))?$/s.exec(line) ?? []
-    if (child && line.startsWith('    ')) child[name] += `\n${line.slice(4)}`
-    else if (child && names.includes(found)) child[(name = found)] = value
-    else if (line.trim() !== '') children.push({ [(name = text)]: line })
-  }
-  return children
+  return JSON.stringify(values)
 }

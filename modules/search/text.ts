@@ -36,12 +36,8 @@ export function readSearchText(q: string): SearchQuery {
   for (const [n, part] of parts.entries()) addPart(query, part, n === parts.length - 1)
   const { terms, excluded } = query
   if (terms.length + excluded.length > maxTerms) throw tooManyTerms()
-  return { text, terms: distinct(terms), excluded: distinct(excluded) }
+  return query
 }
-
-const distinct = (terms: Term[]): Term[] => [
-  ...new Map(terms.map((term) => [termQuery(term), term])).values(),
-]
 
 function addPart({ terms, excluded }: SearchQuery, match: RegExpMatchArray, isLast: boolean): void {
   const [word, phrase] = match
@@ -183,10 +179,7 @@ function cutRun(run: string): string {
 }
 
 /** Returns the words of a text in order. Documents and searches both use these words. */
-function wordsOf(text: string): string[] {
-  const all = runsOf(text)
-  return all.some(isDense) ? all.flatMap(wordsOfRun) : all
-}
+const wordsOf = (text: string): string[] => runsOf(text).flatMap(wordsOfRun)
 
 /** Each two adjacent characters of a dense run form a word. The last character alone is a word too. */
 function wordsOfRun(run: string): string[] {

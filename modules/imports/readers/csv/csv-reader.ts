@@ -1,8 +1,6 @@
-import type { TSchema } from '@sinclair/typebox'
-import { Value } from '@sinclair/typebox/value'
 import type { ChildOfTask } from '../../../../src/model/entities.ts'
 import { definitionOf } from '../../../../src/model/model.ts'
-import { fieldPrefix, nameInFile, readChildren, readComments, readPerson } from '../../../exports/cells.ts'
+import { fieldPrefix, nameInFile, readComments, readPerson } from '../../../exports/cells.ts'
 import { DigestKeys } from '../../convert/keys.ts'
 import { statusOf } from '../../convert/names.ts'
 import type { ChildItem, CommentItem, ImportedItem, SubtaskItem, TaskItem } from '../../items.ts'
@@ -127,25 +125,23 @@ const declaredField: CellReader = (draft, text, column) => {
   else Object.assign(draft.task, { [column.target]: text })
 }
 
-/** Reads children that only their declaration names. */
+/** Reads children that only their declaration names: a line of JSON for each, as exports write, or only its text. */
 const declaredChild: CellReader = ({ parts }, cell, { target }) => {
   const kind = target.slice(childPrefix.length) as ChildOfTask
   const { text, input } = definitionOf(kind).asChild!
-  const schemas = new Map(
-    Object.entries<TSchema>(input.properties).map(([name, one]) => [nameInFile(name), one]),
-  )
-  const names = [...schemas.keys(), 'author', 'createdAt']
-  for (const { author = '', createdAt, ...texts } of readChildren(cell, text, names)) {
-    const read = Object.entries(texts).map(([name, value]) => [name, valueIn(schemas.get(name)!, value)])
-    const others = { kind, createdAt: createdAt || undefined, author: readPerson(author) }
-    parts.push({ ...Object.fromEntries(read), ...others })
+  const [textName, names] = [nameInFile(text), Object.keys(input.properties).map(nameInFile)]
+  for (const line of cell.split('\n').filter((one) => one.trim() !== '')) {
+    const parsed = parseObject(line)
+    const given = typeof parsed?.[textName] === 'string' ? parsed : { [textName]: line }
+    const values = names.flatMap((name) => (Object.hasOwn(given, name) ? [[name, given[name]]] : []))
+    const { author, createdAt } = given
+    parts.push({
+      ...Object.fromEntries(values),
+      kind,
+      createdAt: typeof createdAt === 'string' ? createdAt : undefined,
+      author: typeof author === 'string' ? readPerson(author) : undefined,
+    })
   }
-}
-
-/** Texts are written as they are, null as an empty text, other values as JSON. */
-function valueIn(schema: TSchema, text: string): unknown {
-  if (text === '' && Value.Check(schema, null)) return null
-  return Value.Check(schema, text) ? text : (parseObject(`{"value":${text}}`)?.value ?? text)
 }
 
 /** The function that reads a cell into a draft, by the target of its column up to a dot. */
