@@ -33,20 +33,15 @@ export function hookQueries<S extends object>(
   })
 }
 
-/** Returns the query with the option `prepare` of another query. */
-export type Alike = <Q extends object>(query: Q) => Q
+/** Returns `other`, which is prepared only if `query` is. */
+export function alike<Q extends object>(query: object, other: Q): Q {
+  const { prepare } = (query as Query).options
+  if (prepare !== undefined) (other as Q & Query).options.prepare = prepare
+  return other
+}
 
 /** Returns `sql` whose queries `run` sends, as parts of other queries. They must not be `unsafe` with parameters. */
-export const redirected = (
-  sql: Sql,
-  run: (query: PendingQuery<Row[]>, alike: Alike) => Promise<unknown>,
-): Sql =>
+export const redirected = (sql: Sql, run: (query: PendingQuery<Row[]>) => Promise<unknown>): Sql =>
   hookQueries(sql, (query) => {
-    const alike: Alike = (other) => {
-      const { prepare } = query.options
-      if (prepare !== undefined) (other as unknown as Query).options.prepare = prepare
-      return other
-    }
-    query.handler = () =>
-      run(query as unknown as PendingQuery<Row[]>, alike).then(query.resolve, query.reject)
+    query.handler = () => run(query as unknown as PendingQuery<Row[]>).then(query.resolve, query.reject)
   })

@@ -13,7 +13,7 @@ import {
   type SqlPart,
 } from '../postgres/database.ts'
 import { isTransient } from '../postgres/errors.ts'
-import { type Alike, redirected } from '../postgres/hooks.ts'
+import { alike, redirected } from '../postgres/hooks.ts'
 import { repeatedly, throttle, within } from '../waits.ts'
 import { firstIdAt, nowMs } from '../ids.ts'
 import { lastRenaming, type Versioned, type VersionRef } from './versions.ts'
@@ -21,6 +21,7 @@ import { lastRenaming, type Versioned, type VersionRef } from './versions.ts'
 /** A read waits at most this time for a standby. */
 const maxMs = 250
 const probeEveryMs = 1_000
+const probeTimeoutMs = 1_000
 const poolNames = ['reads', 'expensive', 'searches'] as const
 
 export interface Transaction {
@@ -42,7 +43,11 @@ export function openStandbys(config: Config, database: Database, log: Log) {
     const pools = openReadPools(config, { server, pooler, statementMs: maxMs })
     return new Standby(`${host}:${port}`, pools, log)
   })
-  const endProbes = repeatedly(openProbe(database.reads, all), probeEveryMs, log)
+  const probe = async () => {
+    const [row] = await database.reads<{ lsn: string }[]>`select pg_current_wal_lsn()::text as lsn`
+    await Promise.all(all.map((one) => one.probe(row!.lsn).catch((error) => one.fail(error))))
+  }
+  const endProbes = repeatedly(probe, probeEveryMs, log)
   return {
     all,
     ...openPlace(database, all),
@@ -68,12 +73,12 @@ function openPlace(database: Database, all: Standby[]) {
       const standby = choose(demand)
       if (!standby) return sql
       const attempt = openAttempt(standby)
-      return redirected(sql, async (query, alike) => {
+      return redirected(sql, async (query) => {
         const found = await attempt(async () => {
           const own = await withPast(database.reads, standby, demand)
-          return readChecked(standby.pools[poolOf(sql)], standby, own, query, alike)
+          return readChecked(standby.pools[poolOf(sql)], standby, own, query)
         })
-        return found ?? alike(sql`${query}`)
+        return found ?? alike(query, sql`${query}`)
       })
     },
 
@@ -154,18 +159,13 @@ interface State {
  * Runs the query on a standby: one statement reads the rows and the state of the standby from one snapshot.
  * @throws OtherState if the standby has another state than demanded
  */
-async function readChecked(
-  sql: Sql,
-  standby: Standby,
-  demand: Demand,
-  query: SqlPart,
-  alike: Alike = (one) => one,
-): Promise<object[]> {
+async function readChecked(sql: Sql, standby: Standby, demand: Demand, query: SqlPart): Promise<object[]> {
   // The join returns a row even if the query has none. `checked_row` keeps the order of the rows.
-  const rows = await alike(sql<CheckedRow[]>`
+  const checked = sql<CheckedRow[]>`
     select r.*, case when coalesce(r.checked_row, 1) = 1 then ${stateSql(sql, demand)} end as checked_state
     from (values (1)) v left join (select q.*, row_number() over () as checked_row from (${query}) q) r on true
-    order by r.checked_row`)
+    order by r.checked_row`
+  const rows = await alike(query, checked)
   const { checkedRow, checkedState } = rows[0]!
   requireState(standby, demand, checkedState!)
   if (checkedRow == null) rows.length = 0
@@ -292,43 +292,19 @@ class Standby {
     this.warn(error instanceof Error ? error.message : String(error))
   }
 
-  /** Call this after a reply of the standby: reads may use it again, at once if it has all changes. */
-  answered(caughtUpAt: number, isCaughtUp: boolean): void {
-    this.isAway = false
-    this.caughtUpAt = Math.max(this.caughtUpAt, caughtUpAt)
-    this.isCaughtUp = isCaughtUp
-    if (isCaughtUp) this.restsUntil = 0
-  }
-}
-
-const probeTimeoutMs = 1_000
-/** The positions of the primary in the last ten minutes. */
-const maxPositions = 600
-
-/** SQL for a position in the write-ahead log as a number. */
-const position = (sql: Sql, lsn: string) =>
-  sql`pg_wal_lsn_diff(${sql.unsafe(lsn)}, '0/0')::float8 as position`
-
-/** Returns a function that compares the positions of the standbys and of the primary in the write-ahead log. */
-function openProbe(primary: Sql, standbys: Standby[]) {
-  const positions: { at: number; position: number }[] = []
-
-  async function compare(standby: Standby) {
-    const { reads: sql } = standby.pools
-    const rows = sql<{ isStandby: boolean; position: number | null }[]>`
-      select pg_is_in_recovery() as is_standby, ${position(sql, 'pg_last_wal_replay_lsn()')}`
+  /** Compares the standby with the position of the primary in the write-ahead log. @throws Error if it must not be used */
+  async probe(primaryLsn: string): Promise<void> {
+    const at = performance.now()
+    // A standby that lacks changes had all changes when its last replayed transaction was committed.
+    const rows = this.pools.reads<{ isStandby: boolean; isCaughtUp: boolean; replayedSeconds: number }[]>`
+      select pg_is_in_recovery() as is_standby, pg_last_wal_replay_lsn() >= ${primaryLsn}::text::pg_lsn as is_caught_up,
+        coalesce(extract(epoch from now() - pg_last_xact_replay_timestamp()), 1e9)::float8 as replayed_seconds`
     const [row] = (await within(probeTimeoutMs, rows)) ?? []
     if (!row) throw new Error('the standby does not answer')
     if (!row.isStandby) throw notAStandby()
-    const caughtUp = positions.find((one) => one.position <= (row.position ?? 0))
-    standby.answered(caughtUp?.at ?? 0, caughtUp !== undefined && caughtUp === positions[0])
-  }
-
-  return async (): Promise<void> => {
-    const at = performance.now()
-    const [row] = await primary<{ position: number }[]>`select ${position(primary, 'pg_current_wal_lsn()')}`
-    positions.unshift({ at, position: row!.position })
-    positions.length = Math.min(positions.length, maxPositions)
-    await Promise.all(standbys.map((one) => compare(one).catch((error) => one.fail(error))))
+    this.isAway = false
+    this.isCaughtUp = row.isCaughtUp
+    if (row.isCaughtUp) this.restsUntil = 0
+    this.caughtUpAt = Math.max(this.caughtUpAt, row.isCaughtUp ? at : at - row.replayedSeconds * 1_000)
   }
 }
