@@ -29,11 +29,12 @@ export async function warnIfNotMigrated(
   log: Log,
   shutdown: Shutdown,
 ): Promise<void> {
-  const checked = retryUntilReachable(databaseUrl, log, async (server) => {
-    await withConnections(server, requireUsable)
-    if (!(await isMigrated(server))) log.warn('the database is not migrated: run "npm run migrate"')
-    else await withConnections(server, (sql) => sql`select from tasks limit 0`)
-  })
+  const check = async (sql: postgres.Sql) => {
+    await requireUsable(sql)
+    if (await isMigrated(sql)) await sql`select from tasks limit 0`
+    else log.warn('the database is not migrated: run "npm run migrate"')
+  }
+  const checked = retryUntilReachable(databaseUrl, log, (server) => withConnections(server, check))
   checked.catch((error) => shutdown.fail(error))
   await within(checkTimeoutMs, checked)
 }

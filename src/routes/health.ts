@@ -1,6 +1,5 @@
 import { Elysia } from 'elysia'
-import { countApplied } from '../../drizzle/apply.ts'
-import { knownMigrations } from '../../drizzle/migrate.ts'
+import { countApplied, knownMigrations } from '../../drizzle/migrate.ts'
 import { json } from '../responses/reply.ts'
 import { commonResponse } from '../openapi/components.ts'
 import { within } from '../waits.ts'

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import postgres from 'postgres'
-import { applyMissing, countApplied } from '../../drizzle/apply.ts'
-import { knownMigrations, migrate } from '../../drizzle/migrate.ts'
+import { applyMissing, countApplied, knownMigrations, migrate } from '../../drizzle/migrate.ts'
 import { eventually, forFile, freshDatabase, holdTransaction, untilBlocked } from '../kit.ts'
 
 let before: number

@@ -1,9 +1,7 @@
 import { expectError, expectUndone, faultsOf, forFile, freshDatabase, isReplay, make } from '../kit.ts'
 import { openTestService } from '../kit.ts'
 import postgres from 'postgres'
-import { applyMissing } from '../../drizzle/apply.ts'
-import { isReplaced } from '../../drizzle/apply.ts'
-import { knownMigrations, migrate } from '../../drizzle/migrate.ts'
+import { applyMissing, isReplaced, knownMigrations, migrate } from '../../drizzle/migrate.ts'
 import { untilOutboxEmpty } from '../workers/remains.ts'
 import release from './old-database.json' with { type: 'json' }
 

@@ -6,8 +6,13 @@ import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
 import type { MigrationMeta } from 'drizzle-orm/migrator'
 import type { TransactionSql } from 'postgres'
-import { applyToEmpty } from '../../drizzle/apply.ts'
-import { knownMigrations, migrate, tryMigrationLock, withConnections } from '../../drizzle/migrate.ts'
+import {
+  applyToEmpty,
+  knownMigrations,
+  migrate,
+  tryMigrationLock,
+  withConnections,
+} from '../../drizzle/migrate.ts'
 import { resolveForCaller } from '../../src/local/environment.ts'
 import { errorCode } from '../../src/postgres/errors.ts'
 import { primaryServer } from '../../src/postgres/primary.ts'
