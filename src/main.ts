@@ -23,9 +23,14 @@ import {
 import { warnIfNotMigrated, migrateDatabase, printResult, runOnDatabase } from './process/database.ts'
 import { listen, requireFreePorts, urlsOf } from './process/port.ts'
 import { openStartupLog, warnOfUnknownSettings, withLocalServers } from './process/start.ts'
-import { isChild, handleParentMessages, sendToParent } from './process/child.ts'
 import { toOneLine, Shutdown } from './process/shutdown.ts'
-import { childEnvs, openSupervisor } from './process/supervisor.ts'
+import {
+  childEnvs,
+  handleParentMessages,
+  isChild,
+  openSupervisor,
+  sendToParent,
+} from './process/supervisor.ts'
 import { openServices } from './services.ts'
 import { ConfigError } from './setting-values.ts'
 import { openTracing } from './tracing/tracing.ts'

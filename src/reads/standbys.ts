@@ -13,7 +13,7 @@ import {
   type SqlPart,
 } from '../postgres/database.ts'
 import { isTransient } from '../postgres/errors.ts'
-import { alike, redirected } from '../postgres/hooks.ts'
+import { alike, redirected } from '../postgres/timeouts.ts'
 import { repeatedly, throttle, within } from '../waits.ts'
 import { firstIdAt, nowMs } from '../ids.ts'
 import { lastRenaming, type Versioned, type VersionRef } from './versions.ts'
