@@ -44,8 +44,9 @@ export function openStandbys(config: Config, database: Database, log: Log) {
     return new Standby(`${host}:${port}`, pools, log)
   })
   const probe = async () => {
-    const [row] = await database.reads<{ lsn: string }[]>`select pg_current_wal_lsn()::text as lsn`
-    await Promise.all(all.map((one) => one.probe(row!.lsn).catch((error) => one.fail(error))))
+    const [row] = await database.reads<PrimaryState[]>`
+      select pg_current_wal_lsn()::text as lsn, now()::text as time`
+    await Promise.all(all.map((one) => one.probe(row!).catch((error) => one.fail(error))))
   }
   const endProbes = repeatedly(probe, probeEveryMs, log)
   return {
@@ -225,6 +226,9 @@ export interface Demand {
 const otherHistory = () => new Error('the standby has other events than the primary')
 const notAStandby = () => new Error('the server is not a standby')
 
+/** The last position in the write-ahead log, and the clock of the primary, which also timestamps its commits. */
+type PrimaryState = Record<'lsn' | 'time', string>
+
 interface Seen extends VersionRef {
   missing: number
   nextTryAt: number
@@ -292,13 +296,13 @@ class Standby {
     this.warn(error instanceof Error ? error.message : String(error))
   }
 
-  /** Compares the standby with the position of the primary in the write-ahead log. @throws Error if it must not be used */
-  async probe(primaryLsn: string): Promise<void> {
+  /** Compares the standby with the primary. @throws Error if the standby must not be used */
+  async probe({ lsn, time }: PrimaryState): Promise<void> {
     const at = performance.now()
     // A standby that lacks changes had all changes when its last replayed transaction was committed.
     const rows = this.pools.reads<{ isStandby: boolean; isCaughtUp: boolean; replayedSeconds: number }[]>`
-      select pg_is_in_recovery() as is_standby, pg_last_wal_replay_lsn() >= ${primaryLsn}::text::pg_lsn as is_caught_up,
-        coalesce(extract(epoch from now() - pg_last_xact_replay_timestamp()), 1e9)::float8 as replayed_seconds`
+      select pg_is_in_recovery() as is_standby, pg_last_wal_replay_lsn() >= ${lsn}::text::pg_lsn as is_caught_up,
+        coalesce(extract(epoch from ${time}::text::timestamptz - pg_last_xact_replay_timestamp()), 1e9)::float8 as replayed_seconds`
     const [row] = (await within(probeTimeoutMs, rows)) ?? []
     if (!row) throw new Error('the standby does not answer')
     if (!row.isStandby) throw notAStandby()
