@@ -41,7 +41,7 @@ export function openStandbys(config: Config, database: Database, log: Log) {
     const { host, port } = hostOf(url, 5_432)
     const server = serversOf(url)[0]!
     const pools = openReadPools(config, { server, pooler, statementMs: maxMs })
-    return new Standby(`${host}:${port}`, pools, log)
+    return new Standby(`${host}:${port}`, pools, database.reads, log)
   })
   const probe = async () => {
     const [row] = await database.reads<PrimaryState[]>`
@@ -75,10 +75,7 @@ function openPlace(database: Database, all: Standby[]) {
       if (!standby) return sql
       const attempt = openAttempt(standby)
       return redirected(sql, async (query) => {
-        const found = await attempt(async () => {
-          const own = await withPast(database.reads, standby, demand)
-          return readChecked(standby.pools[poolOf(sql)], standby, own, query)
-        })
+        const found = await attempt(() => readChecked(standby.pools[poolOf(sql)], standby, demand, query))
         return found ?? alike(query, sql`${query}`)
       })
     },
@@ -128,27 +125,12 @@ function openAttempt(standby: Standby) {
   }
 }
 
-/**
- * Adds the last event of immutable rows if the standby lacks the latest events. If primary and standby have an event
- * with the same id, they have the same events up to there.
- */
-async function withPast(primary: Sql, { seen }: Standby, demand: Demand): Promise<Demand> {
-  const { upTo } = demand
-  const { projectId, lastEventId } = demand.projects[0]!
-  const known = seen.get(projectId)
-  if (upTo === undefined || !known || known.lastEventId === lastEventId || known.version < upTo) return demand
-  const [past] = await primary<{ seq: number; eventId: string }[]>`
-    select seq::float8 as seq, id as event_id from events where project_id = ${projectId} and seq = ${upTo}::bigint`
-  if (!past) throw new OtherState()
-  return { ...demand, past }
-}
-
 interface CheckedRow {
   checkedRow?: string | null
   checkedState?: State
 }
 
-/** The state of a server. `further`: how far documents are indexed, or the event at a version. */
+/** The state of a server. `further`: how far documents are indexed, or the id of the last event of immutable rows. */
 interface State {
   isStandby: boolean
   renaming: string
@@ -168,7 +150,7 @@ async function readChecked(sql: Sql, standby: Standby, demand: Demand, query: Sq
     order by r.checked_row`
   const rows = await alike(query, checked)
   const { checkedRow, checkedState } = rows[0]!
-  requireState(standby, demand, checkedState!)
+  await requireState(standby, demand, checkedState!)
   if (checkedRow == null) rows.length = 0
   for (const row of rows) {
     delete row.checkedRow
@@ -177,32 +159,38 @@ async function readChecked(sql: Sql, standby: Standby, demand: Demand, query: Sq
   return rows
 }
 
-function stateSql(sql: Sql, { projects, indexed, past }: Demand): SqlPart {
+function stateSql(sql: Sql, { projects, indexed, upTo }: Demand): SqlPart {
   const ids = sql`any(${projects.map(({ projectId }) => projectId)}::uuid[])`
   const further = indexed
     ? sql`(select seq || ' ' || event_id from search_cursors where project_id = ${ids} and fill is null)`
-    : past
-      ? sql`(select id from events where project_id = ${ids} and seq = ${past.seq}::bigint)`
-      : sql`null`
+    : sql`(select id from events where project_id = ${ids} and seq = ${upTo ?? null}::bigint)`
   return sql`json_build_object('isStandby', pg_is_in_recovery(), 'renaming', ${lastRenaming(sql)}, 'further', ${further},
     'versions', (select json_object_agg(project_id, json_build_array(version, last_event_id))
       from streams where project_id = ${ids}))`
 }
 
 /** @throws OtherState if the standby cannot serve the demand now, another error if it must not be used at all */
-function requireState(standby: Standby, { projects, indexed, past }: Demand, state: State): void {
+async function requireState(standby: Standby, demand: Demand, state: State): Promise<void> {
   const { isStandby, renaming, versions, further } = state
+  const { projects, indexed } = demand
   if (!isStandby) throw notAStandby()
-  if (past && further && further !== past.eventId) throw otherHistory()
-  const fits = projects.map((project) => {
+  for (const project of projects) {
     const [version, lastEventId] = versions?.[project.projectId] ?? [0, '']
     standby.note(project, version, lastEventId)
     const isCurrent = version === project.version && lastEventId === project.lastEventId
-    const hasPast = past !== undefined && version < project.version && further === past.eventId
-    return (isCurrent || hasPast) && (project.renaming ?? renaming) === renaming
-  })
-  const isIndexed = !indexed || further === `${indexed.seq} ${indexed.eventId}`
-  if (fits.includes(false) || !isIndexed) throw new OtherState()
+    const isUsable = isCurrent || (version < project.version && (await hasSamePast(standby, demand, further)))
+    if (!isUsable || (project.renaming ?? renaming) !== renaming) throw new OtherState()
+  }
+  if (indexed && further !== `${indexed.seq} ${indexed.eventId}`) throw new OtherState()
+}
+
+/** If primary and standby have an event with the same id, they have the same events up to there. */
+async function hasSamePast({ primary }: Standby, { projects, upTo }: Demand, eventId: string | null) {
+  if (upTo === undefined || !eventId) return false
+  const [event] = await primary<{ id: string }[]>`
+    select id from events where project_id = ${projects[0]!.projectId} and seq = ${upTo}::bigint`
+  if (event && event.id !== eventId) throw otherHistory()
+  return event !== undefined
 }
 
 /** A standby that lacks an event older than this lags. If it lacks a newer event, only reads of that project wait. */
@@ -217,8 +205,6 @@ export interface Demand {
   projects: Versioned[]
   /** Set if the rows depend only on the events of the project up to this seq, which never change. */
   upTo?: number
-  /** The event at `upTo`, for a standby that lacks the latest events. */
-  past?: { seq: number; eventId: string }
   /** How far the documents of the project are indexed. */
   indexed?: { seq: number; eventId: string }
 }
@@ -237,7 +223,7 @@ interface Seen extends VersionRef {
 /** A standby, with the last known states of projects: hints, because each statement compares the state again. */
 class Standby {
   readonly counts = { standby: 0, behind: 0, failed: 0 }
-  readonly seen = new LRUCache<string, Seen>({ max: maxProjects })
+  private readonly seen = new LRUCache<string, Seen>({ max: maxProjects })
   private isAway = true
   private restsUntil = 0
   /** When the standby last had all changes that the primary had. */
@@ -250,6 +236,7 @@ class Standby {
   constructor(
     readonly name: string,
     readonly pools: ReadPools,
+    readonly primary: Sql,
     private readonly log: Log,
   ) {}
 
