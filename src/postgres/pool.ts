@@ -1,16 +1,11 @@
 import postgres from 'postgres'
-import type { Distribution } from '../metrics/counts.ts'
 import { connectMs, type Server, type Target } from './connect.ts'
-import { watchSocket, withTimeouts } from './timeouts.ts'
+import { type Pool, watchSocket, withTimeouts } from './timeouts.ts'
 
-export interface PoolOptions {
+export interface PoolOptions extends Pool {
   server: Server
   pooler: string
   connections: number
-  statementMs: number
-  retries?: boolean
-  /** The duration of each query is added, with its wait for a connection. */
-  durations?: Distribution
   /** The maximum number of characters of the prepared statements of a connection. A pooler has its own limit. */
   maxStatementCharacters?: number
   settings?: Record<string, string>
@@ -22,7 +17,7 @@ export interface PoolOptions {
  * after a pause (#1193), and a transaction sends nothing more. COPY reports late errors. test/unit/driver.test.ts shows each defect.
  */
 export function openPool(pool: PoolOptions): postgres.Sql {
-  const { server, pooler, statementMs, maxStatementCharacters, retries, durations } = pool
+  const { server, pooler, statementMs, maxStatementCharacters } = pool
   const isPooled = pooler !== 'off'
   const socket = async (target: Target) => watchSocket(pool, await server.options.socket(target))
   const sql = postgres(server.url, {
@@ -46,7 +41,7 @@ export function openPool(pool: PoolOptions): postgres.Sql {
     } as Record<string, string>,
   })
   sql.options.parsers[1184] = isoInstant
-  return withTimeouts(sql, { pool, isPooled, retries, durations })
+  return withTimeouts(sql, pool, isPooled)
 }
 
 /** Returns false if npm, which ignores patches, has installed postgres.js. */

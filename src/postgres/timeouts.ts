@@ -21,6 +21,10 @@ const readOnly = '25006'
 /** A pool of connections to one server. */
 export interface Pool {
   statementMs: number
+  /** Whether a query is sent again after a temporary error. */
+  retries?: boolean
+  /** The duration of each query is added, with its wait for a connection. */
+  durations?: Distribution
 }
 
 /** Time is counted in ticks, which do not count while this process is frozen. */
@@ -74,14 +78,6 @@ function closeSilent(): void {
       socket.destroy(connectionError('CONNECTION_SILENT', 'The connection to Postgres timed out'))
 }
 
-interface Options {
-  pool: Pool
-  isPooled: boolean
-  retries?: boolean
-  /** The duration of each query is added, with its wait for a connection. */
-  durations?: Distribution
-}
-
 /**
  * Returns the query without a prepared statement: for rare queries with many variants, whose statements would replace
  * those of frequent queries.
@@ -91,18 +87,22 @@ export function unprepared<Q extends object>(query: Q): Q {
   return query
 }
 
-export function withTimeouts(sql: Sql, options: Options): Sql {
-  const { pool, isPooled, retries, durations } = options
-  const limits = { pool, durations, isAlone: isPooled, mayWrite: !retries }
-  const send = (query: Query, create: () => Query) => limitOnSend(query, limits, retries ? create : undefined)
+export function withTimeouts(sql: Sql, pool: Pool, isPooled: boolean): Sql {
+  const limits = { pool, isAlone: isPooled, mayWrite: !pool.retries }
+  const send = (query: Query, create: () => Query) =>
+    limitOnSend(query, limits, pool.retries ? create : undefined)
   // In a transaction, only COMMIT writes.
-  const inTransaction = { pool, durations, isAlone: false, mayWrite: false }
+  const inTransaction = { pool, isAlone: false, mayWrite: false }
   const track = (tx: TransactionSql) => hookQueries(tx, (query) => limitOnSend(query, inTransaction))
   const end = (how: { timeout?: number }) => sql.end(how).finally(() => closeSockets(pool))
   return hookQueries(sql, send, { begin: limitTransactions(sql.begin, pool, track), end })
 }
 
-type Limits = Pick<Options, 'pool' | 'durations'> & { isAlone: boolean; mayWrite: boolean }
+interface Limits {
+  pool: Pool
+  isAlone: boolean
+  mayWrite: boolean
+}
 
 /** The time limit starts when the query is sent. Most query objects are never sent: they are parts of other queries. */
 function limitOnSend(query: Query, limits: Limits, create?: () => Query): Query {
@@ -118,14 +118,14 @@ function limitOnSend(query: Query, limits: Limits, create?: () => Query): Query 
   return query
 }
 
-function track(query: Query, { pool, durations, mayWrite }: Limits, again?: () => Query): void {
+function track(query: Query, { pool, mayWrite }: Limits, again?: () => Query): void {
   const { resolve, reject } = query
   const began = performance.now()
   let isOver = false
   const isFirstEnd = () => {
     endLimit()
     if (isOver) return false
-    durations?.addSince(began)
+    pool.durations?.addSince(began)
     return (isOver = true)
   }
   query.resolve = (rows) => {
