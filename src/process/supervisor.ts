@@ -28,7 +28,7 @@ export function openSupervisor({ config, log, shutdown, env, hasWorker, onPort }
   let { port } = config
   const open = (role: Role) => {
     const start = () => startChild(role, { ...env[role], PORT: String(port) })
-    return openPlace(role, start, { log, shutdown, stopTimeoutMs })
+    return openPlace(role, start, log, shutdown, stopTimeoutMs)
   }
   const web = Array.from({ length: webConcurrency }, () => open('web'))
   const worker = hasWorker ? [open('worker')] : []
@@ -83,14 +83,8 @@ const stableMs = 1_000
 const maxFailedStarts = 6
 const minPauseMs = 100
 
-interface PlaceOptions {
-  log: Log
-  shutdown: Shutdown
-  stopTimeoutMs: number
-}
-
 /** The place of one child process, which is restarted after a crash. */
-function openPlace(role: Role, spawn: () => Child, { log, shutdown, stopTimeoutMs }: PlaceOptions) {
+function openPlace(role: Role, spawn: () => Child, log: Log, shutdown: Shutdown, stopTimeoutMs: number) {
   const alive = new Set<Child>()
   let current: Child | undefined
   let [hasBeenUp, isStopping, failedStarts] = [false, false, 0]
@@ -167,10 +161,9 @@ export function childEnvs(config: Config, given: Env): Record<Role, Env> {
 /** With six web processes, at most 88 connections exist, even during a restart. Postgres allows 100 by default. */
 const fullProcesses = 6
 
-type Pools = Pick<Config, 'webConcurrency' | 'readConnections' | 'backgroundConnections' | 'commitSlots'>
-
 /** Returns the default pool sizes of a web process. Beyond six processes, the total of connections no longer grows. */
-export function sharedPools({ webConcurrency, readConnections, backgroundConnections, commitSlots }: Pools) {
+export function sharedPools(config: Config) {
+  const { webConcurrency, readConnections, backgroundConnections, commitSlots } = config
   const share = (all: number) =>
     String(Math.max(1, Math.min(all, Math.floor((all * fullProcesses) / webConcurrency))))
   return {
@@ -209,10 +202,8 @@ function startChild(role: Role, env: Env) {
     child.once('error', (error) => child.pid ?? resolve({ code: null, signal: error.message }))
   })
   let readyAt = Infinity
-  const started = nextMessage<ReadyMessage>(child).then((message) => {
-    readyAt = performance.now()
-    return message
-  })
+  const started = nextMessage<ReadyMessage>(child)
+  void started.then(() => (readyAt = performance.now()))
   return {
     pid: child.pid ?? 0,
     exited,
