@@ -4,7 +4,7 @@ import { chmod, lchown, mkdir, readdir, readFile, rename, rm, stat, writeFile } 
 import { createRequire } from 'node:module'
 import { join, dirname } from 'node:path'
 import postgres from 'postgres'
-import { ensureRunning, launch, type Launched, run, type Server, type StartOptions } from './server.ts'
+import { ensureRunning, launch, run, type Server, type StartOptions } from './server.ts'
 
 const settings = {
   listen_addresses: '127.0.0.1',
@@ -49,7 +49,7 @@ export async function startPostgres(
   return url
 }
 
-function launchPostgres({ dir, postgres, runAs }: Cluster, port: number): Launched {
+function launchPostgres({ dir, postgres, runAs }: Cluster, port: number) {
   const { prefix, uid, gid } = runAs
   const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
   const command = [...prefix, postgres, '-D', dir, '-p', String(port), ...options]

@@ -4,16 +4,7 @@ import { statSync, writeFileSync } from 'node:fs'
 import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readOrCreate } from './files.ts'
-import {
-  ensureRunning,
-  launch,
-  type Launched,
-  type LogProgress,
-  run,
-  type RunningServer,
-  type Server,
-  type StartOptions,
-} from './server.ts'
+import { ensureRunning, launch, type LogProgress, run, type Server, type StartOptions } from './server.ts'
 
 const settings = {
   bind: '127.0.0.1',
@@ -27,7 +18,7 @@ export const redisIn = (dir: string, password?: string): Server => ({
   name: 'Redis',
   dir,
   stopSignal: 'SIGTERM',
-  lastStart: async () => JSON.parse(await readFile(join(dir, 'server.json'), 'utf8')) as RunningServer,
+  lastStart: async () => JSON.parse(await readFile(join(dir, 'server.json'), 'utf8')),
   probe: (port) => probe(port, password),
 })
 
@@ -45,7 +36,7 @@ export async function startRedis(dataDir: string, starting: StartOptions): Promi
   return `redis://:${password}@127.0.0.1:${port}`
 }
 
-export function launchRedis(program: string[], dir: string, port: number): Launched {
+function launchRedis(program: string[], dir: string, port: number) {
   const options = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value])
   const command = [...program, '--port', String(port), '--dir', dir, ...options]
   const { uid, gid } = statSync(dir)

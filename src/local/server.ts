@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 const attempts = 5
 const readyTimeoutMs = 120_000
 
-export type RunningServer = { pid: number; port: number }
+type RunningServer = { pid: number; port: number }
 
 export interface Server {
   name: string
@@ -103,7 +103,7 @@ export type LogProgress = (message: string) => void
 
 export type StartOptions = { log: LogProgress; signal: AbortSignal }
 
-export type Launched = { pid: number; ended(): boolean }
+type Launched = { pid: number; ended(): boolean }
 
 /** Starts a server in its own session, so that Ctrl-C does not stop it during the drain. */
 export function launch(
