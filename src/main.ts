@@ -116,7 +116,7 @@ async function serve(
   const tracing = config.otlpEndpoint ? await openTracing() : undefined
   if (tracing) shutdown.onClose('traces', () => tracing.close())
   const services = openServices(config, log, { commands, react }, tracing)
-  shutdown.onClose('services', () => services.close(), config.drainTimeoutMs + disconnectMs)
+  shutdown.onClose('services', () => services.close(), { withinMs: config.drainTimeoutMs + disconnectMs })
   await shutdown.unlessStopping(services.join(command !== 'worker'))
   if (config.metricsPort > 0) parts.push(openProcessFamilies(), () => serviceFamilies(services))
   if (command !== 'web') {

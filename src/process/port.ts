@@ -79,7 +79,7 @@ export function listen(app: AnyElysia, services: Services, shutdown: Shutdown, m
     services.log.warn('closing connections whose requests did not finish in time')
     void app.server?.stop(true)
   }
-  shutdown.onClose('server', close, drainDelayMs + drainTimeoutMs + closeMs)
+  shutdown.onClose('server', close, { withinMs: drainDelayMs + drainTimeoutMs + closeMs })
   return app.server?.port ?? port
 }
 

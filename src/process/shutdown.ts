@@ -8,7 +8,7 @@ interface Closer {
   close(): Promise<void>
   withinMs: number
   /** True if `close` also runs at a second signal, because `close` stops other processes. */
-  isForced: boolean
+  isForced?: boolean
 }
 
 interface Options {
@@ -42,13 +42,8 @@ export class Shutdown {
     process.on('unhandledRejection', (error) => this.unexpected(error))
   }
 
-  onClose(
-    name: string,
-    close: () => Promise<void>,
-    withinMs = this.options.drainTimeoutMs,
-    isForced = false,
-  ) {
-    this.closers.unshift({ name, close, withinMs, isForced })
+  onClose(name: string, close: () => Promise<void>, more: Partial<Closer> = {}): void {
+    this.closers.unshift({ name, close, withinMs: this.options.drainTimeoutMs, ...more })
   }
 
   /** A SIGHUP from a closed terminal does not call `handler`, but stops the process. */

@@ -73,7 +73,7 @@ export async function withLocalServers(
       () => {},
     )
   }
-  shutdown.onClose('local servers', stop, stopMs, true)
+  shutdown.onClose('local servers', stop, { withinMs: stopMs, isForced: true })
   const servers = await shutdown.unlessStopping(starting)
   const { withoutRedis: reason } = servers
   if (reason) log.warn({ reason }, 'starting without Redis: writes are slower, and jobs wait for Redis')

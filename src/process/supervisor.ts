@@ -50,7 +50,7 @@ export function openSupervisor({ config, log, shutdown, env, hasWorker, onPort }
 
   return {
     async start(): Promise<void> {
-      shutdown.onClose('processes', stop, stopTimeoutMs + graceMs)
+      shutdown.onClose('processes', stop, { withinMs: stopTimeoutMs + graceMs })
       process.on('exit', () => all.forEach((place) => place.kill()))
       let rolling = Promise.resolve()
       shutdown.onHangUp(() => {
