@@ -96,21 +96,19 @@ function openPlace(role: Role, spawn: () => Child, log: Log, shutdown: Shutdown,
     return child
   }
 
-  function setCurrent(child: Child): void {
-    current = child
-    void child.exited.then((exit) => restart(child, exit))
-  }
-
   async function start() {
     const child = startOne()
-    setCurrent(child)
+    void keepRunning(child)
     const ready = await child.ready
     hasBeenUp ||= ready !== undefined
     return ready
   }
 
-  async function restart(child: Child, exit: Exit): Promise<void> {
+  /** Starts the child again after a crash, unless another child replaces it. */
+  async function keepRunning(child: Child): Promise<void> {
+    current = child
     const isObsolete = () => isStopping || child !== current
+    const exit = await child.exited
     if (isObsolete()) return
     failedStarts = child.uptimeMs() < stableMs ? failedStarts + 1 : 0
     if (!hasBeenUp || failedStarts >= maxFailedStarts) return giveUp(role, exit, failedStarts, shutdown)
@@ -118,7 +116,7 @@ function openPlace(role: Role, spawn: () => Child, log: Log, shutdown: Shutdown,
     log.error({ ended: child.pid, ...exit, restartInMs }, 'a child process ended unexpectedly')
     await sleep(restartInMs)
     if (isObsolete()) return
-    if (await start()) log.info({ started: current?.pid }, 'the child process was replaced')
+    if (await start()) log.info({ started: current.pid }, 'the child process was replaced')
   }
 
   return {
@@ -131,7 +129,7 @@ function openPlace(role: Role, spawn: () => Child, log: Log, shutdown: Shutdown,
       const successor = startOne()
       if (!(await successor.ready)) return false
       const previous = current
-      setCurrent(successor)
+      void keepRunning(successor)
       await previous?.stop('retire', stopTimeoutMs)
       return true
     },
