@@ -56,9 +56,6 @@ export function knownMigrations(): MigrationMeta[] {
   return [...recorded, ...later]
 }
 
-export const isReplaced = ({ folderMillis }: MigrationMeta): boolean =>
-  folderMillis <= lastReplaced.folderMillis
-
 export const isMigrated = async (sql: postgres.Sql): Promise<boolean> =>
   (await countApplied(sql)) >= knownMigrations().length
 
@@ -78,7 +75,7 @@ export async function applyMissing(sql: postgres.Sql, migrations: MigrationMeta[
   await createMigrationsTable(sql)
   const read = () => sql<{ hash: string; at: string }[]>`
     select hash, created_at::text as at from drizzle.__drizzle_migrations order by created_at`
-  if ((await read()).length === 0) await sql.begin((tx) => applyToEmpty(tx, migrations.filter(isReplaced)))
+  if ((await read()).length === 0) await sql.begin((tx) => applyToEmpty(tx, migrations))
   const rows = await read()
   const last = Number(rows.at(-1)?.at ?? 0)
   if (last < lastReplaced.folderMillis)

@@ -1,7 +1,7 @@
 import { expectError, expectUndone, faultsOf, forFile, freshDatabase, isReplay, make } from '../kit.ts'
 import { openTestService } from '../kit.ts'
 import postgres from 'postgres'
-import { applyMissing, isReplaced, knownMigrations, migrate } from '../../drizzle/migrate.ts'
+import { applyMissing, knownMigrations, migrate } from '../../drizzle/migrate.ts'
 import { untilOutboxEmpty } from '../workers/remains.ts'
 import release from './old-database.json' with { type: 'json' }
 
@@ -12,7 +12,7 @@ const { projectId, taskId, webhookId } = facts
 
 const database = await forFile(freshDatabase('template1'))
 const sql = postgres(database.url, { max: 1, onnotice: () => {} })
-await applyMissing(sql, knownMigrations().filter(isReplaced))
+await applyMissing(sql, knownMigrations().slice(0, 25))
 for (const [table, some] of Object.entries(rows))
   await sql`insert into ${sql(table)} select * from jsonb_populate_recordset(null::${sql(table)}, ${JSON.stringify(some)}::text::jsonb)`
 await sql`update idempotency_keys set created_at = now()`
