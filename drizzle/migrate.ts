@@ -73,11 +73,10 @@ export async function countApplied(sql: postgres.Sql): Promise<number> {
 /** Creates concurrent indexes after the transaction of their migration. A repeated call continues after a failure. */
 export async function applyMissing(sql: postgres.Sql, migrations: MigrationMeta[]): Promise<void> {
   await createMigrationsTable(sql)
-  const read = () => sql<{ hash: string; at: string }[]>`
+  const rows = await sql<{ hash: string; at: string }[]>`
     select hash, created_at::text as at from drizzle.__drizzle_migrations order by created_at`
-  if ((await read()).length === 0) await sql.begin((tx) => applyToEmpty(tx, migrations))
-  const rows = await read()
-  const last = Number(rows.at(-1)?.at ?? 0)
+  if (rows.length === 0) return sql.begin((tx) => applyToEmpty(tx, migrations))
+  const last = Number(rows.at(-1)!.at)
   if (last < lastReplaced.folderMillis)
     throw new Error(
       'The database of DATABASE_URL has the tables of an earlier release: run "npm run migrate" with the release of commit 240b63a2, then with this release',
@@ -86,7 +85,11 @@ export async function applyMissing(sql: postgres.Sql, migrations: MigrationMeta[
     const indexes = statements.filter((statement) => concurrently.test(statement))
     const others = statements.filter((statement) => !concurrently.test(statement))
     if (folderMillis > last) {
-      await applyInTransaction(sql, others, indexes.length > 0 ? hash + unfinished : hash, folderMillis)
+      await sql.begin(async (tx) => {
+        await tx.unsafe(`set local lock_timeout = ${lockTimeoutMs}`)
+        for (const statement of others) await tx.unsafe(statement)
+        await insertMigration(tx, indexes.length > 0 ? hash + unfinished : hash, folderMillis)
+      })
     } else if (!rows.some((row) => Number(row.at) === folderMillis && row.hash.endsWith(unfinished))) continue
     for (const statement of indexes) await createIndex(sql, statement)
     if (indexes.length > 0)
@@ -109,13 +112,6 @@ async function createMigrationsTable(sql: postgres.ISql): Promise<void> {
 
 const insertMigration = (tx: postgres.TransactionSql, hash: string, at: number) =>
   tx`insert into drizzle.__drizzle_migrations (hash, created_at) values (${hash}, ${at})`
-
-const applyInTransaction = (sql: postgres.Sql, statements: string[], hash: string, at: number) =>
-  sql.begin(async (tx) => {
-    await tx.unsafe(`set local lock_timeout = ${lockTimeoutMs}`)
-    for (const statement of statements) await tx.unsafe(statement)
-    await insertMigration(tx, hash, at)
-  })
 
 /** A failed concurrent creation leaves an invalid index, which is dropped first. */
 async function createIndex(sql: postgres.Sql, statement: string): Promise<void> {
