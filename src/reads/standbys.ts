@@ -21,7 +21,6 @@ import { lastRenaming, type Versioned, type VersionRef } from './versions.ts'
 /** A read waits at most this time for a standby. */
 const maxMs = 250
 const probeEveryMs = 1_000
-const probeTimeoutMs = 1_000
 const poolNames = ['reads', 'expensive', 'searches'] as const
 
 export interface Transaction {
@@ -287,15 +286,16 @@ class Standby {
   async probe({ lsn, time }: PrimaryState): Promise<void> {
     const at = performance.now()
     // A standby that lacks changes had all changes when its last replayed transaction was committed.
-    const rows = this.pools.reads<{ isStandby: boolean; isCaughtUp: boolean; replayedSeconds: number }[]>`
+    const [row] = await this.pools.reads<
+      { isStandby: boolean; isCaughtUp: boolean; replayedSeconds: number }[]
+    >`
       select pg_is_in_recovery() as is_standby, pg_last_wal_replay_lsn() >= ${lsn}::text::pg_lsn as is_caught_up,
         coalesce(extract(epoch from ${time}::text::timestamptz - pg_last_xact_replay_timestamp()), 1e9)::float8 as replayed_seconds`
-    const [row] = (await within(probeTimeoutMs, rows)) ?? []
-    if (!row) throw new Error('the standby does not answer')
-    if (!row.isStandby) throw notAStandby()
+    const { isStandby, isCaughtUp, replayedSeconds } = row!
+    if (!isStandby) throw notAStandby()
     this.isAway = false
-    this.isCaughtUp = row.isCaughtUp
-    if (row.isCaughtUp) this.restsUntil = 0
-    this.caughtUpAt = Math.max(this.caughtUpAt, row.isCaughtUp ? at : at - row.replayedSeconds * 1_000)
+    this.isCaughtUp = isCaughtUp
+    if (isCaughtUp) this.restsUntil = 0
+    this.caughtUpAt = Math.max(this.caughtUpAt, isCaughtUp ? at : at - replayedSeconds * 1_000)
   }
 }
