@@ -26,12 +26,12 @@ export function openSupervisor({ config, log, shutdown, env, hasWorker, onPort }
   const { drainDelayMs, drainTimeoutMs, host, webConcurrency } = config
   const stopTimeoutMs = drainDelayMs + drainSteps * drainTimeoutMs + graceMs
   let { port } = config
-  const open = (role: Role) => {
+  const open = (role: Role, n: number) => {
     const start = () => startChild(role, { ...env[role], PORT: String(port) })
-    return openPlace(role, start, log, shutdown, stopTimeoutMs)
+    return { name: `${role}-${n + 1}`, ...openPlace(role, start, log, shutdown, stopTimeoutMs) }
   }
-  const web = Array.from({ length: webConcurrency }, () => open('web'))
-  const worker = hasWorker ? [open('worker')] : []
+  const web = Array.from({ length: webConcurrency }, (_, n) => open('web', n))
+  const worker = hasWorker ? [open('worker', 0)] : []
   const all = [...web, ...worker]
   const pids = () => ({ web: web.map((place) => place.pid()), worker: worker.map((place) => place.pid()) })
 
@@ -71,11 +71,7 @@ export function openSupervisor({ config, log, shutdown, env, hasWorker, onPort }
 
     /** The label is the name of the place, because a process id would change at each restart. */
     measure: (): Promise<Family[][]> =>
-      Promise.all(
-        Object.entries({ web, worker }).flatMap(([role, places]) =>
-          places.map(async (place, n) => withProcessLabel(`${role}-${n + 1}`, await place.measure())),
-        ),
-      ),
+      Promise.all(all.map(async ({ name, measure }) => withProcessLabel(name, await measure()))),
   }
 }
 
