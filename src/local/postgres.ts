@@ -119,7 +119,7 @@ async function findBinaries(): Promise<Record<'initdb' | 'postgres', string>> {
   }
 }
 
-async function runInitdb(dir: string, initdb: string, runAs: RunAs, pwfile: string, signal: AbortSignal) {
+async function runInitdb(dir: string, initdb: string, runAs: RunAs, pwfile: string, signal?: AbortSignal) {
   const access = [`--username=${databaseName}`, '--auth=scram-sha-256', `--pwfile=${pwfile}`]
   const locale = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8']
   const [program = '', ...args] = [...runAs.prefix, initdb, `--pgdata=${dir}`, ...access, ...locale]

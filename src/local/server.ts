@@ -25,7 +25,7 @@ export async function ensureRunning(
   return (await attach(server, signal)) ?? (await start(server, await prepare(), signal))
 }
 
-async function attach(server: Server, signal: AbortSignal): Promise<number | undefined> {
+async function attach(server: Server, signal?: AbortSignal): Promise<number | undefined> {
   const probe = async () => {
     const last = await running(server)
     return last ? (await answers(server, last.port)) && last.port : null
@@ -41,7 +41,7 @@ const answers = ({ probe }: Server, port: number) =>
     () => undefined,
   )
 
-async function start(server: Server, launch: (port: number) => Launched, signal: AbortSignal) {
+async function start(server: Server, launch: (port: number) => Launched, signal?: AbortSignal) {
   for (let attempt = 1; attempt <= attempts; attempt++) {
     const port = freePort()
     if (await waitUntilReady(server, launch(port), port, signal)) return port
@@ -51,14 +51,14 @@ async function start(server: Server, launch: (port: number) => Launched, signal:
   throw new Error(`${server.name} does not start. ${await logTail(`${server.dir}.log`)}`)
 }
 
-async function waitUntilReady(server: Server, launched: Launched, port: number, signal: AbortSignal) {
+async function waitUntilReady(server: Server, launched: Launched, port: number, signal?: AbortSignal) {
   const probe = () => (launched.ended() ? false : answers(server, port))
   const isReady = await until(probe, readyTimeoutMs, { signal }).catch(() => undefined)
   const { pid, ended } = launched
   // The server has no clients yet, so SIGQUIT may stop the server immediately. A new child has no command line for a
   // moment, so `isServerProcess` may miss it.
   if (isReady === undefined) await end(pid, () => pid > 0 && !ended(), 'SIGQUIT', 10_000)
-  signal.throwIfAborted()
+  signal?.throwIfAborted()
   return isReady ?? false
 }
 
@@ -101,7 +101,7 @@ export const run = promisify(execFile)
 /** Reports a step that takes long: the user should see the message immediately. */
 export type LogProgress = (message: string) => void
 
-export type StartOptions = { log: LogProgress; signal: AbortSignal }
+export type StartOptions = { log: LogProgress; signal?: AbortSignal }
 
 type Launched = { pid: number; ended(): boolean }
 

@@ -2,18 +2,16 @@ import { Database } from 'bun:sqlite'
 import { mkdir, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { postgresIn, startPostgres } from './postgres.ts'
-import { type LogProgress, type StartOptions, stop, until } from './server.ts'
+import { type StartOptions, stop, until } from './server.ts'
 import { NoRedisServer, redisIn, startRedis } from './redis.ts'
 
 const startGateTimeoutMs = 300_000
 const stopGateTimeoutMs = 15_000
 
-interface LocalOptions {
+interface LocalOptions extends StartOptions {
   dataDir: string
   postgres: boolean
   redis: boolean
-  log: LogProgress
-  signal?: AbortSignal
 }
 
 export interface Local {
@@ -39,7 +37,6 @@ export async function startLocal(options: LocalOptions): Promise<Local> {
 }
 
 async function startIn(dir: string, options: LocalOptions): Promise<Local> {
-  const { log, signal = new AbortController().signal } = options
   const isShared = !isUnused(dir)
   const use = tryLock(join(dir, 'users.lock'), 'shared')
   if (!use) throw new Error(`${join(dir, 'users.lock')} is locked by another program.`)
@@ -48,8 +45,8 @@ async function startIn(dir: string, options: LocalOptions): Promise<Local> {
     return stopUnused(dir)
   }
   try {
-    const databaseUrl = options.postgres ? await startPostgres(dir, isShared, { log, signal }) : undefined
-    const redis = options.redis ? await startOptionalRedis(dir, { log, signal }) : {}
+    const databaseUrl = options.postgres ? await startPostgres(dir, isShared, options) : undefined
+    const redis = options.redis ? await startOptionalRedis(dir, options) : {}
     let stopped: Promise<void> | undefined
     // The gate keeps other processes from using a server that is stopping.
     return { databaseUrl, ...redis, stop: () => (stopped ??= withGate(dir, stopGateTimeoutMs, leave)) }

@@ -28,7 +28,7 @@ interface Server {
 export type PostgresServer = Awaited<ReturnType<typeof openPostgres>>
 
 export async function openPostgres(dataDir: string) {
-  const cluster = await openCluster(dataDir, { log: () => {}, signal: new AbortController().signal })
+  const cluster = await openCluster(dataDir, { log: () => {} })
   const password = await clusterPassword(cluster.dir)
   const [one, other] = await Promise.all([freePort(), freePort()])
   let primary: Server = { dir: cluster.dir, port: one, pid: 0 }
