@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { link, mkdir, readFile, unlink, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
+import { parseEnv } from 'node:util'
 
 export const localSecret = (dataDir: string): Promise<string> =>
   readOrCreate(join(dataDir, 'jwt-secret'), () => randomBytes(48).toString('base64url'))
@@ -20,3 +22,20 @@ export async function readOrCreate(path: string, create: () => string): Promise<
   await unlink(draft)
   return readFile(path, 'utf8')
 }
+
+/** Returns the names of the variables in the `.env` files that Bun reads. */
+export function namesInEnvFiles(): Set<string> {
+  const mode = process.env.NODE_ENV || 'development'
+  return new Set(['.env', `.env.${mode}`, '.env.local', `.env.${mode}.local`].flatMap(namesIn))
+}
+
+function namesIn(file: string): string[] {
+  try {
+    return Object.keys(parseEnv(readFileSync(file, 'utf8')))
+  } catch {
+    return []
+  }
+}
+
+/** npm runs commands in the folder of package.json; INIT_CWD is the folder of the caller. */
+export const resolveForCaller = (path: string): string => resolve(process.env.INIT_CWD ?? '', path)

@@ -1,11 +1,9 @@
-import { readFileSync } from 'node:fs'
 import process from 'node:process'
-import { parseEnv } from 'node:util'
 import { type Config, settingNames } from '../config.ts'
 import { type Log, openLog } from '../logger.ts'
 import { nearest } from '../schema/validation.ts'
 import { urlsOf } from './port.ts'
-import { localSecret } from '../local/files.ts'
+import { localSecret, namesInEnvFiles } from '../local/files.ts'
 import { startLocal } from '../local/start.ts'
 import type { Shutdown } from './shutdown.ts'
 
@@ -35,20 +33,6 @@ export function warnOfUnknownSettings(log: Log): void {
     if (settings.includes(variable) || foreign.test(variable)) continue
     const suggestion = nearest(variable, settings)
     log.warn({ variable }, `unknown setting${suggestion ? `; did you mean ${suggestion}?` : ''}`)
-  }
-}
-
-/** Returns the names of the variables in the `.env` files that Bun reads. */
-function namesInEnvFiles(): Set<string> {
-  const mode = process.env.NODE_ENV || 'development'
-  return new Set(['.env', `.env.${mode}`, '.env.local', `.env.${mode}.local`].flatMap(namesIn))
-}
-
-function namesIn(file: string): string[] {
-  try {
-    return Object.keys(parseEnv(readFileSync(file, 'utf8')))
-  } catch {
-    return []
   }
 }
 

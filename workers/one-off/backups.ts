@@ -13,6 +13,7 @@ import {
   tryMigrationLock,
   withConnections,
 } from '../../drizzle/migrate.ts'
+import { resolveForCaller } from '../../src/local/files.ts'
 import { errorCode } from '../../src/postgres/errors.ts'
 import { primaryServer } from '../../src/postgres/primary.ts'
 import { type AdminContext, AdminError, type Commands } from './command-line.ts'
@@ -60,9 +61,8 @@ async function writeBackup({ config }: AdminContext, file = ''): Promise<string>
     : ''
 }
 
-/** npm runs commands in the folder of package.json; INIT_CWD is the folder of the caller. */
 const pathOf = (file: string, standardName: string) =>
-  file === standard ? standardName : resolve(process.env.INIT_CWD ?? '', file)
+  file === standard ? standardName : resolveForCaller(file)
 
 /** Closes the connection instead of a rollback, which postgres.js cannot send within a `COPY … TO`. */
 const copyTo = (store: (bytes: Uint8Array) => Promise<unknown>, databaseUrl: string) =>
