@@ -1,6 +1,6 @@
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { firstIdAt, nowMs } from '../../src/ids.ts'
-import { type Throttle, whilePagesAreFull } from '../throttle.ts'
+import { purgeRows, type Throttle, whilePagesAreFull } from '../throttle.ts'
 import { undoError } from './undo-import.ts'
 
 const keptDays = 30
@@ -19,10 +19,9 @@ export async function expireImports(sql: Sql, throttle: Throttle): Promise<void>
   const isOld = sql`finished_at < now() - ${keptDays}::int4 * interval '1 day'`
   const isEnded = sql`coalesce(undo_state, 'done') in ('done', 'failed')`
   await removeImports(sql, sql`${isOld} and ${isEnded} or state = 'removing'`, throttle)
-  const left = await sql<{ id: string }[]>`
-    select distinct import_id as id from import_chunks c where import_id < ${firstIdAt(nowMs() - maxUploadMs)}
-      and not exists (select from imports where id = c.import_id) limit ${pageImports}`
-  for (const { id } of left) await deleteUpload(sql, id, throttle)
+  const hasNoImport = sql`
+    import_id < ${firstIdAt(nowMs() - maxUploadMs)} and not exists (select from imports where id = import_id)`
+  await deleteRows(sql, 'import_chunks', hasNoImport, throttle)
 }
 
 /** Marks the imports as `removing` first, so that no upload adds chunks, and deletes their rows in `imports` last. */
@@ -31,35 +30,23 @@ export const removeImports = (sql: Sql, where: SqlPart, throttle: Throttle): Pro
     const page = await sql<{ id: string }[]>`
       update imports set state = 'removing' where id = any(array(select id from imports where ${where} limit ${pageImports}))
       returning id`
-    for (const { id } of page) {
-      for (const table of importTables) await deleteRows(sql, table, id, throttle)
-      await sql.begin(async (tx) => {
-        await tx`delete from imports where id = ${id}`
-        // A worker may have added a page of rows since. It locks the row of the import, so it cannot add more.
-        for (const table of importTables) await tx`delete from ${tx(table)} where import_id = ${id}`
-      })
-    }
+    const ids = sql`any(${page.map(({ id }) => id)}::uuid[])`
+    for (const table of importTables) await deleteRows(sql, table, sql`import_id = ${ids}`, throttle)
+    await sql.begin(async (tx) => {
+      await tx`delete from imports where id = ${ids}`
+      // A worker may have added a page of rows since. It locks the row of the import, so it cannot add more.
+      for (const table of importTables) await tx`delete from ${tx(table)} where import_id = ${ids}`
+    })
     return page.length
   })
 
-export const deleteRows = (
-  sql: Sql,
-  table: ImportTable,
-  importId: string,
-  throttle: Throttle,
-  condition = sql`true`,
-): Promise<void> =>
-  whilePagesAreFull({ ...throttle, batchRows: pageRows[table] }, async () => {
-    const { count } = await sql`
-      delete from ${sql(table)} where ctid = any(array(
-        select ctid from ${sql(table)} where import_id = ${importId} and ${condition} limit ${pageRows[table]}))`
-    return count
-  })
+export const deleteRows = (sql: Sql, table: ImportTable, where: SqlPart, throttle: Throttle): Promise<void> =>
+  purgeRows(sql, table, where, { ...throttle, batchRows: pageRows[table] })
 
 /** Deletes the file and its items. The report and the batches remain. */
 export async function deleteUpload(sql: Sql, importId: string, throttle: Throttle): Promise<void> {
-  await deleteRows(sql, 'import_items', importId, throttle)
-  await deleteRows(sql, 'import_chunks', importId, throttle)
+  for (const table of ['import_items', 'import_chunks'] as const)
+    await deleteRows(sql, table, sql`import_id = ${importId}`, throttle)
 }
 
 const gaveUp = 'The worker failed at each attempt'

@@ -125,8 +125,8 @@ async function readItems(run: Run, reader: Reader, admit: Admit): Promise<Work> 
   admit(file!.bytes)
   // Another worker that still reads this file cannot store items after the cursor has moved.
   await moveCursor(run, { step: 'read', n: run.cursor.n + 1 })
-  const isMine = sql`exists (select from imports where ${isUnmoved(run)})`
-  await deleteRows(sql, 'import_items', id, { ...throttle, isOver: undefined }, isMine)
+  const isMine = sql`import_id = ${id} and exists (select from imports where ${isUnmoved(run)})`
+  await deleteRows(sql, 'import_items', isMine, { ...throttle, isOver: undefined })
   const [staging, names] = [new Staging(), new NamesInFile()]
   const [proposed, messages]: [Mapping, Set<string>] = [{}, new Set()]
   const items = reader({
