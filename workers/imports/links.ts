@@ -2,6 +2,7 @@ import type { ImportOperation } from '../../modules/imports/command.ts'
 import { externalIdOf } from '../../modules/imports/convert/keys.ts'
 import { Notes } from '../../modules/imports/convert/record.ts'
 import type { TaskItem } from '../../modules/imports/items.ts'
+import { blockers as knownBlockers } from '../../modules/tasks/blockers.ts'
 import { maxIds } from '../../modules/tasks/schema.ts'
 import { isId, nilId } from '../../src/id-format.ts'
 import { type PreparedRow, runBatches } from './batches.ts'
@@ -67,14 +68,9 @@ class Links {
 
   /** Loads the blockers of tasks in the project, and the blockers of these, and so on. */
   async load({ sql, projectId }: Run, ids: string[]): Promise<void> {
-    const rows = await sql<{ id: string; blockedByIds: string[] }[]>`
-      with recursive b(id) as (
-        select unnest(${ids}::uuid[])
-        union select unnest(t.blocked_by_ids) from b cross join lateral (
-          select blocked_by_ids from tasks where id = b.id and project_id = ${projectId} offset 0) t)
-      select b.id, t.blocked_by_ids from (select id from b limit 5000) b
-      join tasks t on t.id = b.id and t.project_id = ${projectId} where cardinality(t.blocked_by_ids) > 0`
-    for (const { id, blockedByIds } of rows) for (const blocker of blockedByIds) this.add(id, blocker)
+    const known = knownBlockers.create()
+    await knownBlockers.load(sql, projectId, known, [ids], () => {})
+    for (const [id, task] of known) for (const blocker of task?.blockedByIds ?? []) this.add(id, blocker)
   }
 
   add(id: string, blocker: string): void {
