@@ -54,18 +54,16 @@ export function openLoader(sql: Sql, findPerson: FindPerson) {
 
     async rows(state: State, preloads: Preload[]): Promise<void> {
       await loadMissing(find, state, preloads)
-      const task = [...parentTasks(state, preloads), ...(await loadFacts(sql, state, preloads))]
+      const parents = model().ofTask.flatMap(({ name }) =>
+        preloads.flatMap((one) => (one[name] ?? []).flatMap((id) => state.row(name, id)?.taskId ?? [])),
+      )
+      const task = [...parents, ...(await loadFacts(sql, state, preloads))]
       await loadMissing(find, state, [{ task }])
       const all = [...preloads, { task }]
       await Promise.all([loadReferencedTasks(sql, state, all), loadHolders(findPerson, state, all)])
     },
   }
 }
-
-const parentTasks = (state: State, preloads: Preload[]): string[] =>
-  model().ofTask.flatMap(({ name }) =>
-    preloads.flatMap((preload) => (preload[name] ?? []).flatMap((id) => state.row(name, id)?.taskId ?? [])),
-  )
 
 const openFindRows = (sql: Sql, table: PgTable) =>
   grouped(limits, async (ids: string[]) => {

@@ -103,13 +103,10 @@ export function authorize(
 
 function requireInProject({ target: at }: Command, state: ProjectState, input: object): void {
   if (at.kind === 'new' || at.kind === 'project') return
-  if (projectOf(state, at.kind, idIn(input, at.key)) !== state.projectId) throw notFound(targetNoun(at))
-}
-
-function projectOf(state: ProjectState, entity: Entity, id: string): string | undefined {
-  const row = state.row(entity, id) as { taskId?: string; projectId?: string } | undefined
-  if (!row || definitionOf(entity).parent !== 'task') return row?.projectId
-  return state.row('task', row.taskId!)?.projectId
+  const row = state.row(at.kind, idIn(input, at.key)) as { taskId?: string; projectId?: string } | undefined
+  const isOfTask = definitionOf(at.kind).parent === 'task'
+  const { projectId } = (isOfTask && row ? state.row('task', row.taskId!) : row) ?? {}
+  if (projectId !== state.projectId) throw notFound(targetNoun(at))
 }
 
 export const clientIdIn = ({ acceptsClientId }: Command<never>, input: object): string | undefined =>

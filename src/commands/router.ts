@@ -13,7 +13,7 @@ import type { Reply } from '../responses/reply.ts'
 import { type Home, Placement } from '../routing/placement.ts'
 import { RpcClient, ConnectionLost } from '../routing/rpc-client.ts'
 import { RpcServer, toRpcError } from '../routing/rpc-server.ts'
-import type { Peer, RpcRequest, RpcResponse } from '../routing/rpc.ts'
+import type { RpcRequest, RpcResponse } from '../routing/rpc.ts'
 import { secretsIn } from '../setting-values.ts'
 import type { Command, CommandRequest, RoutedCommand } from './command.ts'
 import { idIn, targetNoun, clientIdIn } from './decide.ts'
@@ -88,30 +88,21 @@ export function openRoute(
     const home = homeOf(routed.projectId)
     if (home === undefined || home === 'here') return execute(command, routed, deadline)
     counts.forwarded++
-    return send(command, routed, deadline, home, retries)
-  }
-
-  async function send(
-    command: Command,
-    routed: RoutedCommand,
-    deadline: number,
-    home: Peer,
-    retries: number,
-  ) {
-    try {
-      const answer = await call(home, routed, deadline)
+    const answered = (answer: RpcResponse) => {
       if (answer.kind === 'reply') return answer
       if (answer.kind === 'refusal')
         throw new HttpError(answer.status, answer.message, answer.headers, answer.details)
       if (answer.kind === 'failed')
         throw new Error(`${routed.name} failed in the process that writes its project`)
       return execute(command, routed, deadline)
-    } catch (error) {
+    }
+    const failed = (error: unknown) => {
       if (!(error instanceof ConnectionLost)) throw error
       if (!error.sent) return route(command, routed, deadline, retries)
       if (retries >= maxRetries) throw outcomeUnknown()
       return route(command, { ...routed, again: true }, deadline, retries + 1).catch(asUnknown)
     }
+    return call(home, routed, deadline).then(answered, failed)
   }
   return route
 }

@@ -122,13 +122,13 @@ export class Leases {
     while (performance.now() < giveUpAt && performance.now() >= this.redisDownUntil) {
       // Registers before the script runs: the hand-over may arrive before the reply of the script.
       const handedOver = new Promise<true>((resolve) => this.waiters.set(projectId, () => resolve(true)))
-      const waitMs = await this.tryAcquire(projectId)
-      if (waitMs > 0) {
+      const sent = performance.now()
+      const waitMs = await this.runScript<number>(acquireScript, this.keys(projectId), projectId)
+      if (waitMs) {
         this.counts.waits++
         isUntouched = false
-      }
-      const maxWaitMs = Math.max(0, Math.min(waitMs, giveUpAt - performance.now()))
-      const taken = waitMs === 0 || (await within(maxWaitMs, handedOver))
+      } else this.setHeld(projectId, sent)
+      const taken = !waitMs || (await within(Math.min(waitMs, giveUpAt - performance.now()), handedOver))
       this.waiters.delete(projectId)
       if (taken) return isUntouched
     }
@@ -145,13 +145,6 @@ export class Leases {
   async close(): Promise<void> {
     clearInterval(this.timer)
     await Promise.all([...this.held.keys()].map((id) => this.release(id)))
-  }
-
-  private async tryAcquire(projectId: string): Promise<number> {
-    const sent = performance.now()
-    const waitMs = await this.runScript<number>(acquireScript, this.keys(projectId), projectId)
-    if (!waitMs) this.setHeld(projectId, sent)
-    return waitMs ?? 0
   }
 
   private setHeld(projectId: string, since: number): void {
