@@ -93,8 +93,8 @@ export function openRecurring(jobs: Jobs, steps: Steps) {
   const queue = jobs.open<object>(recurringQueue)
   return {
     async restore() {
-      const missing = await jobs.findMissing(queue, Object.keys(steps))
-      const added = [...missing].map((name) => ({ name, data: {}, opts: { ...removedAtEnd, jobId: name } }))
+      const missing = await jobs.findMissing(Object.keys(steps), queue.toKey.bind(queue))
+      const added = missing.map((name) => ({ name, data: {}, opts: { ...removedAtEnd, jobId: name } }))
       if (added.length > 0) await queue.addBulk(added)
     },
     close: () => queue.close(),
@@ -123,17 +123,8 @@ const sweepRows = 10_000
 export async function sweep(sql: Sql, jobs: Jobs): Promise<number> {
   const rows = await sql<OutboxRow[]>`
     select ${columnList(sql, outbox, 'outbox')} from outbox where parked_at is null order by created_at, id limit ${sweepRows}`
-  const missing = await missingFromQueue(jobs, rows)
+  const missing = await jobs.findMissing(rows, (row) => jobs.queueOf(row).toKey(row.id))
   return (await jobs.enqueue(missing)) ? missing.length : 0
-}
-
-async function missingFromQueue(jobs: Jobs, rows: OutboxRow[]): Promise<OutboxRow[]> {
-  const ofQueues = [...Map.groupBy(rows, jobs.queueOf)].map(async ([queue, queued]) => {
-    const ids = queued.map(({ id }) => id)
-    const missing = await jobs.findMissing(queue, ids)
-    return queued.filter(({ id }) => missing.has(id))
-  })
-  return (await Promise.all(ofQueues)).flat()
 }
 
 const pingTimeoutMs = 300

@@ -183,7 +183,7 @@ async function writeDocuments(sql: Sql, all: Row[]): Promise<void> {
       event_id = excluded.event_id, title = excluded.title, doc = excluded.doc where d.event_id < excluded.event_id`
 }
 
-export const fillStart: FillCursor = { task: nilId, id: nilId, number: 0 }
+const fillStart: FillCursor = { task: nilId, id: nilId, number: 0 }
 
 /**
  * Continues the fill of a project: replaces the documents of its next rows, in the order of tasks and ids, also documents of

@@ -10,9 +10,33 @@ import { testWebhook, newSecret } from './send.ts'
 const webhooksPath = '/projects/:id/webhooks'
 const webhookPath = `${webhooksPath}/:webhookId`
 
+/** A host name that does not resolve within this time is accepted, and is checked at the first delivery. */
+const resolveMs = 2_000
+
+/** Creates secrets and checks URLs before rules run, because rules do no I/O. */
+function openPrepared({ oldestSeq, outbound, encryption }: Services) {
+  const newSealed = () => ({ secret: encryption.encrypt(newSecret()) })
+  async function checked({ url }: { url?: string }) {
+    if (url === undefined) return {}
+    const destination = await outbound.destinations.check(url, resolveMs).catch((error: unknown) => {
+      throw error instanceof ForbiddenUrl ? badUrl(error.message) : error
+    })
+    return { url: destination.href }
+  }
+  return {
+    creating: { prepare: async (input: { url: string }) => ({ ...(await checked(input)), ...newSealed() }) },
+    updating: { prepare: checked },
+    rotating: { prepare: async () => newSealed() },
+    replaying: {
+      prepare: ({ projectId, after }: { projectId: string; after: number }) =>
+        requireRetained(oldestSeq, projectId, after),
+    },
+  }
+}
+
 export const webhooks: Module = {
   routes(services) {
-    const { creating, updating, rotating, replaying } = webhookHooks(services)
+    const { creating, updating, rotating, replaying } = openPrepared(services)
     return [
       ['post', webhooksPath, createWebhook, 'Create a webhook', creating],
       ['get', webhooksPath, listWebhooks(services), 'List the webhooks of a project'],
@@ -25,32 +49,4 @@ export const webhooks: Module = {
       ['get', `${webhookPath}/deliveries`, listDeliveries(services), 'List the deliveries of a webhook'],
     ]
   },
-}
-
-/** A host name that does not resolve within this time is accepted, and is checked at the first delivery. */
-const resolveMs = 2_000
-
-/** Creates secrets and checks URLs before rules run, because rules do no I/O. */
-function webhookHooks({ oldestSeq, outbound, encryption }: Services) {
-  const newSealed = () => ({ secret: encryption.encrypt(newSecret()) })
-
-  async function checked({ url }: { url?: string }) {
-    if (url === undefined) return {}
-    const destination = await outbound.destinations.check(url, resolveMs).catch((error: unknown) => {
-      throw error instanceof ForbiddenUrl ? badUrl(error.message) : error
-    })
-    return { url: destination.href }
-  }
-
-  return {
-    creating: {
-      prepare: async (input: { url: string }) => ({ ...(await checked(input)), ...newSealed() }),
-    },
-    updating: { prepare: checked },
-    rotating: { prepare: async () => newSealed() },
-    replaying: {
-      prepare: (input: { projectId: string; after: number }) =>
-        requireRetained(oldestSeq, input.projectId, input.after),
-    },
-  }
 }

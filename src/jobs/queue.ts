@@ -49,11 +49,12 @@ export function openJobs(config: Config, log: Log) {
       }
     },
 
-    async findMissing({ toKey }: Pick<Queue, 'toKey'>, ids: string[]): Promise<Set<string>> {
-      const replies = (await connection.pipeline(ids.map((id) => ['exists', toKey(id)])).exec()) ?? []
+    /** Returns the jobs that Redis does not have. */
+    async findMissing<J>(all: J[], keyOf: (job: J) => string): Promise<J[]> {
+      const replies = (await connection.pipeline(all.map((job) => ['exists', keyOf(job)])).exec()) ?? []
       const error = replies.find(([error]) => error)?.[0]
       if (error) throw error
-      return new Set(ids.filter((_, i) => replies[i]?.[1] === 0))
+      return all.filter((_, n) => replies[n]?.[1] === 0)
     },
 
     async close(): Promise<void> {

@@ -1,7 +1,6 @@
-import { eventually, expireEvents, freshRedis, holdTransaction, make, makeProjects, newId } from '../kit.ts'
+import { eventually, expireEvents, freshRedis, holdTransaction, make, makeProjects } from '../kit.ts'
 import { nilId, openForEach, openTestService, register, runBatch } from '../kit.ts'
 import { untilBlocked, versionOf } from '../kit.ts'
-import { runAdmin } from '../workers/run-admin.ts'
 import { expectFound, readDocs, visibleTo } from './reference.ts'
 import { createMany, indexedOf, listTasks, searchIds, task } from './scene.ts'
 
@@ -20,7 +19,6 @@ async function open(env: Record<string, string> = {}) {
     create: (title: string) => task(ada, projectId, title),
     /** Whether each row has a document. */
     isIndexed: async () => (await count()) === (await readDocs(sql)).length,
-    admin: (...words: string[]) => runAdmin(service, 'search', ...words),
   }
 }
 
@@ -97,7 +95,7 @@ test('an older event replaces neither the document of a newer event, nor that of
 })
 
 test('a fill that has read a comment writes no document after the deletion of its task', async () => {
-  const { service, sql, ada, projectId, create, isIndexed, admin } = await open()
+  const { service, sql, ada, projectId, create, isIndexed } = await open()
   const id = await create('Draw the plate')
   await make(ada, `/tasks/${id}/comments`, { text: 'In brass' })
   expect(await searchIds(ada, 'brass')).toHaveLength(1)
@@ -108,7 +106,7 @@ test('a fill that has read a comment writes no document after the deletion of it
     (tx) => tx`insert into search_documents (id, project_id, kind, at, event_id, doc)
       values (${projectId}, ${projectId}, 'project', now(), ${nilId}, '')`,
   )
-  expect(await admin('refill', projectId)).toMatchObject({ code: 0 })
+  await sql`update search_cursors set fill = ${sql.json({ task: nilId, id: nilId, number: 0 })}`
   service.startWorkers()
   await untilBlocked(sql, 1, '%insert into search_documents%')
   await ada.delete(`/tasks/${id}`)
@@ -154,25 +152,18 @@ test('a worker deletes what remains of deleted rows and projects', async () => {
   expect(await sql`select from search_cursors where project_id = ${otherId}`).toHaveLength(0)
 })
 
-test('admin shows the progress of the index, and fills projects again', async () => {
-  const { service, sql, create, projectId, isIndexed, admin } = await open()
+test('workers fill the index again after its tables are emptied', async () => {
+  const { service, sql, create, isIndexed } = await open({ SWEEP_EVERY_MS: '50' })
   await create('Draw the plate')
-  expect((await admin()).text).toBe('filled  0 % of the tasks; 2 projects not complete')
   service.startWorkers()
-  await eventually('the index', async () => (await isIndexed()) && (await admin()).text.includes(' 100 %'))
-  await sql`update search_documents set doc = '', event_id = ${latestEvent}`
-  const said = { code: 0, text: '1 project will be filled again' }
-  expect(await admin('refill', projectId)).toEqual(said)
-  expect(await admin('refill', 'all')).toMatchObject({ code: 0 })
-  const isFilled = async () => (await sql`select from search_documents where doc = ''`).length === 0
-  await eventually('the second fill', isFilled)
-  expect(await admin('refill', newId())).toMatchObject({ code: 1 })
+  await eventually('the index', isIndexed)
+  await sql`truncate search_cursors, search_documents`
+  await eventually('the second fill', isIndexed)
 })
 
-test('without the extension pg_trgm, searches find everything but similar titles, and admin names what is missing', async () => {
-  const { sql, create, ada, admin } = await open()
+test('without the extension pg_trgm, searches find everything but similar titles', async () => {
+  const { sql, create, ada } = await open()
   await sql`drop extension pg_trgm cascade`
-  expect((await admin()).text).toContain('missing extensions  pg_trgm')
   const id = await create('Draw the plate')
   expect(await searchIds(ada, 'plate')).toEqual([id])
   expect((await ada.get('/search?q=plape')).body).toHaveLength(0)

@@ -8,7 +8,6 @@ import { RegisterBody } from '../../modules/accounts/sign-in.ts'
 import { commands } from '../../modules/commands.ts'
 import { model } from '../../modules/modules.ts'
 import { deleteProject } from '../../modules/projects/commands.ts'
-import { fillStart } from '../../modules/search/indexing.ts'
 import { isId, nilId } from '../../src/id-format.ts'
 import { openPasswords } from '../../src/identity/passwords.ts'
 import { newId } from '../../src/ids.ts'
@@ -53,10 +52,6 @@ export const parseAdmin = (words: string[]) =>
       'webhooks list [project]': [
         `lists webhooks, of one project or of all, failing first; at most ${maxWebhooks}`,
         listWebhooks,
-      ],
-      'search refill <project|all>': [
-        'builds the search index of a project or of all projects again',
-        refill,
       ],
       ...backups,
     },
@@ -223,15 +218,6 @@ function stateOf({ behind, failures, failingSince, disabledAt, disabledReason }:
   const reason = disabledReason ? `: ${plain(disabledReason)}` : ''
   const enabled = failures > 0 ? `failed ${failures} times since ${failingSince}` : 'enabled'
   return `${disabledAt ? `disabled since ${disabledAt}${reason}` : enabled}, ${behind} events behind`
-}
-
-/** A fill begins without documents, so a search finds only what is filled again. */
-async function refill({ sql }: AdminContext, which = ''): Promise<string> {
-  const { count } = await sql`
-    update search_cursors set fill = ${JSON.stringify(fillStart)}::text::jsonb
-    where ${which} = 'all' or project_id = ${idOrNil(which)}`
-  if (count === 0 && which !== 'all') throw new AdminError(`The project ${which} is not in the search index`)
-  return `${withUnit(count, 'project')} will be filled again`
 }
 
 const withUnit = (count: number, unit: string): string => `${count} ${unit}${count === 1 ? '' : 's'}`
