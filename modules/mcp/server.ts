@@ -86,13 +86,10 @@ export function serve(message: Message): Promise<Response> {
 
 /** @throws ProtocolError for an unknown name, with the names of the tools */
 function findTool(name: string, scope: Tool['scope']): Tool {
-  const byName = (one: Tool) => one.name === name
-  const found = toolsFor[scope].find(byName)
+  const found = toolsFor[scope].find((one) => one.name === name)
   if (found) return found
   const names = toolsFor[scope].map((one) => one.name)
-  const reason = toolsFor.write.some(byName)
-    ? `The tool ${name} needs an API token with the scope write`
-    : `${unknownName(name.slice(0, 100))}; the tools are ${names.join(', ')}`
+  const reason = `${unknownName(name.slice(0, 100))}; the tools of the scope ${scope} are ${names.join(', ')}`
   throw new ProtocolError(ProtocolErrorCode.InvalidParams, reason)
 }
 

@@ -11,10 +11,9 @@ import { integrationFacts } from './loaded-integrations.ts'
 import { requireMayLeave, cannotLeave, tooManyMembers } from './entity.ts'
 import { InviteMember, memberView, RemoveMember, SetRole } from './schema.ts'
 
-const alreadyMember = () => conflict('This user is a member already')
+const alreadyMember = () => conflict('This user is the owner or a member already')
 const emailNotVerified = () =>
   conflict('The user has not verified this email address: ask the user to open the verification mail')
-const alreadyOwner = () => conflict('This user owns the project')
 
 export function joined(state: ProjectState, context: RuleContext, userId: string, role: MemberRole) {
   const { projectMembers } = context.limits
@@ -36,15 +35,14 @@ export const inviteMember = command('member.invite', {
     if (!context.person || context.person.serves) throw notFound('User')
     const { id: userId, isUnverified } = context.person
     if (isUnverified) throw emailNotVerified()
-    if (state.roleOf(userId) === 'OWNER') throw alreadyOwner()
-    if (state.memberOf(userId)) throw alreadyMember()
+    if (state.roleOf(userId)) throw alreadyMember()
     const change = joined(state, context, userId, role)
     return { changes: [change], answer: change.after }
   },
   view: memberView,
   status: 201,
   location: (id, { projectId }) => `/projects/${projectId}/members/${id}`,
-  errors: [alreadyMember(), alreadyOwner(), emailNotVerified(), notFound('User')],
+  errors: [alreadyMember(), emailNotVerified(), notFound('User')],
 })
 
 export const setRole = command('member.set_role', {

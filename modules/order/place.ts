@@ -14,7 +14,6 @@ const severalPlaces = () => badRequest('Send at most one of before, after and pl
 export const placeOfMovedTask = () =>
   badRequest('before, after and place cannot be sent with a projectId that moves the task')
 const ownNeighbour = (name: string) => invalid(name, 'must be the id of another task')
-const malformed = (name: string) => invalid(name, 'must be the id of a task')
 const neighbourMissing = (id: string) => conflict(`Task ${id} is not in the project: it was deleted or moved`)
 
 export const placeErrors = () => [severalPlaces(), ownNeighbour('before'), neighbourMissing(sampleId)]
@@ -32,8 +31,7 @@ function spotOf({ before, after, place }: Spot, taskId?: string): Spot {
   const given = Object.entries({ before, after, place }).filter(([, value]) => value !== undefined)
   if (given.length > 1) throw severalPlaces()
   const [name, id] = given[0]!
-  if (name !== 'place' && !isId(id!)) throw malformed(name)
-  if (id === taskId) throw ownNeighbour(name)
+  if (id === taskId || (name !== 'place' && !isId(id!))) throw ownNeighbour(name)
   return { [name]: id }
 }
 

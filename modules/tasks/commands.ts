@@ -265,8 +265,7 @@ export const appendToTask = command('task.append', {
     const [existing, added] = [task[field], text.trim()]
     const joined = existing ? `${existing}\n\n${added}` : added
     if (!hasLength(joined, { maxLength: maxDescription })) throw tooLong()
-    const change = updated(state, context, 'task.updated', task, { [field]: joined, updatedAt: context.now })
-    return { changes: [change], answer: change.after }
+    return changeTask(state, context, task, { [field]: joined })
   },
   view: taskView,
   errors: [tooLong()],
