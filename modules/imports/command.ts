@@ -1,5 +1,4 @@
-import { type TObject, Type } from '@sinclair/typebox'
-import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
+import { Type } from '@sinclair/typebox'
 import type { Preload } from '../../src/actor/load.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
 import { type Command, command, contextOf, inProject, type RuleContext } from '../../src/commands/command.ts'
@@ -12,7 +11,7 @@ import { commandsOf } from '../../src/module.ts'
 import { columnsOf } from '../../src/postgres/columns.ts'
 import { HttpError, idTaken } from '../../src/responses/errors.ts'
 import { IdOf, Input, caseless } from '../../src/schema/input.ts'
-import { validationError } from '../../src/schema/validation.ts'
+import { openCheck } from '../../src/schema/validation.ts'
 import { optionNamed } from '../fields/values.ts'
 import { modules } from '../modules.ts'
 import { externalIds } from '../tasks/blockers.ts'
@@ -203,19 +202,19 @@ class Rules {
 
   private run(name: string, input: Values): EventDraft[] {
     const one = commandNamed(name)!
-    one.check ??= TypeCompiler.Compile(one.input)
-    if (!one.check.Check(input)) throw validationError(one.check.Errors(input))
+    one.check(input)
     return decide(one, this.state, this.context, input as never).changes
   }
 }
 
-type AnyCommand = Command<{ id: string }> & { input: TObject; check?: TypeCheck<TObject> }
+type AnyCommand = Command<{ id: string }> & { check: ReturnType<typeof openCheck> }
 const commands = new Map<string, AnyCommand>()
 
 /** Returns a command such as `comment.create`. */
 function commandNamed(name: string): AnyCommand | undefined {
   if (commands.size === 0)
-    for (const one of commandsOf(modules)) commands.set(one.name, { ...one } as unknown as AnyCommand)
+    for (const one of commandsOf(modules) as unknown as AnyCommand[])
+      commands.set(one.name, { ...one, check: openCheck(one.input) })
   return commands.get(name)
 }
 

@@ -1,27 +1,20 @@
-import {
-  readAsana,
-  readCsv,
-  readJira,
-  readLinear,
-  readTickTick,
-  readTodoist,
-} from './readers/csv/products.ts'
+import * as boards from './readers/boards/cards.ts'
+import * as csv from './readers/csv/products.ts'
 import { readDocket } from './readers/docket.ts'
-import { readDeck, readGitHub, readPlanka, readTrello, readWekan } from './readers/boards/cards.ts'
 import type { Reader } from './readers/file.ts'
 
 export const readers = {
-  csv: readCsv,
-  jira: readJira,
-  trello: readTrello,
-  linear: readLinear,
-  todoist: readTodoist,
-  github: readGitHub,
-  asana: readAsana,
-  planka: readPlanka,
-  wekan: readWekan,
-  ticktick: readTickTick,
-  deck: readDeck,
+  csv: csv.readCsv,
+  jira: csv.readJira,
+  trello: boards.readTrello,
+  linear: csv.readLinear,
+  todoist: csv.readTodoist,
+  github: boards.readGitHub,
+  asana: csv.readAsana,
+  planka: boards.readPlanka,
+  wekan: boards.readWekan,
+  ticktick: csv.readTickTick,
+  deck: boards.readDeck,
   docket: readDocket,
 } satisfies Record<string, Reader>
 

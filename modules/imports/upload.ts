@@ -1,7 +1,6 @@
 import { pipeline } from 'node:stream/promises'
 import Busboy, { type BusboyFileStream, type BusboyInstance } from '@fastify/busboy'
 import { Type } from '@sinclair/typebox'
-import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { openConcurrencyLimit } from '../../src/admission/fair-queue.ts'
 import type { ToRecord } from '../../src/commands/command.ts'
 import type { ReadRequest } from '../../src/commands/query.ts'
@@ -13,7 +12,7 @@ import { errorCode, retryOnce } from '../../src/postgres/errors.ts'
 import { requireVisible } from '../../src/reads/lookups.ts'
 import { badRequest, duplicateParameter, HttpError } from '../../src/responses/errors.ts'
 import type { Reply } from '../../src/responses/reply.ts'
-import { validationError } from '../../src/schema/validation.ts'
+import { openCheck } from '../../src/schema/validation.ts'
 import type { Services } from '../../src/services.ts'
 import { within } from '../../src/waits.ts'
 import { queueImport, requireEditor, requireFree, writeOnce } from './changes.ts'
@@ -56,13 +55,13 @@ export const uploadErrors = ({ bodyTimeoutMs, importBytes }: Config): HttpError[
 /** The parameters of an import as texts, from the query or from a form. */
 type Fields = Record<string, string | undefined>
 
-const parameters = TypeCompiler.Compile(ImportParameters)
-const given = TypeCompiler.Compile(Type.Object({ mapping: ImportMapping }))
+const checkParameters = openCheck(ImportParameters)
+const checkMapping = openCheck(Type.Object({ mapping: ImportMapping }))
 
 /** @throws HttpError 400 */
 function readOptions({ mapping = '{}', ...fields }: Fields) {
   if (fields.source === undefined) throw errors.noSource()
-  if (!parameters.Check(fields)) throw validationError(parameters.Errors(fields))
+  checkParameters(fields)
   const source = fields.source as Source
   return { source, dryRun: fields.dryRun === 'true', mapping: readMapping(mapping) }
 }
@@ -70,7 +69,7 @@ function readOptions({ mapping = '{}', ...fields }: Fields) {
 function readMapping(text: string): Mapping {
   const mapping: Mapping | undefined = parseObject(text)
   if (!mapping) throw errors.mappingNotJson()
-  if (!given.Check({ mapping })) throw validationError(given.Errors({ mapping }))
+  checkMapping({ mapping })
   if (JSON.stringify(storableValue(mapping)) !== JSON.stringify(mapping))
     throw badRequest('mapping must be text without U+0000 and lone surrogates')
   const problem = columnsError(mapping.columns)
