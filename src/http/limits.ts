@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible'
+import { RateLimiterMemory, RateLimiterRedis } from 'rate-limiter-flexible'
 import { FairQueue } from '../admission/fair-queue.ts'
 import type { Config } from '../config.ts'
 import { type Caller, tokenOrUserId } from '../identity/rights.ts'
@@ -27,11 +27,6 @@ export class BoundedMemory extends RateLimiterMemory {
   override penalty(...[key, ...more]: Parameters<RateLimiterMemory['penalty']>) {
     this.keys.set(String(key), true)
     return super.penalty(key, ...more)
-  }
-
-  override consume(...[key, ...more]: Parameters<RateLimiterMemory['consume']>) {
-    this.keys.set(String(key), true)
-    return super.consume(key, ...more)
   }
 }
 
@@ -291,18 +286,13 @@ function openDelays(limiterOf: OpenLimiter, free: number) {
       if (consumedPoints <= free) return
       const customDuration = Math.min(maxDelaySeconds, 2 ** (consumedPoints - free - 1))
       // Of several concurrent attempts, only the first begins. It starts the delay that rejects the other attempts.
-      const other = await delays.consume(account, 1, { customDuration }).then(() => null, asDelay)
-      if (!other || isExempt) return
+      const started = await delays.penalty(account, 1, { customDuration })
+      if (started.consumedPoints === 1 || isExempt) return
       await wrong.reward(account, 1)
-      throw passwordDelayed(other.msBeforeNext)
+      throw passwordDelayed(started.msBeforeNext)
     },
 
     /** Call this if the password was not wrong: the attempt then no longer counts, and its delay is removed. */
     end: (account: string) => Promise.all([wrong.reward(account, 1), delays.delete(account)]),
   }
-}
-
-function asDelay(reason: unknown): RateLimiterRes {
-  if (reason instanceof RateLimiterRes) return reason
-  throw reason
 }
