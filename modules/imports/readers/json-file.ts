@@ -132,22 +132,23 @@ export async function* readEntries(open: Open, patterns: string[]): AsyncGenerat
   if (latest.offset < 0) throw new ImportError('The file is empty')
 }
 
+/** True if a pattern matches only objects. */
+const isOfObjects = (pattern: string): boolean => pattern === '' || pattern.endsWith('*')
+
 /** Returns a parser that adds objects to `ready`. `latest` has the position of the latest token, in bytes. */
 function openParser(patterns: string[]) {
-  const all = patterns.map((pattern) => pattern.split('.').filter((key) => key !== ''))
   const parser = new JSONParser({
-    paths: all.map((keys) => ['$', ...keys].join('.')),
+    paths: patterns.map((pattern) => (pattern === '' ? '$' : `$.${pattern}`)),
     ...{ keepStack: false, separator: '', stringBufferSize: bufferBytes, numberBufferSize: bufferBytes },
   })
   /** The number of levels above the objects that match. */
-  const levels = Math.min(...all.filter((keys) => isWildcard(keys.at(-1))).map((keys) => keys.length))
-  const [ready, latest, rows]: [Entry[], { offset: number }, Map<string, number>] = [
-    [],
-    { offset: -1 },
-    new Map(),
-  ]
+  const levels = Math.min(
+    ...patterns.filter(isOfObjects).map((pattern) => (pattern === '' ? 0 : pattern.split('.').length)),
+  )
+  const [ready, rows, latest] = [[] as Entry[], new Map<string, number>(), { offset: -1 }]
   /** The size in memory, what it was at the start of each open object and list, and at the start of the latest value. */
-  let [size, sizes, before]: [number, number[], number] = [0, [], 0]
+  let [size, before] = [0, 0]
+  const sizes: number[] = []
 
   parser.onToken = ({ token, value, offset }) => {
     latest.offset = offset
@@ -165,11 +166,9 @@ function openParser(patterns: string[]) {
   }
   parser.onValue = ({ value, key, parent, stack }) => {
     const path = stack.length === 0 ? [] : [...stack.slice(1).map((one) => one.key!), key!]
-    const keys = all.find((one) => matches(one, path))
-    const last = keys?.at(-1)
-    const found = typeof value === 'string' && !isWildcard(last) ? { [last!]: value } : value
-    if (!keys || !isObject(found as Json | undefined)) return
-    const part = keys.join('.')
+    const part = path.map((one) => (/^\d+$/.test(String(one)) ? '*' : one)).join('.')
+    const found = typeof value === 'string' && !isOfObjects(part) ? { [key!]: value } : value
+    if (!patterns.includes(part) || !isObject(found as Json | undefined)) return
     rows.set(part, (rows.get(part) ?? 0) + 1)
     ready.push(new Entry(part, path.join('.'), found as Entry['value'], rows.get(part)!))
     size = before
@@ -178,10 +177,3 @@ function openParser(patterns: string[]) {
   }
   return { parser, ready, latest }
 }
-
-/** True if a pattern with this last key matches only objects. */
-const isWildcard = (key = '*'): boolean => key === '*'
-
-const matches = (pattern: string[], path: (string | number)[]): boolean =>
-  pattern.length === path.length &&
-  path.every((key, at) => (pattern[at] === '*' ? /^\d+$/.test(String(key)) : pattern[at] === key))

@@ -102,7 +102,7 @@ class BoardReading {
     this.sort(task, [0, lane?.row, this.positionOf(list), list?.row, this.positionOf(row)])
     const count = row.get('badges.comments|commentsTotal|commentsCount|comments')
     if (typeof count === 'number') this.missingComments += count
-    for (const comment of commentsIn(row)) this.readComment(comment, key)
+    for (const comment of keys.comments.flatMap((path) => row.entries(path))) this.readComment(comment, key)
     for (const part of source.cardsInside ? row.entries(source.cardsInside) : []) this.readCard(part, key)
   }
 
@@ -262,10 +262,6 @@ function notesOf(row: Entry, board: Board): Notes {
   }
 }
 
-/** Returns the comments inside a card. Some products have a number instead. */
-const commentsIn = (row: Entry): Entry[] =>
-  ['comments', 'stories'].flatMap((path) => row.entries(path)).filter(isComment)
-
 /** A text or a list may contain the ids of people. */
 const peopleNotes = (row: Entry, board: Board): Notes =>
   Object.fromEntries(
@@ -336,12 +332,11 @@ const sectionIn = (membership: Entry | undefined): string | undefined => {
 }
 
 const commentTypes = ['comment', 'commentCard', 'copyCommentCard']
-const isComment = (row: Entry): boolean => commentTypes.includes(String(row.get('type') ?? 'comment'))
 
 /** Returns a comment on a card, or an action that is a comment; undefined for another row. @param inside the card */
 function commentOf(row: Entry, board: Board, inside?: string): CommentItem | undefined {
   const task = row.text('data.card.id|cardId') ?? linkedIssue(row, 'issue_url') ?? inside
-  if (task === undefined || !isComment(row)) return undefined
+  if (task === undefined || !commentTypes.includes(row.text('type') ?? 'comment')) return undefined
   return {
     ...{ kind: 'comment', row: row.row, key: idOf(row), task },
     text: row.text('data.text|text|message|body') ?? '',

@@ -3,7 +3,7 @@ import { readPerson } from '../../../exports/cells.ts'
 import { DigestKeys, KeyMap, shortKey } from '../../convert/keys.ts'
 import { byWord } from '../../convert/texts.ts'
 import type { TaskItem } from '../../items.ts'
-import { parseObject } from '../json-file.ts'
+import { Entry, isObject, type Json, parseObject } from '../json-file.ts'
 import words from '../../words.json' with { type: 'json' }
 import { isDate } from './dates.ts'
 
@@ -27,7 +27,7 @@ export const listOf = (text: string, separator = /[,;\n]/): string[] =>
   text.split(separator).flatMap((part) => part.trim() || [])
 
 /** Returns the list in a text such as `["brand","ui"]`; undefined for another text. */
-function jsonList(text: string): unknown[] | undefined {
+function jsonList(text: string): Json[] | undefined {
   const { list } = /^\s*\[/.test(text) ? (parseObject(`{"list":${text}}`) ?? {}) : {}
   return Array.isArray(list) ? list : undefined
 }
@@ -67,12 +67,7 @@ export function assigneesOf(text: string, header: string): string[] {
 /** Names in Docket have no line breaks or other control characters. */
 export const oneLine = (text: string): string => text.replace(/[\s\p{Cc}]+/gu, ' ').trim()
 
-/** The keys of the text, the author and the time of a comment in JSON. */
-const commentKeys = [
-  ['text', 'comment', 'body', 'content', 'comment_text'],
-  ['by', 'author', 'user', 'username', 'email', 'created_by'],
-  ['date', 'created', 'created_at', 'createdAt', 'time'],
-]
+const commentText = 'text|comment|body|content|comment_text'
 
 /**
  * Reads comments that do not have the form of our exports: `14/Mar/26 2:15 PM;Ada;The text` of Jira, or a list in JSON such
@@ -82,14 +77,14 @@ export function foreignComments(text: string, haveDates = false) {
   const [, date = '', name = '', content = ''] = /^([^;\n]+);([^;\n]*);\s*(\S.*)$/s.exec(text.trim()) ?? []
   if (haveDates && isDate(date.trim()))
     return [{ text: content, author: readPerson(name), date: date.trim() }]
-  const all = (jsonList(text) as (Record<string, unknown> | null)[] | undefined)?.map((one) => {
-    const [text, by, date] = commentKeys.map((keys) =>
-      keys.map((key) => one?.[key]).find((value) => value != null && value !== ''),
-    )
+  const all = jsonList(text)?.map((one) => new Entry('', '', isObject(one) ? one : {}, 0))
+  if (!all?.every((one) => typeof one.get(commentText) === 'string')) return undefined
+  return all.map((one) => {
+    const by = one.get('by|author|user|username|email|created_by')
     const author = typeof by === 'string' ? readPerson(oneLine(by)) : undefined
-    return { text: text as string, author, date: String(date ?? '').trim() }
+    const date = one.text('date|created|created_at|createdAt|time') ?? ''
+    return { text: one.required(commentText), author, date: date.trim() }
   })
-  return all?.every((one) => typeof one.text === 'string') ? all : undefined
 }
 
 /** In a list with more than `maxSearched` parts, titles with separators are not searched. */
