@@ -93,15 +93,12 @@ export class Actors {
     const withFirst = async () => {
       // Finds the second actor only now: while the first actor was busy, an idle second actor could be evicted.
       const second = this.actorOf(secondId)
-      let isLate = false
       let moved: Promise<void> | undefined
-      const done = second.runAlone(async () => {
-        if (!isLate) await (moved = transact(this.dependencies, [first, second], [command]))
-      })
+      // After the deadline, the transaction does nothing, and the first actor need not wait for its begin.
+      const done = second.runAlone(() => (moved = transact(this.dependencies, [first, second], [command])))
       await within(command.deadline - performance.now(), done)
-      isLate = true
-      if (moved) await moved
-      else rejectLate(command)
+      await moved
+      rejectLate(command)
     }
     const done = first.runAlone(withFirst).catch(command.reject)
     void done.then(() => this.commandsEnded([command]))

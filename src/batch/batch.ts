@@ -211,8 +211,7 @@ const openReadOperations =
     const names = new Map<string, OperationType>()
     return mapInOrder(given, (one) => {
       const kind = kindOf(kinds, one)
-      const operation = normalized(kind, one as Operation)
-      requireNamesDefined(kind, operation, names)
+      const operation = normalized(kind, one as Operation, names)
       setProject(projectId, kind, operation, names)
       if (operation.as !== undefined) names.set(operation.as, kind)
       return operation
@@ -232,31 +231,26 @@ function kindOf(kinds: OperationTypes, given: unknown): OperationType {
 
 type Names = ReadonlyMap<string, OperationType>
 
-function normalized({ command, idFields }: OperationType, given: Operation): Operation {
+/** Returns the fields of an operation, without read-only fields of its resource. Ids are in their usual form. */
+function normalized({ command, idFields }: OperationType, given: Operation, names: Names): Operation {
+  if (given.as !== undefined && names.has(given.as))
+    throw badRequest('"as" must be a name that no earlier operation has')
   const operation: Record<string, unknown> = {}
   for (const key of ['op', 'as', 'ifMatch', 'was', ...Object.keys(command.input.properties)])
     if (given[key] !== undefined) operation[key] = given[key]
   for (const key of idFields)
     if (operation[key])
-      operation[key] = mapIds(operation[key], (id) => (isReference(id) ? id : canonicalId(id)))
+      operation[key] = mapIds(operation[key], (id) => {
+        if (!isReference(id)) return canonicalId(id)
+        const name = id.slice(1)
+        if (names.has(name)) return id
+        const meant = suggestion(name, names, '#')
+        throw invalid(key, `must be an id, or the #name of an earlier operation${meant}`)
+      })
   return operation as Operation
 }
 
 const isReference = (value: unknown): value is string => typeof value === 'string' && value.startsWith('#')
-
-function requireNamesDefined({ idFields }: OperationType, operation: Operation, names: Names): void {
-  if (operation.as !== undefined && names.has(operation.as))
-    throw badRequest('"as" must be a name that no earlier operation has')
-  const isLost = (id: unknown) => isReference(id) && !names.has(id.slice(1))
-  for (const key of idFields) {
-    const lost = [operation[key]].flat().find(isLost)
-    if (isReference(lost))
-      throw invalid(
-        key,
-        `must be an id, or the #name of an earlier operation${suggestion(lost.slice(1), names, '#')}`,
-      )
-  }
-}
 
 /** Sets the operation's project to the batch's project. @throws HttpError 400 if the operation names another project */
 function setProject(
