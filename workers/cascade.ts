@@ -87,17 +87,12 @@ export async function unassignMember(
   throttle: Throttle,
 ): Promise<void> {
   // Each part has the order of an index. No cursor is needed, because the changed tasks no longer match.
-  const ofUser = (column: string) => sql`${sql.unsafe(column)} = ${userId}`
-  const held = [
-    sql`${ofUser('claimed_by')} order by ${sql.unsafe(positionKey)}`,
-    ...userFields.map(
-      (name) => sql`${ofUser(tasks[name].name)} order by status, priority, id, created_at, number`,
-    ),
-  ]
-  for (const inOrder of held)
+  const columns = userFields.map((name) => [tasks[name].name, 'status, priority, id, created_at, number'])
+  for (const [column = '', order = ''] of [['claimed_by', positionKey], ...columns])
     await whilePagesAreFull(throttle, async () => {
       const found = await sql<{ id: string }[]>`
-        select id from tasks where project_id = ${projectId} and ${inOrder} limit ${throttle.batchRows}`
+        select id from tasks where project_id = ${projectId} and ${sql(column)} = ${userId}
+        order by ${sql.unsafe(order)} limit ${throttle.batchRows}`
       if (found.length === 0) return 0
       const input = { projectId, userId, ids: found.map(({ id }) => id) }
       return run({ name: unassignTasks.name, input, caller: { userId: serviceActor } }).then(
@@ -125,17 +120,11 @@ export async function closeAccount(
 ): Promise<void> {
   const [account] = await sql`select id from users where id = ${userId}`
   if (account) return
-  const deletions = [
-    [
-      deleteProject,
-      sql`select id, jsonb_build_object('id', id) as input from projects where owner_id = ${userId}`,
-    ],
-    [
-      removeMember,
-      sql`select id, jsonb_build_object('projectId', project_id, 'memberId', id) as input from members where user_id = ${userId}`,
-    ],
-  ] as const
-  for (const [{ name }, query] of deletions)
+  const projects = sql`
+    select id, jsonb_build_object('id', id) as input from projects where owner_id = ${userId}`
+  const memberships = sql`
+    select id, jsonb_build_object('projectId', project_id, 'memberId', id) as input from members where user_id = ${userId}`
+  for (const [{ name }, query] of [[deleteProject, projects] as const, [removeMember, memberships] as const])
     await forEachPage(throttle, nilId, async (after) => {
       const rows = await sql<{ id: string; input: object }[]>`
         ${query} and id > ${after} order by id, created_at limit ${pageRows}`

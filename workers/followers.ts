@@ -161,10 +161,8 @@ async function indexProjects(
     for (const one of behind) await indexEvents(sql, [one]).catch(warn)
     return []
   }
-  const after = await readProgress(
-    sql,
-    behind.map(({ projectId }) => projectId),
-  )
+  const indexed = behind.map(({ projectId }) => projectId)
+  const after = await readProgress(sql, indexed)
   return after.filter((one) => isBehind(one)).map(({ projectId }) => projectId)
 }
 
@@ -198,10 +196,8 @@ export function startReadyEvents(services: Services): () => Promise<void> {
     changed.set(range.projectId, performance.now())
   }
   const follow = async (projectIds: string[]) => {
-    const ranges = await findRanges(
-      sql,
-      projectIds.filter((id) => !runs.has(id)),
-    )
+    const idle = projectIds.filter((id) => !runs.has(id))
+    const ranges = await findRanges(sql, idle)
     const quiet = ranges.filter(({ mayHaveReady }) => !mayHaveReady)
     await moveCursors(sql, quiet)
     for (const range of ranges) if (range.mayHaveReady) await runs.start(range.projectId, () => record(range))

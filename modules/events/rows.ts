@@ -1,6 +1,4 @@
 import { LRUCache } from 'lru-cache'
-import type { Authenticate } from '../../src/identity/sessions.ts'
-import { setValidity, unchecked, type CheckedSession } from '../../src/identity/sessions.ts'
 import type { StoredEvent } from '../../src/model/events.ts'
 import { grouped } from '../../src/postgres/grouped.ts'
 import { eventFields } from '../../src/postgres/columns.ts'
@@ -99,20 +97,19 @@ async function readAccounts(sql: Sql, ids: string[]): Promise<People> {
   return new Map(users.map((user) => [user.id, user]))
 }
 
-/** Caches accounts for the same time as token checks: a query for each commit would double the cost of a stream. */
-export function openPeople(sql: Sql, { isFresh }: Pick<Authenticate, 'isFresh'>) {
-  const cache = new LRUCache<string, CheckedSession & { user: User | undefined }>({ max: 10_000 })
+/** Accounts are cached for as long as token checks: a query for each commit would double the cost of a stream. */
+const cachedMs = 500
+
+export function openPeople(sql: Sql) {
+  const cache = new LRUCache<string, { user: User | undefined }>({
+    ...{ max: 10_000, ttl: cachedMs, allowStale: true },
+  })
   return async (events: StoredEvent[]): Promise<People> => {
     const ids = accountIdsIn(events)
-    const missing = ids.filter((id) => !cache.has(id) || !isFresh(cache.get(id)!))
-    const now = performance.now()
+    const missing = ids.filter((id) => !cache.has(id))
     const users = await readAccounts(sql, missing)
-    for (const userId of missing) {
-      const entry = { caller: { userId }, ...unchecked, user: users.get(userId) }
-      setValidity(entry, now, Infinity)
-      cache.set(userId, entry)
-    }
-    const found = ids.map((id) => users.get(id) ?? cache.get(id)?.user)
+    for (const id of missing) cache.set(id, { user: users.get(id) })
+    const found = ids.map((id) => cache.get(id)?.user)
     return new Map(found.flatMap((user) => (user ? [[user.id, user]] : [])))
   }
 }

@@ -13,7 +13,7 @@ import { type Claims, digestOfToken, isApiToken, type Tokens } from './tokens.ts
 const validityMs = 500
 
 /** A token's last check. Times are on the clock of performance.now(). */
-export interface CheckedSession {
+interface CheckedSession {
   caller: Caller
   checkedAt: number
   validUntil: number
@@ -28,11 +28,11 @@ interface TokenSession extends CheckedSession {
 
 type AnySession = Session | TokenSession
 
-export const unchecked = { checkedAt: -Infinity, validUntil: -Infinity }
+const unchecked = { checkedAt: -Infinity, validUntil: -Infinity }
 const unknownCaller: Caller = { userId: '' }
 
 /** @param now the time before the query was sent */
-export function setValidity(session: CheckedSession, now: number, leftMs: number): void {
+function setValidity(session: CheckedSession, now: number, leftMs: number): void {
   session.checkedAt = now
   session.validUntil = Math.min((Math.floor(now / validityMs) + 1) * validityMs, now + leftMs)
 }

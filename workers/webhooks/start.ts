@@ -120,6 +120,7 @@ class Dispatcher {
       timers.push(setTimeout(() => this.abort(id, 'The lease ends'), leaseMs - slowMs))
       const result = await this.deliver(claim, delivery.abort.signal)
       // Leaves the place before the result is stored, because that may wait for a lock.
+      timers.forEach(clearTimeout)
       place.leave(result.upTo !== undefined)
       await this.store(result, delivery)
     } finally {
@@ -157,13 +158,11 @@ export class DeliveryPlaces {
   async enter(id: string) {
     const { fast, slow, slowIds } = this
     const wasSlow = slowIds.has(id)
-    let [hasPlace, isLong] = [true, false]
+    let isLong = false
     let place = await (wasSlow ? slow : fast).acquire(id)
     return {
       /** Returns false if too many deliveries are slow: the caller must then abort the delivery. */
       becomeSlow(): boolean {
-        // Postgres may store the result slowly although the delivery was fast.
-        if (!hasPlace) return true
         isLong = true
         if (wasSlow) return true
         const next = slow.acquire(id)
@@ -179,7 +178,6 @@ export class DeliveryPlaces {
       leave(isDelivered?: boolean): void {
         if (isDelivered && !isLong) slowIds.delete(id)
         else if (isDelivered !== undefined) slowIds.set(id, true)
-        hasPlace = false
         place.release()
       },
     }
