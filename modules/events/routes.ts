@@ -16,8 +16,7 @@ import { openStreamResponse } from './event-stream.ts'
 import { maxScannedEvents } from './rows.ts'
 import { manyEventsView, streamedVersions } from './schema.ts'
 import { projectHistory, taskHistory } from './history.ts'
-import { readManyEvents } from './read-many.ts'
-import { listEvents } from './reads.ts'
+import { listEvents, readManyEvents } from './reads.ts'
 
 export const events: Module = {
   reads: (services) => [

@@ -27,8 +27,15 @@ test('npm run admin uses the database of DATABASE_URL, and prints help without a
   expect(code).toBe(0)
   for (const words of ['users create <email> <name>', 'jobs retry <id|all>', 'webhooks list [project]'])
     expect(output).toContain(`  ${words}  `)
-  const listed = await run('admin', { DATABASE_URL: service.env.DATABASE_URL! }, 'users', 'list', ada.email)
-  expect(listed).toEqual({ code: 0, output: expect.stringContaining(ada.id) })
+  const { id: projectId } = await make(ada, '/projects', { name: 'Listed' })
+  const listed = await run(
+    'admin',
+    { DATABASE_URL: service.env.DATABASE_URL! },
+    'projects',
+    'list',
+    ada.email,
+  )
+  expect(listed).toEqual({ code: 0, output: expect.stringContaining(projectId) })
   expect((await run('admin', {}, 'sing')).code).toBe(1)
 })
 

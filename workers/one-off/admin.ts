@@ -14,14 +14,13 @@ import { newId } from '../../src/ids.ts'
 import { openLog } from '../../src/logger.ts'
 import type { StoredRows } from '../../src/model/entities.ts'
 import type { Sql } from '../../src/postgres/database.ts'
-import { caseless, normalEmail } from '../../src/schema/input.ts'
+import { normalEmail } from '../../src/schema/input.ts'
 import { validationError } from '../../src/schema/validation.ts'
 import { openWritePath } from '../../src/services.ts'
 import { react } from '../reactions.ts'
 import { backups } from './backups.ts'
 import { type AdminContext, AdminError, parse, plain, table } from './command-line.ts'
 
-const maxAccounts = 100
 const maxProjects = 50
 const maxWebhooks = 100
 const maxJobs = 1_000
@@ -29,10 +28,6 @@ const maxJobs = 1_000
 export const parseAdmin = (words: string[]) =>
   parse(
     {
-      'users list [text]': [
-        `lists at most ${maxAccounts} accounts, all or those whose name or email contains the text`,
-        listAccounts,
-      ],
       'users create <email> <name>': ['creates an account and prints its password', createAccount],
       'users reset-password <email>': ['sets and prints a new password; revokes all tokens', resetPassword],
       'users sign-out <email>': [
@@ -57,19 +52,6 @@ export const parseAdmin = (words: string[]) =>
     },
     words,
   )
-
-async function listAccounts({ sql }: AdminContext, text = ''): Promise<string> {
-  const rows = await sql<
-    { id: string; email: string; name: string; projectId: string | null; projects: number }[]
-  >`
-    select id, email, name, project_id, (select count(*)::int4 from projects p where p.owner_id = u.id) as projects
-    from users u where position(${caseless(text)} in lower(normalize(email || ' ' || name))) > 0
-    order by id limit ${maxAccounts}`
-  const lines = rows.map(({ id, email, name, projectId, projects }) => {
-    return [id, plain(email), plain(name), projectId ? `service account of ${projectId}` : `owns ${projects}`]
-  })
-  return table(lines) || 'No account'
-}
 
 async function createAccount({ sql }: AdminContext, email = '', name = ''): Promise<string> {
   const { password, passwordHash } = await newPassword()
