@@ -4,7 +4,7 @@ import type { ToRecord } from '../../src/commands/command.ts'
 import type { ReadRequest } from '../../src/commands/query.ts'
 import type { IdempotencyRecord } from '../../src/commit/idempotency.ts'
 import { readIdempotencyKey } from '../../src/http/idempotency.ts'
-import { isId, maxId } from '../../src/id-format.ts'
+import { isId } from '../../src/id-format.ts'
 import { type Caller, requireRole, requireScope, tokenOrUserId } from '../../src/identity/rights.ts'
 import { newId } from '../../src/ids.ts'
 import type { OutboxJob } from '../../src/jobs/queue.ts'
@@ -12,7 +12,6 @@ import { columnList } from '../../src/postgres/columns.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { errorCode, retryOnce } from '../../src/postgres/errors.ts'
 import type { VisibleProject } from '../../src/reads/lookups.ts'
-import { jsonBytes, pageBytes, type Page, untilPageFull } from '../../src/reads/pages.ts'
 import { conflict, notFound, tooManyRequests } from '../../src/responses/errors.ts'
 import { type Reply, respondToWrite } from '../../src/responses/reply.ts'
 import type { Services } from '../../src/services.ts'
@@ -26,40 +25,29 @@ const isUndoActive = ({ undoState }: Pick<ImportRow, 'undoState'>): boolean =>
 const isActive = (sql: Sql) =>
   sql`(state in ('receiving', 'queued', 'running') or undo_state in ('queued', 'running'))`
 
-/** As text, `jsonb` has spaces: it is longer than the JSON in responses, but not twice as long. */
-const maxMappingBytes = 2 * pageBytes
-
 export const noImport = () => notFound('Import')
 
-export type Imports = ReturnType<typeof openImports>
+/** SQL for imports. Responses hide an import while a worker removes it. */
+export const importsWhere = (sql: Sql, condition: SqlPart) => sql`
+  select ${columnList(sql, imports, 'imports')} from imports where state <> 'removing' and ${condition}`
 
-/** Reads imports. Responses hide an import while a worker removes it. */
-export function openImports({ database: { reads: sql }, findRole }: Services) {
-  const shown = (condition: SqlPart) => sql`
-    select ${columnList(sql, imports, 'imports')} from imports where state <> 'removing' and ${condition}`
+async function findImport({ database: { reads: sql } }: Services, id = ''): Promise<ImportRow | undefined> {
+  return isId(id) ? (await sql<ImportRow[]>`${importsWhere(sql, sql`id = ${id}`)}`)[0] : undefined
+}
 
-  const find = async (id: string): Promise<ImportRow | undefined> =>
-    (await sql<ImportRow[]>`${shown(sql`id = ${id}`)}`)[0]
+/** @throws HttpError 404 unless the caller may see the project of the import */
+export async function requireImport(services: Services, { caller, params }: ReadRequest) {
+  const row = await findImport(services, params.id)
+  const project = row && (await services.findRole(caller, row.projectId))
+  if (!project) throw noImport()
+  return { row, project }
+}
 
-  return {
-    find,
-
-    /** @throws HttpError 404 unless the caller may see the project of the import, 403 to change it without the right */
-    async requireImport(context: ReadRequest, use: 'read' | 'change' = 'read') {
-      const { id = '' } = context.params
-      const row = isId(id) ? await find(id) : undefined
-      const project = row && (await findRole(context.caller, row.projectId))
-      if (!project) throw noImport()
-      if (use === 'change') requireEditor(context, project, 'Import')
-      return { row, project }
-    },
-
-    /** Reads the imports of a project, newest first: one more than the limit, or the imports that fill a page. */
-    list(projectId: string, { limit, cursor }: Page) {
-      const rows = sql`${shown(sql`project_id = ${projectId} and id < ${cursor ?? maxId}`)} order by id desc limit ${limit + 1}`
-      return sql<ImportRow[]>`${untilPageFull(sql, rows, jsonBytes(sql, sql`mapping`), maxMappingBytes)}`
-    },
-  }
+/** @throws HttpError 404, and 403 without the right to change the import */
+async function requireChange(services: Services, context: ReadRequest): Promise<ImportRow> {
+  const { row, project } = await requireImport(services, context)
+  requireEditor(context, project, 'Import')
+  return row
 }
 
 /** @throws HttpError 403 */
@@ -178,61 +166,57 @@ export const undoErrors = {
   alreadyUndone: () => conflict('The import is already undone'),
 }
 
+/** Returns the handler that cancels an import. A worker that runs the import stops after its current batch. */
+export const openCancelImport = (services: Services) => async (context: ReadRequest) => {
+  const { id } = await requireChange(services, context)
+  return writeOnce(services, context, async (toRecord) => {
+    const sql = services.database.background
+    const reply = replyWith(cancelled)
+    const change = sql`
+      update imports set state = 'cancelled', finished_at = now() where id = ${id} and state in ('queued', 'running') returning id`
+    const written = sql`select from imports where id = ${id} and state = 'cancelled'`
+    if (!(await changeOnce(services, change, written, { record: toRecord(reply) }))) throw importEnded()
+    return reply
+  })
+}
+
+/** Returns the handler that undoes an import. Its response waits up to 10 s for the end of the undo. */
+export const openUndoImport = (services: Services) => async (context: ReadRequest) => {
+  const { caller, permit, request } = context
+  const row = await requireChange(services, context)
+  return writeOnce(services, context, async (toRecord) => {
+    if (row.state === 'queued' || row.state === 'running') throw undoErrors.notEnded()
+    if (row.dryRun) throw undoErrors.wasDryRun()
+    const sql = services.database.background
+    const job = importJob('undo-import', row, { caller: JSON.stringify(caller) })
+    const reply = replyWith(importView.of({ ...row, undoState: 'queued' }), 202)
+    const change = sql`
+      update imports i set undo_state = 'queued', caller = ${jsonb(sql, caller)}
+      where id = ${row.id} and state in ('done', 'failed', 'cancelled') and not dry_run
+        and (coalesce(undo_state, 'failed') = 'failed' or (undo_state = 'done'
+          and exists (select from import_lines where import_id = i.id and outcome = 'kept')))
+        and not exists (select from imports where project_id = i.project_id and ${isActive(sql)})
+        and ${mayBegin(sql, caller.userId)} returning id`
+    const written = sql`select from outbox where id = ${job.id}`
+    if (!(await changeOnce(services, change, written, { job, record: toRecord(reply) }))) {
+      await requireFree(sql, row.projectId, caller.userId)
+      throw undoErrors.alreadyUndone()
+    }
+    permit.release()
+    return (await untilUndone(services, row.id, request)) ?? reply
+  })
+}
+
 const maxWaitMs = 10_000
 const pollMs = 200
 
-/** Returns the handlers that cancel and undo imports. The response to an undo waits up to 10 s for its end. */
-export function openChanges(services: Services, imports: Imports) {
-  const sql = services.database.background
-
-  /** A worker that runs the import stops after its current batch. */
-  async function cancel(context: ReadRequest): Promise<Response> {
-    const { id } = (await imports.requireImport(context, 'change')).row
-    return writeOnce(services, context, async (toRecord) => {
-      const reply = replyWith(cancelled)
-      const change = sql`
-        update imports set state = 'cancelled', finished_at = now() where id = ${id} and state in ('queued', 'running') returning id`
-      const written = sql`select from imports where id = ${id} and state = 'cancelled'`
-      if (!(await changeOnce(services, change, written, { record: toRecord(reply) }))) throw importEnded()
-      return reply
-    })
+/** Returns undefined if the undo does not end in time. */
+async function untilUndone(services: Services, id: string, { signal }: Request): Promise<Reply | undefined> {
+  const endsAt = performance.now() + maxWaitMs
+  while (!signal.aborted && !services.subscriptions.hasEnded() && performance.now() < endsAt) {
+    const now = await findImport(services, id)
+    if (!now || !isUndoActive(now)) return now && replyWith(importView.of(now))
+    await sleep(pollMs)
   }
-
-  async function undo(context: ReadRequest): Promise<Response> {
-    const { row } = await imports.requireImport(context, 'change')
-    const { caller, permit } = context
-    return writeOnce(services, context, async (toRecord) => {
-      if (row.state === 'queued' || row.state === 'running') throw undoErrors.notEnded()
-      if (row.dryRun) throw undoErrors.wasDryRun()
-      const job = importJob('undo-import', row, { caller: JSON.stringify(caller) })
-      const reply = replyWith(importView.of({ ...row, undoState: 'queued' }), 202)
-      const change = sql`
-        update imports i set undo_state = 'queued', caller = ${jsonb(sql, caller)}
-        where id = ${row.id} and state in ('done', 'failed', 'cancelled') and not dry_run
-          and (coalesce(undo_state, 'failed') = 'failed' or (undo_state = 'done'
-            and exists (select from import_lines where import_id = i.id and outcome = 'kept')))
-          and not exists (select from imports where project_id = i.project_id and ${isActive(sql)})
-          and ${mayBegin(sql, caller.userId)} returning id`
-      const written = sql`select from outbox where id = ${job.id}`
-      if (!(await changeOnce(services, change, written, { job, record: toRecord(reply) }))) {
-        await requireFree(sql, row.projectId, caller.userId)
-        throw undoErrors.alreadyUndone()
-      }
-      permit.release()
-      return (await untilUndone(row.id, context.request)) ?? reply
-    })
-  }
-
-  /** Returns undefined if the undo does not end in time. */
-  async function untilUndone(id: string, { signal }: Request): Promise<Reply | undefined> {
-    const endsAt = performance.now() + maxWaitMs
-    while (!signal.aborted && !services.subscriptions.hasEnded() && performance.now() < endsAt) {
-      const now = await imports.find(id)
-      if (!now || !isUndoActive(now)) return now && replyWith(importView.of(now))
-      await sleep(pollMs)
-    }
-    return undefined
-  }
-
-  return { cancel, undo }
+  return undefined
 }

@@ -3,6 +3,7 @@ import { concurrencyErrors } from '../../src/admission/fair-queue.ts'
 import type { Query } from '../../src/commands/query.ts'
 import type { Module } from '../../src/module.ts'
 import type { OwnRoute } from '../../src/routes/add-routes.ts'
+import { maxId } from '../../src/id-format.ts'
 import { roleNeeded } from '../../src/identity/rights.ts'
 import { headerRefs, headersOf, locationAt } from '../../src/openapi/components.ts'
 import { operation, responseExample } from '../../src/openapi/operation.ts'
@@ -10,11 +11,14 @@ import { requireVisible } from '../../src/reads/lookups.ts'
 import {
   Cursor,
   cutToLimit,
+  jsonBytes,
   Limit,
+  pageBytes,
   pageOf,
   readCursor,
   readIdPage,
   readLimit,
+  untilPageFull,
 } from '../../src/reads/pages.ts'
 import { invalidIdempotencyKey, notFound } from '../../src/responses/errors.ts'
 import { respondByDigest } from '../../src/responses/reply.ts'
@@ -25,14 +29,22 @@ import {
   cancelled,
   importActive,
   importEnded,
-  type Imports,
+  importsWhere,
   noImport,
-  openChanges,
-  openImports,
+  openCancelImport,
+  openUndoImport,
+  requireImport,
   tooManyImports,
   undoErrors,
 } from './changes.ts'
-import { formParameters, ImportParameters, importView, type ReportLine, reportLineView } from './schema.ts'
+import {
+  formParameters,
+  ImportParameters,
+  type ImportRow,
+  importView,
+  type ReportLine,
+  reportLineView,
+} from './schema.ts'
 import { openStartImport, uploadErrors, uploadLimit } from './upload.ts'
 
 const replyOf = (description: string, schema: TSchema, example = responseExample(schema), headers = {}) => ({
@@ -108,51 +120,50 @@ const undoOperation = writeOperation({
 })
 
 export const imports: Module = {
-  routes(services) {
-    const imports = openImports(services)
-    const { cancel, undo } = openChanges(services, imports)
-    return [
-      ['post', '/projects/:id/imports', startOf(services)],
-      ['get', '/projects/:id/imports', listImports(services, imports), 'List the imports of a project'],
-      ['get', '/imports/:id', getImport(imports), 'Get an import'],
-      ['get', '/imports/:id/report', listReport(services, imports), 'Read the report of an import'],
-      ['delete', '/imports/:id', { respond: cancel, detail: cancelOperation }],
-      ['post', '/imports/:id/undo', { respond: undo, detail: undoOperation }],
-    ]
-  },
+  routes: (services) => [
+    ['post', '/projects/:id/imports', startOf(services)],
+    ['get', '/projects/:id/imports', listImports(services), 'List the imports of a project'],
+    ['get', '/imports/:id', getImport(services), 'Get an import'],
+    ['get', '/imports/:id/report', listReport(services), 'Read the report of an import'],
+    ['delete', '/imports/:id', { respond: openCancelImport(services), detail: cancelOperation }],
+    ['post', '/imports/:id/undo', { respond: openUndoImport(services), detail: undoOperation }],
+  ],
 }
 
 const paged = { input: Input({ limit: Limit(50, 200), cursor: Cursor() }), isList: true }
 
-const listImports = ({ findRole }: Services, imports: Imports): Query => ({
+/** As text, `jsonb` has spaces: it is longer than the JSON in responses, but not twice as long. */
+const maxMappingBytes = 2 * pageBytes
+
+const listImports = ({ findRole, database: { reads: sql } }: Services): Query => ({
   about: 'Returns the imports of the project, newest first. They are kept for 30 days after their end.',
   ...paged,
   view: importView,
   errors: [notFound('Project')],
   async read({ request, caller, params, query }) {
-    const asked = readIdPage(query, 50, 200)
+    const { limit, cursor } = readIdPage(query, 50, 200)
     const { projectId, version } = await requireVisible(findRole, caller, params.id)
-    const rows = await imports.list(projectId, asked)
-    const page = pageOf(request, cutToLimit(rows, asked.limit), importView.of, ({ id }) => [id])
+    const found = importsWhere(sql, sql`project_id = ${projectId} and id < ${cursor ?? maxId}`)
+    const newest = sql`${found} order by id desc limit ${limit + 1}`
+    const rows = await sql<ImportRow[]>`
+      ${untilPageFull(sql, newest, jsonBytes(sql, sql`mapping`), maxMappingBytes)}`
+    const page = pageOf(request, cutToLimit(rows, limit), importView.of, ({ id }) => [id])
     return respondByDigest(request, page, version)
   },
 })
 
-const getImport = (imports: Imports): Query => ({
+const getImport = (services: Services): Query => ({
   about: 'Returns the import with its progress and counts.',
   view: importView,
   errors: [noImport()],
   async read(context) {
-    const { row, project } = await imports.requireImport(context)
-    return respondByDigest(
-      context.request,
-      { body: JSON.stringify(importView.of(row)), link: null },
-      project.version,
-    )
+    const { row, project } = await requireImport(services, context)
+    const body = JSON.stringify(importView.of(row))
+    return respondByDigest(context.request, { body, link: null }, project.version)
   },
 })
 
-const listReport = ({ database: { reads: sql } }: Services, imports: Imports): Query => ({
+const listReport = (services: Services): Query => ({
   about:
     'Returns a line for each row that was not imported exactly, in the order in which the import found them. The report of a dry run is the report that the import would have. A report has at most 10,000 lines, and as many of an undo; a last line then counts the lines that are left out. If the reports of an account have more than 50,000 lines, one line replaces each of the oldest reports.',
   ...paged,
@@ -163,7 +174,8 @@ const listReport = ({ database: { reads: sql } }: Services, imports: Imports): Q
     const { request, query } = context
     const limit = readLimit(query.limit, 50, 200)
     const [after] = query.cursor === undefined ? ['-1'] : readCursor(query.cursor, [isCount])
-    const { row, project } = await imports.requireImport(context)
+    const { row, project } = await requireImport(services, context)
+    const sql = services.database.reads
     const lines = await sql<ReportLine[]>`
       select n, "row", external_id, outcome, message from import_lines
       where import_id = ${row.id} and n > ${after!}::int8 order by n limit ${limit + 1}`
