@@ -18,18 +18,28 @@ export function openOutbound({
   return { destinations, post: openPost(destinations, { timeoutMs: defaultTimeoutMs }) }
 }
 
-/** Posts JSON. Connects to exactly the checked address, and follows no redirect. */
+/** Posts JSON. Connects only to checked addresses, and follows no redirect. */
 export function openPost(destinations: Destinations, { timeoutMs, ca }: { timeoutMs: number; ca?: string }) {
-  const exchange = openExchange(ca)
+  const http = { request: viaHttp, agent: new HttpAgent(agentOptions) }
+  const https = { request: viaHttps, agent: new HttpsAgent({ ...agentOptions, ca }) }
 
-  async function attempt(request: OutboundRequest, signal: AbortSignal): Promise<ResponseSummary> {
-    const url = destinations.read(request.url)
-    const addresses = (await unlessAborted(destinations.addressesOf(url), signal)).slice(0, maxAddresses)
-    for (const address of addresses) {
-      const response = await exchange(request, url, address, signal).catch(ignoreLostConnection)
-      if (response) return response
-    }
-    return exchange(request, url, addresses.at(-1)!, signal)
+  async function attempt({ url: text, body, headers }: OutboundRequest, signal: AbortSignal) {
+    const url = destinations.read(text)
+    const { request, agent } = url.protocol === 'https:' ? https : http
+    const addresses = await unlessAborted(destinations.addressesOf(url), signal)
+    const found = addresses.slice(0, maxAddresses).map((address) => ({ address, family: isIP(address) }))
+    const outgoing = request(url, {
+      method: 'POST',
+      agent,
+      lookup: (_, __, connect) => connect(null, found),
+      headers: {
+        ...headers,
+        'content-type': 'application/json',
+        'content-length': Buffer.byteLength(body),
+      },
+    })
+    signal.addEventListener('abort', () => void outgoing.destroy(signal.reason as Error))
+    return readResponse(outgoing, body)
   }
 
   return async (request: OutboundRequest) => {
@@ -41,11 +51,13 @@ export function openPost(destinations: Destinations, { timeoutMs, ca }: { timeou
     const stop = () => abort.abort()
     request.signal?.addEventListener('abort', stop)
     try {
-      const response = await attempt(request, abort.signal).catch((error: unknown) => {
-        request.signal?.throwIfAborted()
-        const reason = error === timeout ? timeout.message : reasonOf(error)
-        return { status: null, error: reason, answer: '', retryAfterMs: null }
-      })
+      const response = await attempt(request, abort.signal)
+        .catch((error: unknown) => (isLost(error) ? attempt(request, abort.signal) : Promise.reject(error)))
+        .catch((error: unknown) => {
+          request.signal?.throwIfAborted()
+          const reason = error === timeout ? timeout.message : reasonOf(error)
+          return { status: null, error: reason, answer: '', retryAfterMs: null }
+        })
       return { ...response, durationMs: Math.round(performance.now() - startedAt) }
     } finally {
       clearTimeout(timer)
@@ -61,11 +73,9 @@ function reasonOf(error: unknown): string {
   return code ? `No connection: ${code}` : 'No connection'
 }
 
-const lostCodes = ['ECONNREFUSED', 'ENETUNREACH', 'EHOSTUNREACH', 'EADDRNOTAVAIL', 'ECONNRESET', 'EPIPE']
-/** Another address may be reachable, and a second connection is new if the receiver was closing the first one. */
-function ignoreLostConnection(error: unknown): undefined {
-  if (!lostCodes.includes((error as NodeJS.ErrnoException).code ?? '')) throw error
-}
+/** The receiver may have been closing the connection when the request was sent. A second connection is new. */
+const isLost = (error: unknown) =>
+  ['ECONNRESET', 'EPIPE'].includes((error as NodeJS.ErrnoException).code ?? '')
 
 /** The listener is never removed, so the signal must not outlive the promise. */
 function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
@@ -82,32 +92,6 @@ interface OutboundRequest {
   body: string
   headers: Record<string, string>
   signal?: AbortSignal
-}
-
-function openExchange(ca?: string) {
-  const http = { request: viaHttp, agent: new HttpAgent(agentOptions), port: 80 }
-  const https = { request: viaHttps, agent: new HttpsAgent({ ...agentOptions, ca }), port: 443 }
-
-  return async ({ body, headers }: OutboundRequest, url: URL, address: string, signal: AbortSignal) => {
-    signal.throwIfAborted()
-    const { request, agent, port } = url.protocol === 'https:' ? https : http
-    const outgoing = request({
-      method: 'POST',
-      agent,
-      host: address,
-      port: url.port || port,
-      path: url.pathname + url.search,
-      servername: isIP(hostnameOf(url)) ? undefined : url.hostname,
-      headers: {
-        ...headers,
-        host: url.host,
-        'content-type': 'application/json',
-        'content-length': Buffer.byteLength(body),
-      },
-    })
-    signal.addEventListener('abort', () => void outgoing.destroy(signal.reason as Error))
-    return readResponse(outgoing, body)
-  }
 }
 
 function readResponse(outgoing: ClientRequest, body: string): Promise<ResponseSummary> {
