@@ -13,9 +13,10 @@ import type { Person } from '../reads/people.ts'
 import { HttpError, conflict, badRequest, invalid } from '../responses/errors.ts'
 import { type EtagRow, preconditionFailed, requireMatch, textUnmatched } from '../responses/if-match.ts'
 import { IdOf, Input, mapIds, OneOf } from '../schema/input.ts'
-import { mapInOrder, operationError } from './map-in-order.ts'
 import {
   DryRun,
+  mapInOrder,
+  operationError,
   operationsSchema,
   type OperationTypes,
   operationTypesOf,

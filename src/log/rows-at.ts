@@ -93,12 +93,6 @@ export function visibleColumns(sql: Sql, entity: Entity, alias: string, snapshot
     .reduce((all, one): SqlPart => sql`${all}, ${one}`)
 }
 
-/** SQL that is true for a row whose reference columns are all null. */
-const hasNoReferences = (sql: Sql, entity: Entity, alias: string): SqlPart =>
-  referencesOf(entity)
-    .map((field): SqlPart => sql`${sql(`${alias}.${field.column.name}`)} is null`)
-    .reduce((all, one): SqlPart => sql`${all} and ${one}`)
-
 /**
  * SQL for a row's event id. If references are hidden, a suffix follows, with one bit for each reference. A row whose
  * references are all null costs no look-up.
@@ -111,7 +105,7 @@ export function visibleEventId(sql: Sql, entity: Entity, alias: string, snapshot
     const ids = referencedIds(sql, entity, field, alias, snapshot)
     return sql`select ${sql.unsafe(String(k))} as k, r.n, r.is_present from (${ids}) r`
   })
-  const isPlain = hasNoReferences(sql, entity, alias)
+  const isPlain = sql.unsafe(fields.map((field) => `${alias}.${field.column.name} is null`).join(' and '))
   const bits = sql`string_agg(f.is_present::int::text, '' order by f.k, f.n)`
   return sql`case when ${isPlain} then ${column}::text else
     (select ${column}::text || case when bool_and(f.is_present) then '' else coalesce('.' || ${bits}, '') end from (${unionOf(sql, references)}) f) end`

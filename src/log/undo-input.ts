@@ -131,7 +131,7 @@ async function readSelectedEvents(
       ? sql`e.seq = any(${seqs}::bigint[])`
       : sql`${isOfBatch(sql, projectId, batch)} and (e.seq = ${batch} or not (${sql.unsafe(isRespacingSql('e'))}))`
   const found = sql`
-    select r.*, ${characters(sql, 'before')} + ${characters(sql, 'after')} as characters from (
+    select r.*, coalesce(char_length(before::text), 0) + coalesce(char_length(after::text), 0) as characters from (
       select ${eventFields(sql)}, e.before, case when e.type <> 'task.moved_in' then e.after end as after from events e
       where e.project_id = ${projectId} and e.seq <= ${version} and ${which} order by e.seq limit ${maxUndoneEvents + 1}) r`
   const { rows, isTooMuch } = await readBounded<LoggedEvent>(sql, found, maxUndoneEvents)
@@ -150,8 +150,6 @@ export const isOfBatch = (sql: Sql, projectId: string, batch: number) => sql`
   e.seq >= ${batch} and e.seq < greatest(${batch}::bigint + 1, coalesce((
     select o.seq from events o where o.project_id = ${projectId} and o.seq >= ${batch} and o.batch is distinct from ${batch}
     order by o.seq limit 1), ${Number.MAX_SAFE_INTEGER}::bigint)) and coalesce(e.batch, e.seq) = ${batch}`
-
-const characters = (sql: Sql, row: 'before' | 'after') => sql`coalesce(char_length(${sql(row)}::text), 0)`
 
 function accountsIn(events: LoggedEvent[], children: UndoInput['children']): string[] {
   const rows = events.flatMap(({ entity, before, after }) =>
