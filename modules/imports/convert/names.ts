@@ -159,9 +159,8 @@ export class NamesInFile {
   /** Returns the given mapping, completed with the reader's proposal and the names in the file. */
   mapping(given: Mapping, proposed: Mapping, people: People): Mapping {
     const statuses = { ...proposed.statuses, ...given.statuses }
-    const known = { ...proposed.people, ...given.people }
     const persons = [...this.people].flatMap((name): [string, string][] => {
-      const person = valueFor(known, name) === undefined ? people.named(name) : undefined
+      const person = valueFor(given.people, name) === undefined ? people.named(name) : undefined
       return person ? [[name, person.email]] : []
     })
     const lists = [...this.lists].filter((list) => list.length <= maxMappedCharacters)
@@ -169,7 +168,7 @@ export class NamesInFile {
     const byName = {
       statuses: { ...Object.fromEntries(ofLists), ...statuses },
       columns: { ...proposed.columns, ...given.columns },
-      people: { ...Object.fromEntries(persons), ...known },
+      people: { ...Object.fromEntries(persons), ...given.people },
     }
     const isKept = ([, values]: [string, object]) => Object.keys(values).length > 0
     return { ...proposed, ...given, ...Object.fromEntries(Object.entries(byName).filter(isKept)) }

@@ -3,7 +3,7 @@ import { definitionOf } from '../../../../src/model/model.ts'
 import { fieldPrefix, nameInFile, readComments, readPerson } from '../../../exports/cells.ts'
 import { DigestKeys } from '../../convert/keys.ts'
 import { statusOf } from '../../convert/names.ts'
-import type { ChildItem, CommentItem, ImportedItem, SubtaskItem, TaskItem } from '../../items.ts'
+import type { ChildItem, ImportedItem, TaskItem } from '../../items.ts'
 import type { Mapping } from '../../mapping.ts'
 import type { Reader } from '../file.ts'
 import { parseObject } from '../json-file.ts'
@@ -55,8 +55,6 @@ interface CsvFile {
   report(message: string): void
 }
 
-type Part<Item> = Omit<Item, 'row' | 'task'>
-export type Comment = Part<CommentItem>
 export interface Draft {
   file: CsvFile
   /** The time zone of the row, or ''. */
@@ -65,7 +63,8 @@ export interface Draft {
   /** The list or section, if another column has the status. */
   section?: string
   isCompleted?: boolean
-  parts: (Comment | Part<SubtaskItem> | Part<ChildItem>)[]
+  /** The children of the task. A comment has a text. */
+  parts: (Omit<ChildItem, 'row' | 'task'> & { text?: string })[]
 }
 
 export function addNote({ task }: Draft, header: string, text: string, message?: string): void {

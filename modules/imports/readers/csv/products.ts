@@ -11,7 +11,7 @@ import { noSection, readAsanaJson } from '../boards/cards.ts'
 import { type Open, type Reader, readText } from '../file.ts'
 import { parseObject } from '../json-file.ts'
 import { childPrefix, plain } from './columns.ts'
-import { addNote, type Comment, type CsvFormat, csvReader, type Draft } from './csv-reader.ts'
+import { addNote, type CsvFormat, csvReader, type Draft } from './csv-reader.ts'
 import type { Row } from './rows.ts'
 import { oneLine, subtasksOf } from './values.ts'
 
@@ -126,11 +126,9 @@ export const readJira = csvReader(({ mapping }) => {
       if (parent && !task.parent) task.fields = { ...task.fields, epic: parent }
       if (task.description) task.description = withNames(task.description)
       for (const part of parts) {
-        if (part.kind !== 'comment') continue
-        const comment = part as Comment
-        comment.text = withNames(comment.text)
-        const name = comment.author && people.get(comment.author.name)
-        if (name) comment.author = readPerson(name)
+        if (part.text !== undefined) part.text = withNames(part.text)
+        const name = part.author && people.get(part.author.name)
+        if (name) part.author = readPerson(name)
       }
     },
     proposal: () => ({ statuses: Object.fromEntries(statuses) }),
