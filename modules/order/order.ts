@@ -115,27 +115,51 @@ export const orderFact: FactKind<Order, WantedOrder> = {
   copy: (order) => order.fork(),
   apply: (order, change) => order.apply(change),
   async load(sql, projectId, order, wanted) {
-    const maxRadius = Math.max(...wanted.map(({ radius = 1 }) => radius))
-    // One task more on each side, so that the outermost gaps are known too.
-    const limit = maxRadius + 1
-    const points = await readPoints(sql, projectId, wanted, limit)
-    const loaded: string[] = []
-    for (const { key: point, below, above } of points) {
-      const rows = [...below.toReversed(), ...above]
-      const keys = rows.map(({ key }) => key)
-      if (below.length < limit) keys.unshift(start)
-      if (above.length < limit) keys.push(end)
-      keys.slice(1).forEach((high, n) => order.addGap(keys[n]!, high))
-      const isRespaced = wanted.some(({ key, radius }) => radius !== undefined && key === point)
-      for (const { id, key } of rows) {
-        if (!isRespaced && key !== point) continue
-        order.addTask(key, id)
-        loaded.push(id)
-      }
-    }
-    order.radius = Math.max(order.radius, maxRadius)
-    return loaded
+    const byRadius = Map.groupBy(
+      [{ key: start }, { key: end }, ...wanted],
+      ({ radius = 1 }: WantedOrder) => radius,
+    )
+    const loaded = await Promise.all(
+      [...byRadius].map(([radius, some]) => loadAround(sql, projectId, order, some, radius)),
+    )
+    return loaded.flat()
   },
+}
+
+/** Returns the ids of the tasks at the points or, for a respacing, of all tasks around them. */
+async function loadAround(
+  sql: Sql,
+  projectId: string,
+  order: Order,
+  wanted: WantedOrder[],
+  radius: number,
+): Promise<string[]> {
+  // One task more on each side, so that the outermost gaps are known too.
+  const limit = radius + 1
+  const ids = wanted.flatMap(({ taskId }) => taskId ?? [])
+  const keys = wanted.flatMap(({ key }) => key ?? [])
+  // `offset 0` keeps Postgres from reading all tasks of a large project where most projects are small.
+  const points = await sql<Point[]>`
+    select p.key, ${nearest(sql, projectId, '<=', limit)} as below, ${nearest(sql, projectId, '>', limit)} as above
+    from (select key
+        from (select project_id, ${sql.unsafe(positionKey)} as key from tasks where id = any(${ids}::uuid[]) offset 0) t
+        where project_id = ${projectId}
+      union all select key from unnest(${keys}::text[]) key) p`
+  const loaded: string[] = []
+  for (const { key: point, below, above } of points) {
+    const rows = [...below.toReversed(), ...above]
+    const keys = rows.map(({ key }) => key)
+    if (below.length < limit) keys.unshift(start)
+    if (above.length < limit) keys.push(end)
+    keys.slice(1).forEach((high, n) => order.addGap(keys[n]!, high))
+    for (const { id, key } of rows) {
+      if (radius === 1 && key !== point) continue
+      order.addTask(key, id)
+      loaded.push(id)
+    }
+  }
+  order.radius = Math.max(order.radius, radius)
+  return loaded
 }
 
 /** SQL for the nearest tasks of a project with a key in this relation to the key of the point `p`, with their keys. */
@@ -148,16 +172,4 @@ function nearest(sql: Sql, projectId: string, by: '<=' | '>', limit: number): Sq
       order by ${key} ${direction} limit ${limit})`
   return sql`(select coalesce(json_agg(n), '[]') from
     (select id, key from (${unionOf(sql, parts, nearestIn)}) n order by key ${direction} limit ${limit}) n)`
-}
-
-function readPoints(sql: Sql, projectId: string, wanted: WantedOrder[], limit: number): Promise<Point[]> {
-  const ids = wanted.flatMap(({ taskId }) => taskId ?? [])
-  const keys = [start, end, ...wanted.flatMap(({ key }) => key ?? [])]
-  // `offset 0` keeps Postgres from reading all tasks of a large project where most projects are small.
-  return sql<Point[]>`
-    select p.key, ${nearest(sql, projectId, '<=', limit)} as below, ${nearest(sql, projectId, '>', limit)} as above
-    from (select key
-        from (select project_id, ${sql.unsafe(positionKey)} as key from tasks where id = any(${ids}::uuid[]) offset 0) t
-        where project_id = ${projectId}
-      union all select key from unnest(${keys}::text[]) key) p`
 }

@@ -31,13 +31,11 @@ export interface PlacesOfUndo {
 }
 
 /** Returns the key that a task has now if it had the key of `row` after event `seq`, and nobody has moved it since. */
-export const keySince = (row: Placed, seq: number, { undo, restored }: PlacesOfUndo): string =>
-  followed(row.id, keyOf(row), seq, [...undo.respacings, ...restored])
-
-function followed(taskId: string, key: string, seq: number, changes: Respacing[]): string {
-  let now = key
-  for (const one of changes) if (one.entityId === taskId && one.seq > seq && one.from === now) now = one.to
-  return now
+export function keySince(row: Placed, seq: number, { undo, restored }: PlacesOfUndo): string {
+  let key = keyOf(row)
+  for (const one of [...undo.respacings, ...restored])
+    if (one.entityId === row.id && one.seq > seq && one.from === key) key = one.to
+  return key
 }
 
 /**

@@ -47,12 +47,8 @@ const serviceAccountReads = ({ database: { reads: sql }, findRole }: Services) =
           (select c.id from users c where c.id = u.created_by) as created_by
         from users u join members m on m.project_id = u.project_id and m.user_id = u.id
         where u.project_id = ${id} and u.id > ${idBeforePage(page)} order by u.id limit ${page.limit + 1}`
-      const shown = cutToLimit(rows, page.limit)
-      return respondByDigest(
-        request,
-        pageOf(request, shown, serviceAccountView.of, (row) => [row.id]),
-        version,
-      )
+      const shown = pageOf(request, cutToLimit(rows, page.limit), serviceAccountView.of, ({ id }) => [id])
+      return respondByDigest(request, shown, version)
     },
   } satisfies Query,
   tokens: adminQuery(findRole, {
