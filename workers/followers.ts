@@ -8,8 +8,8 @@ import { serviceActor } from '../src/model/events.ts'
 import type { Sql } from '../src/postgres/database.ts'
 import { isTransient } from '../src/postgres/errors.ts'
 import type { Services } from '../src/services.ts'
-import { repeatedly, throttle } from '../src/waits.ts'
-import { forEachPage, reasonOf } from './throttle.ts'
+import { repeatedly } from '../src/waits.ts'
+import { forEachPage, warnRarely } from './throttle.ts'
 
 const turnMs = 1_000
 
@@ -23,9 +23,7 @@ export function openTurn({ redis, config }: Services, name: string) {
   return () => take().catch(() => true)
 }
 
-/** Returns a function that logs a problem, at most once a minute. */
-export const openWarn = ({ log }: Services, problem: string) =>
-  throttle(60_000, (error: unknown) => log.warn({ reason: reasonOf(error) }, `${problem}; retrying`))
+export const openWarn = ({ log }: Services, problem: string) => warnRarely(log, `${problem}; retrying`)
 
 /** Projects with events to follow, and since when, in the order of these times. */
 export type ChangedProjects = Map<string, number>

@@ -7,8 +7,8 @@ import type { Log } from '../src/logger.ts'
 import { columnList } from '../src/postgres/columns.ts'
 import type { Sql } from '../src/postgres/database.ts'
 import { disconnect, type RedisClient } from '../src/redis/connections.ts'
-import { throttle, within } from '../src/waits.ts'
-import { reasonOf, SliceEnded, type Throttle } from './throttle.ts'
+import { within } from '../src/waits.ts'
+import { reasonOf, SliceEnded, type Throttle, warnRarely } from './throttle.ts'
 
 type JobHandler = (data: Record<string, string>, throttle: Throttle) => Promise<unknown>
 export type JobHandlers = Record<string, JobHandler>
@@ -129,8 +129,6 @@ export async function sweep(sql: Sql, jobs: Jobs): Promise<number> {
 
 const pingTimeoutMs = 300
 const pollMs = 50
-/** A worker logs an error at most once in this time. */
-const errorRepeatMs = 60_000
 
 /** `close` waits for the running jobs and starts no other job. */
 export function openWorkers(connection: RedisClient, log: Log) {
@@ -148,10 +146,7 @@ export function openWorkers(connection: RedisClient, log: Log) {
   return {
     open<T>(queueName: string, processJob: Processor<T>, options: Omit<WorkerOptions, 'connection'>): void {
       const worker = new Worker<T>(queueName, tracked(processJob), { ...options, connection })
-      const warn = throttle(errorRepeatMs, (error: Error) =>
-        log.warn({ queue: queueName, reason: reasonOf(error) }, 'a worker of a queue has an error'),
-      )
-      worker.on('error', warn)
+      worker.on('error', warnRarely(log, 'a worker of a queue has an error', { queue: queueName }))
       worker.on('failed', (job, { message }) => log.warn({ id: job?.id, reason: message }, 'job failed'))
       workers.push(worker)
     },

@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../src/config.ts'
+import type { Log } from '../src/logger.ts'
 import type { Sql, SqlPart } from '../src/postgres/database.ts'
 import { errorCode } from '../src/postgres/errors.ts'
 import { type ErrorStatus, HttpError } from '../src/responses/errors.ts'
+import { throttle } from '../src/waits.ts'
 
 export interface Throttle {
   batchRows: number
@@ -80,6 +82,10 @@ export function reasonOf(error: unknown): string {
   const line = `${code && `${code}: `}${safe}`.replace(/[\s\0]+/g, ' ').trim()
   return line.slice(0, maxCharacters).toWellFormed()
 }
+
+/** Returns a function that logs an error, at most once a minute. */
+export const warnRarely = (log: Log, message: string, fields = {}) =>
+  throttle(60_000, (error: unknown) => log.warn({ ...fields, reason: reasonOf(error) }, message))
 
 export const ignoreStatus = (status: ErrorStatus) => (error: unknown) => {
   if (!(error instanceof HttpError) || error.status !== status) throw error

@@ -60,8 +60,7 @@ export function openStreamedSnapshots(services: Services) {
       opening.then(({ spool }) => spool.close()).catch(() => {})
     }
     opening.catch(close)
-    if (signal.aborted) close()
-    else signal.addEventListener('abort', close, { once: true })
+    signal.addEventListener('abort', close, { once: true })
     return stream(opening, close)
   }
 }
@@ -105,13 +104,11 @@ async function* messagesOf(
 /** Yields pages of tasks in the order of their ids, as lists without `sort` do. */
 async function* taskPages({ findPerson }: Services, exported: ExportedProject) {
   const { sql, projectId } = exported
-  let after = nilId
-  for (let isFull = true; isFull;) {
-    const rows = await unprepared(sql<TaskRow[]>`
+  for (let after: string | undefined = nilId; after;) {
+    const rows: TaskRow[] = await unprepared(sql<TaskRow[]>`
       select ${visibleColumns(sql, 'task', 't')} from tasks t
       where t.project_id = ${projectId} and t.id > ${after} order by t.id limit ${maxRows}`)
-    isFull = rows.length === maxRows
-    after = rows.at(-1)?.id ?? nilId
+    after = rows.length === maxRows ? rows.at(-1)!.id : undefined
     yield await shownTasks(exported, rows, findPerson)
   }
 }

@@ -37,16 +37,18 @@ const Seqs = Type.Array(WholeNumber(1, maxSeq, 'the seq of an event', 42), {
   examples: [[42, 43]],
 })
 
-const fields = {
-  id: IdOf('project'),
-  dryRun: DryRun,
-  seq: Type.Optional(WholeNumber(1, maxSeq, 'the seq of an event', 42)),
-  batch: Type.Optional(
-    WholeNumber(1, maxSeq, 'the value of batch in the events, or the seq of an event without it', 41),
-  ),
-  seqs: Type.Optional(Seqs),
+const UndoProject = {
+  ...Input({
+    id: IdOf('project'),
+    dryRun: DryRun,
+    seq: Type.Optional(WholeNumber(1, maxSeq, 'the seq of an event', 42)),
+    batch: Type.Optional(
+      WholeNumber(1, maxSeq, 'the value of batch in the events, or the seq of an event without it', 41),
+    ),
+    seqs: Type.Optional(Seqs),
+  }),
+  examples: [{ seq: 42 }],
 }
-const UndoProject = { ...Input(fields), examples: [{ seq: 42 }] }
 
 interface Undone {
   version: number
