@@ -28,16 +28,16 @@ export function unencodedIn(value: string): string[] {
   const credentials = beforeParameters.slice(0, Math.max(0, beforeParameters.lastIndexOf('@')))
   const found = [...credentials].filter((one) => '/?@'.includes(one))
   if (value.includes('#')) found.push('#')
-  if (!isDecodable(value)) found.push('%')
+  if (decoded(value) === undefined) found.push('%')
   return [...new Set(found)]
 }
 
-function isDecodable(value: string): boolean {
+/** Returns undefined for a text that is not percent-encoded UTF-8. */
+export function decoded(text: string): string | undefined {
   try {
-    decodeURIComponent(value)
-    return true
+    return decodeURIComponent(text)
   } catch {
-    return false
+    return undefined
   }
 }
 

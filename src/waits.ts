@@ -11,6 +11,10 @@ export async function within<T>(ms: number, work: T | PromiseLike<T>): Promise<T
   }
 }
 
+/** Calls `next` at once if the value is known, because most requests need not wait for a promise. */
+export const whenKnown = <T, R>(value: T | Promise<T>, next: (value: T) => R | Promise<R>): R | Promise<R> =>
+  value instanceof Promise ? value.then(next) : next(value)
+
 /** Runs `work` at an interval, one run at a time. Returns a function that stops `work` and waits for the last run. */
 export function repeatedly(work: () => Promise<unknown>, everyMs: number, log: Log): () => Promise<void> {
   let running: Promise<unknown> | undefined

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { type FindRecord, type IdempotencyKey, recordName, replay } from '../commit/idempotency.ts'
-import { parsedUrl, pathAndQuery, type Reply } from '../responses/reply.ts'
+import { pathAndQuery, type Reply } from '../responses/reply.ts'
 import { invalidIdempotencyKey, HttpError } from '../responses/errors.ts'
 
 /** The maximum number of remembered keys. For a retry with such a key, the stored reply is searched first. */
@@ -44,21 +44,13 @@ export function openWithIdempotency(findRecord: FindRecord) {
   }
 }
 
-/** Parses a path only if it is unusual, because parsing costs as much as the rest of reading a key. */
-function normalPath(request: Request): string {
-  const path = pathAndQuery(request)
-  if (/^[\w/-]+$/.test(path)) return path
-  const { pathname, search } = parsedUrl(request)
-  return pathname + search
-}
-
 /** Reads `Idempotency-Key`, with or without quotes. */
 export function readIdempotencyKey(request: Request, scope: string, body: unknown) {
   const header = request.headers.get('idempotency-key')
   if (header === null) return undefined
   const key = /^"(.*)"$/.exec(header.trim())?.[1]?.replace(/\\(["\\])/g, '$1') ?? header.trim()
   if (!/^[\x20-\x7e]{1,255}$/.test(key)) throw invalidIdempotencyKey()
-  const content = `${request.method} ${normalPath(request)}\n${JSON.stringify(body ?? null)}`
+  const content = `${request.method} ${pathAndQuery(request)}\n${JSON.stringify(body ?? null)}`
   const fingerprint = createHash('sha256').update(content).digest('base64url')
   return { scope, key, fingerprint } satisfies IdempotencyKey
 }

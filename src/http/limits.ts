@@ -7,6 +7,7 @@ import { type Caller, tokenOrUserId } from '../identity/rights.ts'
 import type { Log } from '../logger.ts'
 import type { RedisClient } from '../redis/connections.ts'
 import { badRequest, HttpError } from '../responses/errors.ts'
+import { whenKnown } from '../waits.ts'
 
 /** A quota policy (draft-ietf-httpapi-ratelimit-headers): at most `points` within `seconds`. */
 interface Policy {
@@ -103,10 +104,11 @@ export class Budget {
 
 /** The budgets of a caller: its own budget, and the budget of all API tokens of its account. */
 const openCallerBudget = (own: Budget, ofAccount: Budget) => ({
-  /** Returns the caller's own share, for the `RateLimit` header. */
+  /** Returns the caller's own share. A token whose own budget is empty takes nothing from the budget of its account. */
   take(caller: Caller): Share | Promise<Share> {
-    const share = own.take(tokenOrUserId(caller))
-    return caller.token ? takeBoth(share, () => ofAccount.take(caller.userId)) : share
+    const taken = own.take(tokenOrUserId(caller))
+    if (!caller.token) return taken
+    return whenKnown(taken, (share) => whenKnown(ofAccount.take(caller.userId), () => share))
   },
 
   async takeMore(caller: Caller, count: number): Promise<void> {
@@ -114,16 +116,6 @@ const openCallerBudget = (own: Budget, ofAccount: Budget) => ({
     if (caller.token) await ofAccount.takeMore(caller.userId, count)
   },
 })
-
-/** A token whose own budget is empty takes nothing from the budget of its account. */
-async function takeBoth(
-  own: Share | Promise<Share>,
-  takeOther: () => Share | Promise<Share>,
-): Promise<Share> {
-  const share = await own
-  await takeOther()
-  return share
-}
 
 const policyHeader = ({ name, points, seconds }: Policy): string => `"${name}";q=${points};w=${seconds}`
 

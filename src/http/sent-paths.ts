@@ -1,3 +1,4 @@
+import { decoded } from '../hosts.ts'
 import { pathnameOf } from '../responses/reply.ts'
 
 type Respond = (request: Request) => Response | Promise<Response>
@@ -32,13 +33,5 @@ export function sentPathRoutes(respond: Respond): Record<string, Respond> {
 /** A slash may follow the last segment. */
 function isNormalized(pathname: string, sent: string[]): boolean {
   const segments = pathname.replace(/\/$/, '').split('/').slice(1)
-  return segments.length === sent.length && segments.every((segment, at) => isSame(segment, sent[at]!))
-}
-
-function isSame(segment: string, sent: string): boolean {
-  try {
-    return decodeURIComponent(segment) === sent
-  } catch {
-    return false
-  }
+  return segments.length === sent.length && segments.every((segment, at) => decoded(segment) === sent[at])
 }

@@ -11,6 +11,7 @@ import {
 import type { Query, ReadRequest } from '../commands/query.ts'
 import { openReadBody } from '../http/json-body.ts'
 import type { BudgetName } from '../http/limits.ts'
+import { decoded } from '../hosts.ts'
 import { canonicalId } from '../id-format.ts'
 import { requireScope } from '../identity/rights.ts'
 import { commandOperation, queryOperation } from '../openapi/operation.ts'
@@ -146,19 +147,12 @@ function readPathTexts(path: string, { input }: WriteDefinition<never>, pathPara
     const segments = url.replace(/\/?(\?.*)?$/s, '').split('/')
     const values: Record<string, string> = {}
     for (const [name, key, place] of places) {
-      const value = decode(key, segments.at(place)!)
+      const value = decoded(segments.at(place)!)
+      if (value === undefined) throw notEncoded(key)
       if (canonicalId(value) !== params[name]) throw changedByUrl(key)
       values[key] = value
     }
     check(values)
     return values
-  }
-}
-
-function decode(name: string, text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    throw notEncoded(name)
   }
 }

@@ -10,6 +10,7 @@ import {
 } from '../responses/errors.ts'
 import { type AddressBook, addressOf } from '../proxies.ts'
 import type { Services } from '../services.ts'
+import { whenKnown } from '../waits.ts'
 import { type ReadBody, signInBodyBytes, requireSmall } from '../http/json-body.ts'
 import { type Share, setRateLimitHeaders, type BudgetName } from '../http/limits.ts'
 
@@ -126,10 +127,6 @@ const openCallerGuard = (
     )
   }
 }
-
-/** Calls `next` at once if the value is known, because most requests need not wait for a promise. */
-const whenKnown = <T, R>(value: T | Promise<T>, next: (value: T) => R | Promise<R>): R | Promise<R> =>
-  value instanceof Promise ? value.then(next) : next(value)
 
 /**
  * The first attempt of a request with an Idempotency-Key may have revoked the token. So for such a request, the route first
