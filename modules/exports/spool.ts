@@ -2,7 +2,12 @@ import { randomUUID } from 'node:crypto'
 import { type FileHandle, open, unlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { concurrencyErrors, FairQueue, openConcurrencyLimit } from '../../src/admission/fair-queue.ts'
+import {
+  concurrencyErrors,
+  FairQueue,
+  openConcurrencyLimit,
+  type Permit,
+} from '../../src/admission/fair-queue.ts'
 import type { Caller } from '../../src/identity/rights.ts'
 import { maxExports, type Sql } from '../../src/postgres/database.ts'
 import { errorCode, markUnknownOutcome } from '../../src/postgres/errors.ts'
@@ -107,7 +112,7 @@ export function openExportsInProgress() {
     downloads: openConcurrencyLimit({ what, ofAll: maxDownloads, ofAccount: 1 }),
     errors,
     /** @throws HttpError 503 if no place is free within `maxMs` */
-    async takePlace({ userId }: Caller, maxMs: number): Promise<Place> {
+    async takePlace({ userId }: Caller, maxMs: number): Promise<Permit> {
       const acquiring = Promise.resolve(queue.acquire(userId))
       const place = await within(maxMs, acquiring)
       if (place) return place
@@ -115,10 +120,6 @@ export function openExportsInProgress() {
       throw errors[1]
     },
   }
-}
-
-interface Place {
-  release(): void
 }
 
 /** This number of rows counts as one read, as in a page of a list. */
@@ -148,12 +149,6 @@ const settings = `
   set local enable_mergejoin = off; set local enable_sort = off;
   set local max_parallel_workers_per_gather = 0; set local random_page_cost = 1.1`
 
-/** Marks the error of a lost connection, so that the response is 503. */
-function asTemporary(error: unknown): unknown {
-  if (errorCode(error) !== '') markUnknownOutcome(error)
-  return error
-}
-
 const beginIn = (pool: Sql) =>
   new Promise<Transaction>((resolve, reject) => {
     const closed = Promise.withResolvers<void>()
@@ -177,7 +172,7 @@ const beginIn = (pool: Sql) =>
  */
 export async function openSpooled<Begun extends { texts: AsyncGenerator<string> }>(
   { database, standbys }: Pick<Services, 'database' | 'standbys'>,
-  place: Place,
+  place: Permit,
   project: Versioned | undefined,
   read: (sql: Sql) => Promise<Begun>,
 ): Promise<Begun & { spool: Spool }> {
@@ -196,7 +191,9 @@ export async function openSpooled<Begun extends { texts: AsyncGenerator<string> 
     return { ...found, spool }
   } catch (error) {
     await close()
-    throw asTemporary(error)
+    // The response to a lost connection is 503.
+    if (errorCode(error) !== '') markUnknownOutcome(error)
+    throw error
   }
 }
 
