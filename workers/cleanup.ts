@@ -2,7 +2,7 @@ import type { Receiver } from '../modules/webhooks/send.ts'
 import { nilId } from '../src/id-format.ts'
 import type { Encryption } from '../src/identity/secrets.ts'
 import { firstIdAt, nowMs } from '../src/ids.ts'
-import type { Sql, SqlPart } from '../src/postgres/database.ts'
+import type { Sql } from '../src/postgres/database.ts'
 import type { Services } from '../src/services.ts'
 import { endLostImports, expireImports } from './imports/remove.ts'
 import type { Steps } from './run-jobs.ts'
@@ -42,37 +42,22 @@ export const expireRows = (sql: Sql, table: ExpiringTable, throttle: Throttle): 
 const pageBlocks = 64
 
 /**
- * Deletes the rows of a condition that no index serves, in the physical order of the table. Begins at a random page, so that
- * runs that a stop of the worker ends also reach the last pages.
+ * Deletes the expired records in the physical order of the table, because no index has their times. Begins at a random
+ * page, so that runs that a stop of the worker ends also reach the last pages.
  */
-async function purgeInBlocks(sql: Sql, table: string, where: SqlPart, throttle: Throttle): Promise<void> {
+export async function expireKeys(sql: Sql, hours: number, throttle: Throttle): Promise<void> {
   const [{ blocks } = { blocks: 0 }] = await sql<{ blocks: number }[]>`
-    select (pg_relation_size(${table}) / current_setting('block_size')::int8)::float8 as blocks`
+    select (pg_relation_size('idempotency_keys') / current_setting('block_size')::int8)::float8 as blocks`
   const pages = Math.ceil(blocks / pageBlocks)
   const first = Math.floor(Math.random() * pages)
   await forEachPage(throttle, 0, async (done) => {
     const from = ((first + done) % Math.max(1, pages)) * pageBlocks
-    const isInPage = sql`ctid >= ${`(${from},0)`}::text::tid and ctid < ${`(${from + pageBlocks},0)`}::text::tid`
-    await purgeRows(sql, table, sql`${isInPage} and ${where}`, throttle)
+    await sql`
+      delete from idempotency_keys
+      where ctid >= ${`(${from},0)`}::text::tid and ctid < ${`(${from + pageBlocks},0)`}::text::tid
+        and created_at < now() - ${hours}::int4 * interval '1 hour'`
     return done + 1 < pages ? done + 1 : undefined
   })
-}
-
-export const expireKeys = (sql: Sql, hours: number, throttle: Throttle): Promise<void> =>
-  purgeInBlocks(
-    sql,
-    'idempotency_keys',
-    sql`created_at < now() - ${hours}::int4 * interval '1 hour'`,
-    throttle,
-  )
-
-const keptMs = 30 * 86_400_000
-
-/** Deletes old deliveries, and the deliveries of deleted webhooks. */
-function expireDeliveries(sql: Sql, throttle: Throttle): Promise<void> {
-  const isOld = sql`id < ${firstIdAt(nowMs() - keptMs)}::uuid`
-  const isOrphan = sql`(select w.id from webhooks w where w.id = webhook_id) is null`
-  return purgeInBlocks(sql, 'webhook_deliveries', sql`(${isOld} or ${isOrphan})`, throttle)
 }
 
 /** Keeps the newest event of each project, because the version of the project comes from this event. */
@@ -157,6 +142,31 @@ export const queueOrphanJobs = (sql: Sql, search: OrphanSearch, throttle: Thrott
         where not exists (select from outbox o where o.name = ${job} and o.data->>${dataKey}::text = key::text))
       select count(*)::int4 as rows, (select key from page order by key desc limit 1) as last from page`
     return page!.rows === searchRows ? page!.last : undefined
+  })
+
+const keptMs = 30 * 86_400_000
+const searchWebhooks = 500
+
+/** Deletes the deliveries of deleted webhooks, and old deliveries. */
+const expireDeliveries = (sql: Sql, throttle: Throttle): Promise<void> =>
+  forEachPage(throttle, nilId, async (after) => {
+    const page = await sql<{ webhookId: string; isDeleted: boolean }[]>`
+      with recursive next as (
+        (select webhook_id from webhook_deliveries where webhook_id > ${after} order by webhook_id limit 1)
+        union all
+        select (select d.webhook_id from webhook_deliveries d where d.webhook_id > next.webhook_id order by d.webhook_id limit 1)
+        from next where next.webhook_id is not null)
+      select webhook_id, (select id from webhooks w where w.id = webhook_id) is null as is_deleted
+      from next where webhook_id is not null limit ${searchWebhooks}`
+    const deleted = page.flatMap(({ webhookId, isDeleted }) => (isDeleted ? webhookId : []))
+    const all = page.map(({ webhookId }) => webhookId)
+    const oldest = firstIdAt(nowMs() - keptMs)
+    for (const where of [
+      sql`webhook_id = any(${deleted}::uuid[])`,
+      sql`webhook_id = any(${all}::uuid[]) and id < ${oldest}::uuid`,
+    ])
+      await purgeRows(sql, 'webhook_deliveries', where, throttle)
+    return page.length === searchWebhooks ? all.at(-1) : undefined
   })
 
 /** After this step, the operator can keep only the first secret in JWT_SECRET. */
