@@ -37,10 +37,17 @@ export const integrations: FactKind<Integrations, Wanted> = {
       select ${columnList(sql, definitionOf('token').table, 't')} from api_tokens t
       join users u on u.id = t.user_id and u.token_version = t.version
       where u.project_id = ${projectId} and ${where} order by t.id limit ${limit}::int`
+    const wantsAll = wanted.some(({ webhooks }) => webhooks)
     const created = sql`t.created_by = any(${creators}::uuid[]) and u.id`
     const [webhooks, accounts, ofAccounts, own, others] = await Promise.all([
-      webhooksOf(sql, projectId, creators, wanted),
-      accountsOf(sql, projectId, [...accountIds, ...creators]),
+      sql<StoredRows['webhook'][]>`
+        select ${columnList(sql, definitionOf('webhook').table, 'w')}, w.cursor::float8 as cursor,
+          exists (select from users where id = w.created_by) as has_creator from webhooks w
+        where w.project_id = ${projectId} and (${wantsAll} or w.created_by = any(${creators}::uuid[])) order by w.id`,
+      sql<StoredRows['service_account'][]>`
+        select ${columnList(sql, definitionOf('service_account').table, 'u')} from users u
+        join members m on m.project_id = u.project_id and m.user_id = u.id
+        where u.project_id = ${projectId} and u.id = any(${[...accountIds, ...creators]}::uuid[]) order by u.id`,
       tokens(sql`u.id = any(${accountIds}::uuid[])`, null),
       // These tokens are deleted with their accounts.
       tokens(sql`${created} = any(${creators}::uuid[])`, maxListed),
@@ -69,16 +76,3 @@ async function linksOf(sql: Sql, projectId: string, ids: string[]): Promise<Inte
       where u.project_id = ${projectId})
     select id, created_by from creators`
 }
-
-function webhooksOf(sql: Sql, projectId: string, creators: string[], wanted: Wanted[]) {
-  const wantsAll = wanted.some(({ webhooks }) => webhooks)
-  return sql<StoredRows['webhook'][]>`
-    select ${columnList(sql, definitionOf('webhook').table, 'w')}, w.cursor::float8 as cursor,
-      exists (select from users where id = w.created_by) as has_creator from webhooks w
-    where w.project_id = ${projectId} and (${wantsAll} or w.created_by = any(${creators}::uuid[])) order by w.id`
-}
-
-const accountsOf = (sql: Sql, projectId: string, ids: string[]) => sql<StoredRows['service_account'][]>`
-  select ${columnList(sql, definitionOf('service_account').table, 'u')} from users u
-  join members m on m.project_id = u.project_id and m.user_id = u.id
-  where u.project_id = ${projectId} and u.id = any(${ids}::uuid[]) order by u.id`

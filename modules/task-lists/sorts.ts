@@ -3,7 +3,7 @@ import { maxId, nilId } from '../../src/id-format.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { isIdPart } from '../../src/reads/pages.ts'
 import { keyOf, partsInOrder } from '../order/keys.ts'
-import type { SortKey } from '../tasks/kinds.ts'
+import type { ListUses, SortKey } from '../tasks/kinds.ts'
 import { type FieldName, taskFields, priorities, statuses } from '../tasks/schema.ts'
 import type { TaskRow } from '../../drizzle/rows.ts'
 import type { SearchQuery } from '../search/text.ts'
@@ -12,21 +12,15 @@ export const columnOf = (name: string): string => `t.${tasks[name as FieldName].
 
 const isPositionKey = (part: unknown) => typeof part === 'string' && /^[0-9A-Za-z]{1,100}$/.test(part)
 
-const fieldSort = (name: FieldName, key: SortKey, indexed: string[]): Sort => ({
+const fieldSort = (name: FieldName, key: SortKey, sortedWith: ListUses['sortedWith']): Sort => ({
   key: { sql: key.sql(columnOf(name)), type: key.type, first: '-infinity', last: 'infinity' },
   field: name,
-  indexed,
+  indexed: ['status', 'priority', ...(sortedWith === 'assignee' ? ['assigneeId'] : [])],
   cursorOf(row) {
     const value = row[name]
     return [value == null ? null : String(value), row.id]
   },
   parts: [(part) => part === null || (typeof part === 'string' && key.isPart(part)), isIdPart],
-})
-
-const sortsOfFields = taskFields.flatMap(([name, { kind, sortedWith }]) => {
-  if (!sortedWith) return []
-  const indexed = ['status', 'priority', ...(sortedWith === 'assignee' ? ['assigneeId'] : [])]
-  return [[name, fieldSort(name, kind!.key!, indexed)] as const]
 })
 
 export const byPosition: Sort = {
@@ -46,7 +40,9 @@ const byCreation: Sort = {
 /** The orders of the list by the name of the parameter `sort`, which may begin with `-`. */
 export const sortNamed = new Map<string, Sort>([
   ['createdAt', byCreation],
-  ...sortsOfFields,
+  ...taskFields.flatMap(([name, { kind, sortedWith }]) =>
+    sortedWith ? [[name, fieldSort(name, kind!.key!, sortedWith)] as const] : [],
+  ),
   ['position', byPosition],
 ])
 

@@ -115,7 +115,7 @@ export const user: Kind = {
 }
 
 /** The filters and orders of lists by a field of a task. */
-interface ListUses {
+export interface ListUses {
   filter?: {
     /**
      * A parameter with the name of the field selects one value. `sorted`: the indexes of all orders contain the column.
