@@ -7,9 +7,8 @@ import { parseAdmin } from '../workers/one-off/admin.ts'
 import { react } from '../workers/reactions.ts'
 import type { ChangedProjects } from '../workers/followers.ts'
 import { createApp } from './app.ts'
-import { type Config, readConfig, requireProductionSettings } from './config.ts'
+import { readConfig, requireProductionSettings } from './config.ts'
 import { maxReceivedBytes } from './http/json-body.ts'
-import type { Log } from './logger.ts'
 import { withProcessLabel } from './metrics/counts.ts'
 import {
   checkEveryMs,
@@ -22,7 +21,7 @@ import {
 } from './process/metrics-server.ts'
 import { warnIfNotMigrated, migrateDatabase, printResult, runOnDatabase } from './process/database.ts'
 import { listen, requireFreePorts, urlsOf } from './process/port.ts'
-import { openStartupLog, warnOfUnknownSettings, withLocalServers } from './process/start.ts'
+import { type Context, openStartupLog, warnOfUnknownSettings, withLocalServers } from './process/start.ts'
 import { toOneLine, Shutdown } from './process/shutdown.ts'
 import {
   childEnvs,
@@ -53,23 +52,24 @@ async function main(command = 'start', ...args: string[]): Promise<void> {
   const { log, begin } = openStartupLog(command, logConfig, isChildProcess)
   const isRunByNpm = 'npm_lifecycle_event' in process.env
   const shutdown = new Shutdown({ ...given, log, isOneOff, isRunByNpm, isChild: isChildProcess })
-  if (isChildProcess) return runChild(command, given, log, shutdown)
+  const context = { command, config: given, log, shutdown }
+  if (isChildProcess) return runChild(context)
   warnOfUnknownSettings(log)
   const run = async () => {
     if (!isOneOff) await requireFreePorts(command, given)
     const admin = isAdmin && parseAdmin(command === 'jobs' ? [command, ...args] : args)
     if (admin && typeof admin !== 'function') return shutdown.stop(printResult(admin))
-    const config = await withLocalServers(given, { command, isOneOff }, log, shutdown)
+    const config = await withLocalServers(context, isOneOff)
+    const own = { ...context, config }
     const migrates = command === 'migrate' || command === 'start' || !given.databaseUrl
-    if (migrates) await shutdown.unlessStopping(migrateDatabase(config, log))
+    if (migrates) await shutdown.unlessStopping(migrateDatabase(own))
     if (command === 'migrate') return shutdown.stop(0)
     if (typeof admin === 'function') return shutdown.stop(await runOnDatabase(config, admin))
-    if (!migrates) await shutdown.unlessStopping(warnIfNotMigrated(config, log, shutdown))
-    if (command !== 'worker' && config.webConcurrency > 1)
-      return runParent(command, config, log, shutdown, begin)
+    if (!migrates) await shutdown.unlessStopping(warnIfNotMigrated(own))
+    if (command !== 'worker' && config.webConcurrency > 1) return runParent(own, begin)
     const parts: CollectFamilies[] = []
     await serveMetrics(config, shutdown, async () => [await collectFamilies(parts)])
-    const port = await serve(command, config, log, shutdown, parts)
+    const port = await serve(own, parts)
     if (port === undefined) return
     begin(port)
     log.info(urlsOf({ host: config.host, port }), 'listening')
@@ -78,25 +78,19 @@ async function main(command = 'start', ...args: string[]): Promise<void> {
 }
 
 /** Runs as a child of a supervisor, which has migrated the database and logs the address. */
-async function runChild(command: string, config: Config, log: Log, shutdown: Shutdown): Promise<void> {
+async function runChild(context: Context): Promise<void> {
   const parts: CollectFamilies[] = []
-  handleParentMessages(shutdown, () => collectFamilies(parts))
-  await serve(command, config, log, shutdown, parts).then(
+  handleParentMessages(context.shutdown, () => collectFamilies(parts))
+  await serve(context, parts).then(
     (port) => sendToParent({ port }),
-    (error) => shutdown.fail(error),
+    (error) => context.shutdown.fail(error),
   )
 }
 
 /** Runs as the supervisor. Its children get the same settings, and the URLs of the local servers. */
-async function runParent(
-  command: string,
-  config: Config,
-  log: Log,
-  shutdown: Shutdown,
-  onPort: (port: number) => void,
-): Promise<void> {
-  const env = childEnvs(config, process.env)
-  const supervisor = openSupervisor({ config, log, shutdown, env, hasWorker: command === 'start', onPort })
+async function runParent(context: Context, onPort: (port: number) => void): Promise<void> {
+  const { config, shutdown } = context
+  const supervisor = openSupervisor(context, childEnvs(config, process.env), onPort)
   const own = openProcessFamilies()
   await serveMetrics(config, shutdown, async () => [
     withProcessLabel('parent', own()),
@@ -106,13 +100,7 @@ async function runParent(
 }
 
 /** Returns the port, or undefined for a worker. Adds the metrics of the process to `parts`. */
-async function serve(
-  command: string,
-  config: Config,
-  log: Log,
-  shutdown: Shutdown,
-  parts: CollectFamilies[],
-) {
+async function serve({ command, config, log, shutdown }: Context, parts: CollectFamilies[]) {
   const tracing = config.otlpEndpoint ? await openTracing() : undefined
   if (tracing) shutdown.onClose('traces', () => tracing.close())
   const services = openServices(config, log, { commands, react }, tracing)

@@ -10,31 +10,27 @@ import { connectionError, errorCode, transientCodes } from '../postgres/errors.t
 import { primaryServer } from '../postgres/primary.ts'
 import { ConfigError } from '../setting-values.ts'
 import { within } from '../waits.ts'
-import type { Shutdown } from './shutdown.ts'
+import type { Context } from './start.ts'
 
 const maxPauseMs = 2_000
 /** The check continues in the background after this time, so that an unreachable database does not delay the start. */
 const checkTimeoutMs = 1_000
 
-export async function migrateDatabase({ databaseUrl }: Config, log: Log): Promise<void> {
-  await retryUntilReachable(databaseUrl, log, async (server) => {
+export async function migrateDatabase({ config, log }: Context): Promise<void> {
+  await retryUntilReachable(config.databaseUrl, log, async (server) => {
     await withConnections(server, requireUsable)
     await migrate(server)
   })
   log.info('database migrations are complete')
 }
 
-export async function warnIfNotMigrated(
-  { databaseUrl }: Config,
-  log: Log,
-  shutdown: Shutdown,
-): Promise<void> {
+export async function warnIfNotMigrated({ config, log, shutdown }: Context): Promise<void> {
   const check = async (sql: postgres.Sql) => {
     await requireUsable(sql)
     if (await isMigrated(sql)) await sql`select from tasks limit 0`
     else log.warn('the database is not migrated: run "npm run migrate"')
   }
-  const checked = retryUntilReachable(databaseUrl, log, (server) => withConnections(server, check))
+  const checked = retryUntilReachable(config.databaseUrl, log, (server) => withConnections(server, check))
   checked.catch((error) => shutdown.fail(error))
   await within(checkTimeoutMs, checked)
 }

@@ -7,6 +7,14 @@ import { localSecret, namesInEnvFiles } from '../local/files.ts'
 import { startLocal } from '../local/start.ts'
 import type { Shutdown } from './shutdown.ts'
 
+/** A process that runs a command. */
+export interface Context {
+  command: string
+  config: Config
+  log: Log
+  shutdown: Shutdown
+}
+
 /** The command `start` logs only warnings until `begin(port)`, which first prints the startup banner with the URLs. */
 export function openStartupLog(command: string, { host, logLevel }: Config, isChild: boolean) {
   const log = openLog(logLevel, isChild ? { pid: process.pid } : null)
@@ -39,11 +47,10 @@ export function warnOfUnknownSettings(log: Log): void {
 /** Postgres writes a checkpoint when it stops, and another process may be starting the servers. */
 const stopMs = 30_000
 
+/** Returns the configuration with the URLs of the servers and the secret that this process uses. */
 export async function withLocalServers(
-  given: Config,
-  { command, isOneOff }: { command: string; isOneOff: boolean },
-  log: Log,
-  shutdown: Shutdown,
+  { command, config: given, log, shutdown }: Context,
+  isOneOff: boolean,
 ) {
   const { dataDir, databaseUrl, redisUrl, jwtSecret } = given
   const wanted = { postgres: !databaseUrl, redis: !redisUrl && !isOneOff }

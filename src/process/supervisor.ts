@@ -7,22 +7,16 @@ import { type Family, withProcessLabel } from '../metrics/counts.ts'
 import { within } from '../waits.ts'
 import { urlsOf } from './port.ts'
 import type { Shutdown } from './shutdown.ts'
+import type { Context } from './start.ts'
 
 /** Time for a child to exit, added to the time of its drain. */
 const graceMs = 4_000
 /** A child drains its server, its workers and its services one after another. */
 const drainSteps = 3
 
-interface Options {
-  config: Config
-  log: Log
-  shutdown: Shutdown
-  env: Record<Role, Env>
-  hasWorker: boolean
-  onPort(port: number): void
-}
-
-export function openSupervisor({ config, log, shutdown, env, hasWorker, onPort }: Options) {
+/** @param onPort called when the port is known, also if the system chooses the port */
+export function openSupervisor(context: Context, env: Record<Role, Env>, onPort: (port: number) => void) {
+  const { command, config, log, shutdown } = context
   const { drainDelayMs, drainTimeoutMs, host, webConcurrency } = config
   const stopTimeoutMs = drainDelayMs + drainSteps * drainTimeoutMs + graceMs
   let { port } = config
@@ -31,7 +25,7 @@ export function openSupervisor({ config, log, shutdown, env, hasWorker, onPort }
     return { name: `${role}-${n + 1}`, ...openPlace(role, start, log, shutdown, stopTimeoutMs) }
   }
   const web = Array.from({ length: webConcurrency }, (_, n) => open('web', n))
-  const worker = hasWorker ? [open('worker', 0)] : []
+  const worker = command === 'start' ? [open('worker', 0)] : []
   const all = [...web, ...worker]
   const pids = () => ({ web: web.map((place) => place.pid()), worker: worker.map((place) => place.pid()) })
 
