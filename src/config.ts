@@ -1,4 +1,4 @@
-import { hasBareIpv6, unencodedIn, urlsIn, withoutBrackets } from './hosts.ts'
+import { unencodedIn, urlsIn, withoutBrackets } from './hosts.ts'
 import { basePath, trustProxy } from './proxies.ts'
 import * as kind from './setting-values.ts'
 import { check, ConfigError, integer, onOff, oneOf } from './setting-values.ts'
@@ -12,11 +12,13 @@ const url =
     const wrong = isKnown ? unencodedIn(value).filter((one) => !unencoded.includes(one)) : []
     const advice = wrong.map((one) => `${one} as ${encodeURIComponent(one)}`).join(' and ')
     check(!advice, `must be a URL: in the user and the password, percent-encode ${advice}`)
-    check(!hasBareIpv6(value), 'must be a URL with brackets around an IPv6 address, for example [::1]')
     const starts = protocols.map((protocol) => `${protocol}//`).join(' or ')
     check(!value || isKnown, `must be a URL starting with ${starts}`)
     const hasHosts = !value || urlsIn(value).length > 0
-    check(hasHosts, 'must be a URL with a host, and with a port from 0 to 65535 or without one')
+    check(
+      hasHosts,
+      'must be a URL with a host, and with a port from 0 to 65535 or without one; an IPv6 address needs brackets',
+    )
     return value
   }
 const httpUrl = url(['http:', 'https:'])

@@ -1,20 +1,11 @@
 /** Splits `postgres://u@h1:p1,h2:p2/db` into one URL for each host. Returns an empty array if a part is not a URL. */
 export function urlsIn(value: string): string[] {
-  const { head, hosts, rest } = partsOf(value)
-  const urls = hosts.map((host) => head + host + rest)
+  const [, head = '', hosts = '', rest = ''] =
+    /^([^:/?#]+:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/s.exec(value) ?? []
+  const urls = hosts.split(',').map((host) => head + host + rest)
   const isUrl = (one: string) => URL.canParse(one) && (urls.length === 1 || new URL(one).host !== '')
   return urls.every(isUrl) ? urls : []
 }
-
-function partsOf(value: string) {
-  const [, head = '', hosts = '', rest = ''] =
-    /^([^:/?#]+:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/s.exec(value) ?? []
-  return { head, hosts: hosts.split(','), rest }
-}
-
-/** Returns true if an IPv6 address has no brackets, as in `::1`: its last part could also be a port. */
-export const hasBareIpv6 = (value: string): boolean =>
-  partsOf(value).hosts.some((host) => /^[^[]*:.*:/.test(host))
 
 /**
  * Returns the characters of the user and password that must be percent-encoded, because a URL parser would not read
