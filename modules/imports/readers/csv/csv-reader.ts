@@ -59,7 +59,7 @@ export interface Draft {
   file: CsvFile
   /** The time zone of the row, or ''. */
   zone: string
-  task: TaskItem & { notes: string[]; messages: string[] }
+  task: TaskItem & { labels: string[]; notes: string[]; messages: string[] }
   /** The list or section, if another column has the status. */
   section?: string
   isCompleted?: boolean
@@ -212,8 +212,9 @@ const cellReaders: Record<string, CellReader> = {
 
 function draftOf(row: Row, columns: Column[], file: CsvFile): Draft {
   const { decode, isOwn } = file.format
-  const task = { kind: 'task' as const, row: row.number, key: '', title: '', notes: [], messages: [] }
-  const draft: Draft = { file, zone: row.text('timezone'), task, parts: [] }
+  const task = { kind: 'task' as const, row: row.number, key: '', title: '' }
+  const lists = { labels: [], notes: [], messages: [] }
+  const draft: Draft = { file, zone: row.text('timezone'), task: { ...task, ...lists }, parts: [] }
   const filled = new Map<string, string>()
   for (const column of columns) {
     const { target, header } = column
@@ -241,7 +242,7 @@ function itemsOf(draft: Draft, keyOf: (title: string) => string): ImportedItem[]
   const { task, parts } = draft
   finishStatus(draft)
   if (!task.title) task.problem = 'The row has no title'
-  if (task.labels) task.labels = [...new Set(task.labels)]
+  task.labels = [...new Set(task.labels)]
   if (!task.key) Object.assign(task, { key: keyOf(values.oneLine(task.title)), hasNoId: true })
   const { row, key } = task
   return [task, ...parts.map((part) => ({ ...part, row, task: key }) as ChildItem)]
@@ -250,7 +251,7 @@ function itemsOf(draft: Draft, keyOf: (title: string) => string): ImportedItem[]
 /** A completed task becomes DONE, unless the mapping gives its list another status than the usual one. */
 function finishStatus({ task, section, isCompleted, file: { mapping } }: Draft): void {
   if (section && !task.list && !task.status) task.list = section
-  else if (section) (task.labels ??= []).push(section)
+  else if (section) task.labels.push(section)
   const { list } = task
   const hasOwnStatus = list !== undefined && statusOf(list, mapping) !== statusOf(list, {})
   if (isCompleted && !hasOwnStatus) task.status = 'DONE'

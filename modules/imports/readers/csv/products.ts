@@ -179,7 +179,7 @@ export const readTodoist = csvReader((file) => {
     parents = parents.filter((one) => one.indent < indent)
     const key = keys.next([section ?? '', ...parents.map((one) => one.title)], oneLine(title))
     Object.assign(task, { title, key, hasNoId: true, parent: parents.at(-1)?.key })
-    task.labels = [...(task.labels ?? []), ...labels]
+    task.labels.push(...labels)
     parents.push({ indent, title, key })
     latest = key
     draft.section = section
@@ -244,8 +244,8 @@ export const readTickTick = csvReader(() => {
       task.key = idOf(row)
       const status = row.text('status')
       if (status !== '') draft.isCompleted = status !== '0'
-      const labels = [row.text('kind') === 'NOTE' ? 'Note' : [], status === '-1' ? 'Abandoned' : []].flat()
-      task.labels = [...(task.labels ?? []), ...labels]
+      if (row.text('kind') === 'NOTE') task.labels.push('Note')
+      if (status === '-1') task.labels.push('Abandoned')
       if (row.text('is check list') !== 'Y' || task.description === undefined) return
       // The items of a checklist begin with ▫, or with ▪ if they are complete.
       const [text = '', ...items] = task.description.split(/(?=[▫▪])/u)
