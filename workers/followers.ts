@@ -8,8 +8,7 @@ import { serviceActor } from '../src/model/events.ts'
 import type { Sql } from '../src/postgres/database.ts'
 import { isTransient } from '../src/postgres/errors.ts'
 import type { Services } from '../src/services.ts'
-import { repeatedly } from '../src/waits.ts'
-import { forEachPage, warnRarely } from './throttle.ts'
+import { forEachPage, type Loops, warnRarely } from './throttle.ts'
 
 const turnMs = 1_000
 
@@ -48,16 +47,17 @@ interface Follower {
 }
 
 /** Follows the logs of all projects after a notification. The sweep compares cursors, because notifications may be lost. */
-function followLogs(services: Services, { name, cursors, everyMs, changed, follow, warn }: Follower) {
-  const { config, database, notifications, log } = services
+function followLogs(services: Services, loops: Loops, follower: Follower): void {
+  const { name, cursors, everyMs, changed, follow, warn } = follower
+  const { config, database, notifications } = services
   const sql = database.background
   const hasTurn = openTurn(services, name)
-  let [isStopping, sweptTo] = [false, nilId]
+  let sweptTo = nilId
   const add = (projectId: string, since = performance.now()) => {
     if (changed.size < maxChanged && !changed.has(projectId)) changed.set(projectId, since)
   }
   const step = async () => {
-    while (changed.size > 0 && !isStopping) {
+    while (changed.size > 0 && !loops.isStopping()) {
       if (!(await hasTurn())) return changed.clear()
       const [startedAt, taken] = [performance.now(), [...changed.entries().take(maxFollowed)]]
       for (const [id] of taken) changed.delete(id)
@@ -77,15 +77,9 @@ function followLogs(services: Services, { name, cursors, everyMs, changed, follo
     sweptTo = rows.length === sweepRows ? rows.at(-1)!.projectId : nilId
   }
   const retrying = (work: () => Promise<void>) => () => work().catch((error) => (warn(error), sleep(retryMs)))
-  const stops = [
-    repeatedly(retrying(step), everyMs, log),
-    repeatedly(retrying(sweep), config.sweepEveryMs, log),
-    notifications.listen(({ projectId }) => add(projectId)),
-  ]
-  return async (): Promise<void> => {
-    isStopping = true
-    await Promise.all(stops.map((stop) => stop()))
-  }
+  loops.every(everyMs, retrying(step))
+  loops.every(config.sweepEveryMs, retrying(sweep))
+  loops.onStop(notifications.listen(({ projectId }) => add(projectId)))
 }
 
 const maxRunning = 100
@@ -115,34 +109,28 @@ const fillEveryMs = 500
 const busy = { ms: 1_000, pauses: 9 }
 
 /** Indexes changes soon after their commits, so that a search rarely has to index changes itself. */
-export function startSearchIndexing(services: Services, changed: ChangedProjects): () => Promise<void> {
-  const { config, database, notifications, log } = services
+export function startSearchIndexing(services: Services, loops: Loops, changed: ChangedProjects): void {
+  const { config, database, notifications } = services
   const sql = database.background
   const warn = openWarn(services, 'the search index is not up to date')
-  let [isStopping, busyUntil] = [false, 0]
+  let busyUntil = 0
   const fill = async () => {
     const filling = await sql<{ projectId: string }[]>`
       select project_id from search_cursors where fill is not null order by project_id limit ${maxFollowed}`
     for (const { projectId } of filling)
-      for (let isLeft = true; isLeft && !isStopping;) {
+      for (let isLeft = true; isLeft && !loops.isStopping();) {
         const startedAt = performance.now()
         isLeft = await fillNext(sql, projectId)
         const factor = performance.now() < busyUntil ? busy.pauses : 1
         await sleep(Math.max(config.jobPauseMs, (performance.now() - startedAt) * factor))
       }
   }
-  const stops = [
-    followLogs(services, {
-      ...{ name: 'search-documents', cursors: 'search_cursors', everyMs: collectMs, changed, warn },
-      follow: (projectIds) => indexProjects(database.indexing, projectIds, warn),
-    }),
-    repeatedly(() => fill().catch(warn), fillEveryMs, log),
-    notifications.listen(() => (busyUntil = performance.now() + busy.ms)),
-  ]
-  return async () => {
-    isStopping = true
-    await Promise.all(stops.map((stop) => stop()))
-  }
+  followLogs(services, loops, {
+    ...{ name: 'search-documents', cursors: 'search_cursors', everyMs: collectMs, changed, warn },
+    follow: (projectIds) => indexProjects(database.indexing, projectIds, warn),
+  })
+  loops.every(fillEveryMs, () => fill().catch(warn))
+  loops.onStop(notifications.listen(() => (busyUntil = performance.now() + busy.ms)))
 }
 
 /** Returns the projects that have more events. A project that cannot be indexed does not delay others: the sweep finds it again. */
@@ -172,18 +160,17 @@ const maxEvents = 10_000
  * Follows the logs of all projects, and records which tasks became ready. The cursor of a project moves after the commands for
  * all tasks. A repeated command checks the log, so each event is recorded once, even if several processes search.
  */
-export function startReadyEvents(services: Services): () => Promise<void> {
-  const { config, database, run } = services
-  const { jobBatchRows: batchRows, jobPauseMs: pauseMs } = config
+export function startReadyEvents(services: Services, loops: Loops): void {
+  const { database, run } = services
   const sql = database.background
+  const { batchRows } = loops.pages
   const changed: ChangedProjects = new Map()
-  let isStopping = false
   const warn = openWarn(services, 'ready tasks are not recorded yet')
-  const runs = openProjectRuns((error) => isStopping || warn(error))
+  const runs = openProjectRuns((error) => loops.isStopping() || warn(error))
   const record = async (range: Range) => {
     // Also reads later events: they show a task that lost its blocker in the range and is not linked to the blocker any more.
     const read = { ...range, upTo: range.after + maxEvents }
-    await forEachPage({ batchRows, pauseMs, isOver: () => isStopping }, nilId, async (afterId) => {
+    await forEachPage(loops.pages, nilId, async (afterId) => {
       const found = await findUnblocked(sql, read, { afterId, rows: batchRows })
       const tasks = found.filter(({ eventId }) => eventId !== null)
       const input = { projectId: range.projectId, tasks }
@@ -201,15 +188,11 @@ export function startReadyEvents(services: Services): () => Promise<void> {
     for (const range of ranges) if (range.mayHaveReady) await runs.start(range.projectId, () => record(range))
     return quiet.flatMap(({ projectId, isLast }) => (isLast ? [] : projectId))
   }
-  const stop = followLogs(services, {
+  followLogs(services, loops, {
     ...{ name: 'ready-events', cursors: 'ready_cursors', everyMs: searchEveryMs },
     ...{ changed, follow, warn },
   })
-  return async () => {
-    isStopping = true
-    await stop()
-    await runs.drain()
-  }
+  loops.onStop(runs.drain)
 }
 
 interface FoundRange extends Range {

@@ -2,7 +2,7 @@ import type { Job } from 'bullmq'
 import { importQueueName, mailQueueName, queueName, queuePrefix } from '../src/jobs/queue.ts'
 import { disconnect, openBlocking } from '../src/redis/connections.ts'
 import type { Services } from '../src/services.ts'
-import { repeatedly, within } from '../src/waits.ts'
+import { within } from '../src/waits.ts'
 import { purgeProject, purgeTask, unassignMember, closeAccount } from './cascade.ts'
 import { recurringSteps } from './cleanup.ts'
 import { openRunImport } from './imports/run-import.ts'
@@ -12,7 +12,7 @@ import type { JobName } from './reactions.ts'
 import { type ChangedProjects, startReadyEvents, startSearchIndexing } from './followers.ts'
 import { openRecurring, recurringQueue, runStep, sweep } from './run-jobs.ts'
 import { openWorkers, runJob, type JobHandlers } from './run-jobs.ts'
-import { beginSlice } from './throttle.ts'
+import { beginSlice, openLoops } from './throttle.ts'
 import { startTimedEvents } from './timed-events.ts'
 import { startWebhookDelivery } from './webhooks/start.ts'
 
@@ -22,8 +22,8 @@ const importConcurrency = 4
 export function startWorkers(services: Services, changed: ChangedProjects = new Map()): () => Promise<void> {
   const { config, log, jobs } = services
   const sql = services.database.background
-  let isStopping = false
-  const begin = () => beginSlice(config, () => isStopping)
+  const loops = openLoops(services)
+  const begin = () => beginSlice(config, loops.isStopping)
   const connection = openBlocking(config.redisUrl, log)
   const handlers = jobHandlers(services)
   const runner = { sql, log, handlers, beginSlice: begin, attempts: config.jobAttempts }
@@ -34,25 +34,21 @@ export function startWorkers(services: Services, changed: ChangedProjects = new 
   for (const name of [queueName, mailQueueName])
     workers.open(name, processJob, { ...options, concurrency: config.jobConcurrency })
   workers.open(importQueueName, processJob, { ...options, concurrency: importConcurrency })
-  const pages = { batchRows: config.jobBatchRows, pauseMs: config.jobPauseMs, isOver: () => isStopping }
-  workers.open(recurringQueue, (job, token) => runStep(steps, pages, log, job, token), {
+  workers.open(recurringQueue, (job, token) => runStep(steps, loops.pages, log, job, token), {
     ...options,
     concurrency: Object.keys(steps).length,
   })
   log.info({ concurrency: config.jobConcurrency }, 'working')
   const recurring = openRecurring(jobs, steps)
-  const stops = [
-    repeatedly(() => sweep(sql, jobs), config.sweepEveryMs, log),
-    repeatedly(recurring.restore, config.sweepEveryMs, log),
-    startWebhookDelivery(services),
-    startTimedEvents(services),
-    startReadyEvents(services),
-    startSearchIndexing(services, changed),
-  ]
+  loops.every(config.sweepEveryMs, () => sweep(sql, jobs))
+  loops.every(config.sweepEveryMs, recurring.restore)
+  startWebhookDelivery(services, loops)
+  startTimedEvents(services, loops)
+  startReadyEvents(services, loops)
+  startSearchIndexing(services, loops, changed)
 
   return async () => {
-    isStopping = true
-    const ends = [...stops.map((stop) => stop()), workers.close(), recurring.close()]
+    const ends = [loops.stop(), workers.close(), recurring.close()]
     await within(config.drainTimeoutMs, Promise.allSettled(ends))
     disconnect(connection)
   }

@@ -4,7 +4,8 @@ import type { Log } from '../src/logger.ts'
 import type { Sql, SqlPart } from '../src/postgres/database.ts'
 import { errorCode } from '../src/postgres/errors.ts'
 import { type ErrorStatus, HttpError } from '../src/responses/errors.ts'
-import { throttle } from '../src/waits.ts'
+import type { Services } from '../src/services.ts'
+import { repeatedly, throttle } from '../src/waits.ts'
 
 export interface Throttle {
   batchRows: number
@@ -81,6 +82,26 @@ export function reasonOf(error: unknown): string {
   const safe = code.startsWith('22') ? message.replace(/".*"/s, '"…"') : message
   const line = `${code && `${code}: `}${safe}`.replace(/[\s\0]+/g, ' ').trim()
   return line.slice(0, maxCharacters).toWellFormed()
+}
+
+export type Loops = ReturnType<typeof openLoops>
+
+/** Repeated work that ends together. `stop` ends the loops, and then calls the functions of `onStop`. */
+export function openLoops({ config, log }: Pick<Services, 'config' | 'log'>) {
+  let hasStopped = false
+  const [stops, drains]: [(() => Promise<void>)[], (() => unknown)[]] = [[], []]
+  const isStopping = () => hasStopped
+  return {
+    isStopping,
+    pages: { batchRows: config.jobBatchRows, pauseMs: config.jobPauseMs, isOver: isStopping },
+    every: (ms: number, work: () => Promise<unknown>) => void stops.push(repeatedly(work, ms, log)),
+    onStop: (drain: () => unknown) => void drains.push(drain),
+    async stop(): Promise<void> {
+      hasStopped = true
+      await Promise.all(stops.map((stop) => stop()))
+      await Promise.all(drains.map((drain) => drain()))
+    },
+  }
 }
 
 /** Returns a function that logs an error, at most once a minute. */

@@ -3,25 +3,17 @@ import { recordTimes } from '../modules/tasks/commands.ts'
 import { nilId } from '../src/id-format.ts'
 import type { Sql } from '../src/postgres/database.ts'
 import type { Services } from '../src/services.ts'
-import { repeatedly } from '../src/waits.ts'
 import { serviceActor } from '../src/model/events.ts'
 import { openProjectRuns, openTurn, openWarn } from './followers.ts'
-import { forEachPage, type Throttle } from './throttle.ts'
+import { forEachPage, type Loops, type Throttle } from './throttle.ts'
 
 const searchEveryMs = 1_000
 /** Each kind of time has rounds and commands of its own, so that many due dates delay no end of a claim. */
-export function startTimedEvents(services: Services): () => Promise<void> {
-  const { jobBatchRows: batchRows, jobPauseMs: pauseMs } = services.config
-  let isStopping = false
-  const pages = { batchRows, pauseMs, isOver: () => isStopping }
-  const stops = kinds.map((kind) => {
+export function startTimedEvents(services: Services, loops: Loops): void {
+  for (const kind of kinds) {
     const runs = openProjectRuns(openWarn(services, 'times of tasks are not recorded yet'))
-    const stop = repeatedly(openRound(services, kind, runs, pages), searchEveryMs, services.log)
-    return () => stop().then(runs.drain)
-  })
-  return async () => {
-    isStopping = true
-    await Promise.all(stops.map((stop) => stop()))
+    loops.every(searchEveryMs, openRound(services, kind, runs, loops.pages))
+    loops.onStop(runs.drain)
   }
 }
 

@@ -5,32 +5,24 @@ import { newId } from '../../src/ids.ts'
 import { FairQueue } from '../../src/admission/fair-queue.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import type { Services } from '../../src/services.ts'
-import { repeatedly, within } from '../../src/waits.ts'
+import { within } from '../../src/waits.ts'
 import { serviceActor } from '../../src/model/events.ts'
-import { forEachPage, type Throttle } from '../throttle.ts'
+import { forEachPage, type Loops, type Throttle } from '../throttle.ts'
 import { type DeliveryResult, isDue, leaseMs, openClaims, openDeliver } from './deliver.ts'
 
 const searchEveryMs = 1_000
 const searchRows = 5_000
 
-export function startWebhookDelivery(services: Services): () => Promise<void> {
-  const { config, database, notifications, log } = services
-  const dispatcher = new Dispatcher(services)
-  const pages = { batchRows: searchRows, pauseMs: 0, isOver: () => dispatcher.isStopping }
+export function startWebhookDelivery(services: Services, loops: Loops): void {
+  const { config, database, notifications } = services
+  const dispatcher = new Dispatcher(services, loops.isStopping)
+  const pages = { ...loops.pages, batchRows: searchRows, pauseMs: 0 }
   let byProject: WebhooksByProject = new Map()
-  const search = async () => {
+  loops.every(searchEveryMs, async () => {
     byProject = await findWebhooks(database.background, pages, (due) => dispatcher.wake(due))
-  }
-  const endSearches = repeatedly(search, searchEveryMs, log)
-  const endNotifications = notifications.listen(({ projectId }) =>
-    dispatcher.wake(byProject.get(projectId) ?? []),
-  )
-  return async () => {
-    dispatcher.isStopping = true
-    endNotifications()
-    await endSearches()
-    await dispatcher.drain(config.drainTimeoutMs / 2)
-  }
+  })
+  loops.onStop(notifications.listen(({ projectId }) => dispatcher.wake(byProject.get(projectId) ?? [])))
+  loops.onStop(() => dispatcher.drain(config.drainTimeoutMs / 2))
 }
 
 type WebhooksByProject = Map<string, string[]>
@@ -64,13 +56,15 @@ interface Delivery {
 
 /** Delivers to many webhooks concurrently, but to each webhook one message at a time. */
 class Dispatcher {
-  isStopping = false
   private readonly claims
   private readonly deliver
   private readonly places
   private readonly deliveries = new Map<string, Delivery>()
 
-  constructor(private readonly services: Services) {
+  constructor(
+    private readonly services: Services,
+    private readonly isStopping: () => boolean,
+  ) {
     this.claims = openClaims(services.database.commits, newId())
     this.deliver = openDeliver(services)
     this.places = new DeliveryPlaces(services.config.webhookConcurrency)
@@ -80,7 +74,7 @@ class Dispatcher {
     for (const id of ids) {
       const running = this.deliveries.get(id)
       if (running) running.isDueAgain = true
-      else if (!this.isStopping) this.start(id)
+      else if (!this.isStopping()) this.start(id)
     }
   }
 
@@ -114,7 +108,7 @@ class Dispatcher {
     const becomeSlow = () => place.becomeSlow() || this.abort(id, 'Too many deliveries are slow')
     const timers = [setTimeout(becomeSlow, slowMs)]
     try {
-      const claim = this.isStopping ? undefined : await this.claims.claim(id)
+      const claim = this.isStopping() ? undefined : await this.claims.claim(id)
       if (!claim) return
       // After a slow read of the events, another worker could send later events before this delivery ends.
       timers.push(setTimeout(() => this.abort(id, 'The lease ends'), leaseMs - slowMs))
