@@ -31,12 +31,6 @@ type AnySession = Session | TokenSession
 const unchecked = { checkedAt: -Infinity, validUntil: -Infinity }
 const unknownCaller: Caller = { userId: '' }
 
-/** @param now the time before the query was sent */
-function setValidity(session: CheckedSession, now: number, leftMs: number): void {
-  session.checkedAt = now
-  session.validUntil = Math.min((Math.floor(now / validityMs) + 1) * validityMs, now + leftMs)
-}
-
 /** Verifies the bearer tokens of requests, and checks that the account exists and the token is not revoked. */
 export class Authenticate {
   /** Sessions by token, about 8 MB. Verifying a token takes about 16 µs, a look-up here less than 1 µs. */
@@ -86,9 +80,11 @@ export class Authenticate {
     if (this.isFresh(session)) return true
     const now = performance.now()
     const found = await ('digest' in session ? this.readToken(session) : this.readClaims(session))
-    if (!((found?.leftMs ?? 0) > 0)) throw invalidToken()
-    if (found?.isValid) setValidity(session, now, found.leftMs)
-    return found?.isValid === true
+    if (!found || !(found.leftMs > 0)) throw invalidToken()
+    if (!found.isValid) return false
+    session.checkedAt = now
+    session.validUntil = Math.min((Math.floor(now / validityMs) + 1) * validityMs, now + found.leftMs)
+    return true
   }
 
   /** @throws HttpError 401 */
