@@ -223,6 +223,18 @@ test('reads a board of Deck whose cards have more than 20,000,000 characters', a
   expect([items.length, error]).toEqual([50, undefined])
 })
 
+test('counts the name of a person of Jira once, also if the person is in each row', async () => {
+  const names = upTo(900).map((n) => `${n}`.padEnd(500, 'x'))
+  const header = ['Summary', ...names.flatMap(() => ['Watchers', 'Watchers Id'])].join()
+  const row = ['Draw', ...names.flatMap((name, n) => [name, `id-${n}`])].join()
+  const file = function* () {
+    yield `${header}\n`
+    for (let n = 0; n < 80; n++) yield `${row}\n`
+  }
+  const { items, error } = await read(file, { source: 'jira' })
+  expect([items.length, error]).toEqual([80, undefined])
+})
+
 // A regular expression that takes quadratic time needs minutes for these texts.
 const longTexts: [Source, file: string, item: object][] = [
   ['github', JSON.stringify({ url: 'a'.repeat(900_000), number: 7, title: 'T' }), { key: '#7' }],
