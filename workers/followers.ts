@@ -22,8 +22,6 @@ export function openTurn({ redis, config }: Services, name: string) {
   return () => take().catch(() => true)
 }
 
-export const openWarn = ({ log }: Services, problem: string) => warnRarely(log, `${problem}; retrying`)
-
 /** Projects with events to follow, and since when, in the order of these times. */
 export type ChangedProjects = Map<string, number>
 
@@ -112,7 +110,7 @@ const busy = { ms: 1_000, pauses: 9 }
 export function startSearchIndexing(services: Services, loops: Loops, changed: ChangedProjects): void {
   const { config, database, notifications } = services
   const sql = database.background
-  const warn = openWarn(services, 'the search index is not up to date')
+  const warn = warnRarely(services.log, 'the search index is not up to date; retrying')
   let busyUntil = 0
   const fill = async () => {
     const filling = await sql<{ projectId: string }[]>`
@@ -165,7 +163,7 @@ export function startReadyEvents(services: Services, loops: Loops): void {
   const sql = database.background
   const { batchRows } = loops.pages
   const changed: ChangedProjects = new Map()
-  const warn = openWarn(services, 'ready tasks are not recorded yet')
+  const warn = warnRarely(services.log, 'ready tasks are not recorded yet; retrying')
   const runs = openProjectRuns((error) => loops.isStopping() || warn(error))
   const record = async (range: Range) => {
     // Also reads later events: they show a task that lost its blocker in the range and is not linked to the blocker any more.

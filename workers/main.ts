@@ -42,13 +42,13 @@ export function startWorkers(services: Services, changed: ChangedProjects = new 
   const recurring = openRecurring(jobs, steps)
   loops.every(config.sweepEveryMs, () => sweep(sql, jobs))
   loops.every(config.sweepEveryMs, recurring.restore)
-  startWebhookDelivery(services, loops)
+  const endDeliveries = startWebhookDelivery(services, loops)
   startTimedEvents(services, loops)
   startReadyEvents(services, loops)
   startSearchIndexing(services, loops, changed)
 
   return async () => {
-    const ends = [loops.stop(), workers.close(), recurring.close()]
+    const ends = [loops.stop(), endDeliveries(), workers.close(), recurring.close()]
     await within(config.drainTimeoutMs, Promise.allSettled(ends))
     disconnect(connection)
   }

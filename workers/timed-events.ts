@@ -4,14 +4,14 @@ import { nilId } from '../src/id-format.ts'
 import type { Sql } from '../src/postgres/database.ts'
 import type { Services } from '../src/services.ts'
 import { serviceActor } from '../src/model/events.ts'
-import { openProjectRuns, openTurn, openWarn } from './followers.ts'
-import { forEachPage, type Loops, type Throttle } from './throttle.ts'
+import { openProjectRuns, openTurn } from './followers.ts'
+import { forEachPage, type Loops, type Throttle, warnRarely } from './throttle.ts'
 
 const searchEveryMs = 1_000
 /** Each kind of time has rounds and commands of its own, so that many due dates delay no end of a claim. */
 export function startTimedEvents(services: Services, loops: Loops): void {
   for (const kind of kinds) {
-    const runs = openProjectRuns(openWarn(services, 'times of tasks are not recorded yet'))
+    const runs = openProjectRuns(warnRarely(services.log, 'times of tasks are not recorded yet; retrying'))
     loops.every(searchEveryMs, openRound(services, kind, runs, loops.pages))
     loops.onStop(runs.drain)
   }

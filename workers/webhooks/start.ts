@@ -13,7 +13,8 @@ import { type DeliveryResult, isDue, leaseMs, openClaims, openDeliver } from './
 const searchEveryMs = 1_000
 const searchRows = 5_000
 
-export function startWebhookDelivery(services: Services, loops: Loops): void {
+/** Returns a function that ends the deliveries. Stop the loops first. */
+export function startWebhookDelivery(services: Services, loops: Loops): () => Promise<void> {
   const { config, database, notifications } = services
   const dispatcher = new Dispatcher(services, loops.isStopping)
   const pages = { ...loops.pages, batchRows: searchRows, pauseMs: 0 }
@@ -22,7 +23,7 @@ export function startWebhookDelivery(services: Services, loops: Loops): void {
     byProject = await findWebhooks(database.background, pages, (due) => dispatcher.wake(due))
   })
   loops.onStop(notifications.listen(({ projectId }) => dispatcher.wake(byProject.get(projectId) ?? [])))
-  loops.onStop(() => dispatcher.drain(config.drainTimeoutMs / 2))
+  return () => dispatcher.drain(config.drainTimeoutMs / 2)
 }
 
 type WebhooksByProject = Map<string, string[]>
