@@ -53,6 +53,18 @@ test('a docket file has the project, then its rows in the order of the project, 
   expect(lines.at(-1)).toEqual({ kind: 'end', lines: lines.length })
 })
 
+test('the author of a task that was created in another project is unknown', async () => {
+  const [from, to] = [
+    await make(ada, '/projects', { name: 'From' }),
+    await make(ada, '/projects', { name: 'To' }),
+  ]
+  const { id } = await make(ada, '/tasks', { projectId: from.id, title: 'Moved' })
+  await ada.patch(`/tasks/${id}`, { projectId: to.id })
+  const [, task] = linesOf(await exported(ada, to.id))
+  expect(task).toMatchObject({ kind: 'task', id, author: { name: 'Unknown' } })
+  for (const one of [from, to]) await ada.delete(`/projects/${one.id}`)
+})
+
 test('a docket file with the history has all events, oldest first', async () => {
   const lines = linesOf(await exported(ada, projectId, 'history=true'))
   const events = lines.filter(({ kind }) => kind === 'event').map(({ kind: _, ...event }) => event)
