@@ -201,9 +201,9 @@ interface EncodedEvents {
 
 /** Returns a function that reads and encodes the events after a position. Streams at one position share the result. */
 function openEncodedEvents(services: Services) {
-  const { oldestSeq, recent, subscriptions } = services
+  const { authenticate, oldestSeq, recent, subscriptions } = services
   const { reads: sql } = services.database
-  const findPeople = openPeople(sql)
+  const findPeople = openPeople(sql, authenticate)
 
   const readTogether = grouped(groupLimits, async (ranges: EventRange[]) => {
     const recentEvents = ranges.map((range) => recent.after(range))

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import type { Authenticate } from '../../src/identity/sessions.ts'
 import type { StoredEvent } from '../../src/model/events.ts'
 import { grouped } from '../../src/postgres/grouped.ts'
 import { eventFields } from '../../src/postgres/columns.ts'
@@ -100,15 +101,18 @@ async function readAccounts(sql: Sql, ids: string[]): Promise<People> {
 /** Accounts are cached for as long as token checks: a query for each commit would double the cost of a stream. */
 const cachedMs = 500
 
-export function openPeople(sql: Sql) {
-  const cache = new LRUCache<string, { user: User | undefined }>({
+/** A change of an account in this process is shown at once. */
+export function openPeople(sql: Sql, { hasChangedSince }: Pick<Authenticate, 'hasChangedSince'>) {
+  const isCurrent = (id: string) => cache.has(id) && !hasChangedSince(id, cache.get(id)!.readAt)
+  const cache = new LRUCache<string, { user: User | undefined; readAt: number }>({
     ...{ max: 10_000, ttl: cachedMs, allowStale: true },
   })
   return async (events: StoredEvent[]): Promise<People> => {
     const ids = accountIdsIn(events)
-    const missing = ids.filter((id) => !cache.has(id))
+    const missing = ids.filter((id) => !isCurrent(id))
+    const readAt = performance.now()
     const users = await readAccounts(sql, missing)
-    for (const id of missing) cache.set(id, { user: users.get(id) })
+    for (const id of missing) cache.set(id, { user: users.get(id), readAt })
     const found = ids.map((id) => cache.get(id)?.user)
     return new Map(found.flatMap((user) => (user ? [[user.id, user]] : [])))
   }

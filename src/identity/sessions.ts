@@ -73,7 +73,11 @@ export class Authenticate {
 
   /** True if the token was checked within `validityMs`, and its account has not changed since. */
   readonly isFresh = ({ checkedAt, validUntil, caller }: CheckedSession): boolean =>
-    performance.now() < validUntil && checkedAt > (this.changedAt.get(caller.userId) ?? 0)
+    performance.now() < validUntil && !this.hasChangedSince(caller.userId, checkedAt)
+
+  /** True if this process has changed the account or its tokens since then. */
+  readonly hasChangedSince = (userId: string, at: number): boolean =>
+    (this.changedAt.get(userId) ?? -Infinity) >= at
 
   /** False if the token is revoked or its account is deleted. @throws HttpError 401 if the token is expired */
   async isValid(session: AnySession): Promise<boolean> {
