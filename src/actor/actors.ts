@@ -128,10 +128,14 @@ export class Actors {
     for (const [id, actor] of this.actors)
       if (!actor.isBusy && actor.usedAt <= stale) this.actors.delete(id)
       else bytes += actor.bytes
-    const isTooMuch = () => this.actors.size > this.config.actors || bytes > this.config.actorCacheBytes
+    const { actors: maxActors, actorCacheBytes } = this.config
+    const isTooMuch = () => this.actors.size > maxActors || bytes > actorCacheBytes
     if (!isTooMuch()) return
     const idle = [...this.actors.values()].filter((actor) => !actor.isBusy)
-    for (const actor of idle.sort((a, b) => a.usedAt - b.usedAt)) {
+    idle.sort((a, b) => a.usedAt - b.usedAt)
+    // Creates fill a state with tasks that no later command may need, but each command needs the rest of the state.
+    for (const { state } of idle) if (state && bytes > actorCacheBytes) bytes -= state.unloadRows()
+    for (const actor of idle) {
       if (!isTooMuch()) return
       this.actors.delete(actor.projectId)
       bytes -= actor.bytes
@@ -205,7 +209,7 @@ class ProjectActor implements StatefulActor {
   private readonly finishGroup = (): void => {
     this.host.commandsEnded(this.group)
     this.group = []
-    if (this.bytes > this.host.config.actorCacheBytes / 8) this.state = null
+    if (this.bytes > this.host.config.actorCacheBytes / 8) this.state!.unloadRows()
     if (this.queue.length > 0) return this.host.schedule(this)
     this.isBusy = false
     this.host.leases.markIdle(this.projectId)

@@ -11,7 +11,9 @@ import { notFound } from '../responses/errors.ts'
 type Row = { id: string }
 
 /** A project at one version, as rules read it. Contains only the rows that commands preloaded. */
-export type ProjectState = Readonly<Omit<State, 'put' | 'drop' | 'apply' | 'setInProject' | 'unloadFacts'>>
+export type ProjectState = Readonly<
+  Omit<State, 'put' | 'drop' | 'apply' | 'setInProject' | 'unloadFacts' | 'unloadRows'>
+>
 
 /** The approximate memory of the id of a row that is not loaded. */
 const idBytes = 100
@@ -159,6 +161,19 @@ export class State {
     for (const { name, load } of model().all)
       if (load === 'on demand') for (const { id } of this.all(name)) this.put(name, id, null)
     this.facts.clear()
+  }
+
+  /** Drops the rows that commands loaded or wrote one by one, such as tasks. Returns the freed memory in bytes. */
+  unloadRows(): number {
+    let freed = idBytes * this.tasksInProject.size
+    this.tasksInProject.clear()
+    for (const { name, load } of model().all) {
+      if (load !== 'by row') continue
+      for (const row of this.rowsOf(name).values()) freed += bytesOf(name, row)
+      delete this.rows[name]
+    }
+    this.bytes -= freed
+    return freed
   }
 
   apply(change: EventDraft): void {

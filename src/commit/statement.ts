@@ -186,15 +186,18 @@ function firstOf(shape: Shape, part: keyof CommitGroup): number {
 const rowsOfCommitted = (shape: Shape, part: keyof CommitGroup): string =>
   `select * from (${rowsFrom(columnsIn(shape, part), firstOf(shape, part))}) r where ${isCommitted}`
 
-/** Units write nothing if one of their keys or claimed ids is recorded already. */
+/**
+ * Units write nothing if one of their keys or claimed ids is recorded already. The limit forces an index scan, even if
+ * the statement was planned when the table was empty.
+ */
 function repeatedUnits(shape: Shape): string[] {
   const first = firstOf(shape, 'records')
   const lines = `unnest(string_to_array($${first + columns.records.length}, e'\\n')) as line`
   return [
     `record as materialized (select unit, ${fromLine('scope')} as scope, key, line
      from (${rowsFrom(columns.records, first)}, ${lines}) r)`,
-    `repeated as materialized (select unit from record r where exists (
-     select from ${getTableName(idempotencyKeys)} k where k.scope = r.scope and k.key = r.key))`,
+    `repeated as materialized (select unit from record r where (
+     select true from ${getTableName(idempotencyKeys)} k where k.scope = r.scope and k.key = r.key limit 1))`,
   ]
 }
 
@@ -289,8 +292,8 @@ const update = (entity: Entity) => {
 }
 
 const remove = (entity: Entity) =>
-  `delete from ${getTableName(definitionOf(entity).table)} where id = any(array(
-    select "entityId" from event where entity = '${entity}' and write = 'delete'))`
+  `delete from ${getTableName(definitionOf(entity).table)} t using event e
+    where e.entity = '${entity}' and e.write = 'delete' and t.id = e."entityId"`
 
 const writes: Record<RowWrite, (entity: Entity) => string> = {
   insert: (entity) => inserted(entity, 'insert'),

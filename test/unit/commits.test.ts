@@ -12,7 +12,16 @@ import { newCommitCounts } from '../../src/metrics/counts.ts'
 import { eventFields, eventRows } from '../../src/postgres/columns.ts'
 import { connectionError, markUnknownOutcome } from '../../src/postgres/errors.ts'
 import { outcomeUnknown } from '../../src/responses/errors.ts'
-import { errorCode, faultsOf, forFile, holdTransaction, make, makeProjects, newId } from '../kit.ts'
+import {
+  errorCode,
+  eventually,
+  faultsOf,
+  forFile,
+  holdTransaction,
+  make,
+  makeProjects,
+  newId,
+} from '../kit.ts'
 import { expectError, openScene, openTestService, type Sql, upTo } from '../kit.ts'
 import { openProject } from './memory-project.ts'
 import { type Context, queuedCommand } from '../support/queued-command.ts'
@@ -109,6 +118,30 @@ test('a write loads no rows of the tasks that block the changed tasks', async ()
   expectError(await send([{ ...change, priority: 'HIGH' }, claim]), 409, 'operations[1]: No task is ready')
   // The facts that the claim needed are gone.
   expect(cold.services.actors.stateOf(projectId!)!.facts.size).toBe(0)
+})
+
+// A state has at most an eighth of the memory, and all states together have at most the whole.
+test('a process whose states are too large keeps them without their tasks', async () => {
+  const limit = 200_000
+  const small = await forFile(openTestService({ ...service.env, ACTOR_CACHE_BYTES: String(limit) }))
+  const caller = small.client.as(ada.token)
+  const { actors, counts } = small.services
+  const projectIds = await makeProjects(caller, 11)
+  const bytesOf = (id: string) => actors.stateOf(id)?.bytes ?? 0
+  const fill = async (projectId: string, n: number) => {
+    const operations = upTo(n === 0 ? 50 : 30).map(() => ({ op: 'task.create', title: 'T' }))
+    const { status, body } = await caller.post(`/projects/${projectId}/batch`, { operations })
+    expect(status).toBe(200)
+    return (body as unknown as { results: { id: string }[] }).results[0]!
+  }
+  const tasks = await Promise.all(projectIds.map(fill))
+  expect(bytesOf(projectIds[0]!)).toBeLessThan(limit / 8)
+  await eventually('small states', () => projectIds.map(bytesOf).reduce((a, b) => a + b) <= limit)
+  const { misses } = counts.caches.states
+  await Promise.all(projectIds.map((projectId) => make(caller, '/tasks', { projectId, title: 'Last' })))
+  expect(counts.caches.states.misses).toBe(misses)
+  const patch = ({ id }: { id: string }) => caller.patch(`/tasks/${id}`, { description: 'Known again' })
+  for (const { body } of await Promise.all(tasks.map(patch))) expect(body).toMatchObject({ title: 'T' })
 })
 
 const newRecord = (key = newId()) => ({ scope: 's', key, fingerprint: '', status: 200, body: '', etag: null })
