@@ -93,8 +93,9 @@ export class Group {
   ) {}
 
   stateOf(projectId: string): State {
-    const [first, second] = this.states
-    return second?.projectId === projectId ? second : first!
+    // By index, because this runs several times for each command.
+    const second = this.states[1]
+    return second?.projectId === projectId ? second : this.states[0]!
   }
 
   /** The state of the project whose log gets the command's first event: for a move, the destination. */
