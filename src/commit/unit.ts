@@ -49,18 +49,22 @@ export interface CommitGroup {
 /** Sets `unit` on the existing objects: copies would cost more than the rest of this function. */
 export function groupOf(units: CommitUnit[]): CommitGroup {
   const group: CommitGroup = { heads: [], events: [], jobs: [], records: [] }
-  for (const [unit, one] of units.entries()) {
-    for (const part of parts)
-      for (const row of one[part] as { unit?: number }[]) {
-        row.unit = unit
-        ;(group[part] as object[]).push(row)
-      }
-    setWrites(one.events as CommitEvent[])
+  for (const [unit, { heads, events, jobs, records }] of units.entries()) {
+    number(heads, unit, group.heads)
+    number(events, unit, group.events)
+    number(jobs, unit, group.jobs)
+    number(records, unit, group.records)
+    setWrites(events as CommitEvent[])
   }
   return group
 }
 
-const parts = ['heads', 'events', 'jobs', 'records'] as const
+function number(rows: object[], unit: number, into: object[]): void {
+  for (const row of rows as { unit: number }[]) {
+    row.unit = unit
+    into.push(row)
+  }
+}
 
 function setWrites(events: CommitEvent[]): void {
   if (events.length === 1) return void (events[0]!.write = writeOf(events[0]!, events[0]!))
