@@ -104,8 +104,9 @@ const cachedMs = 500
 /** A change of an account in this process is shown at once. */
 export function openPeople(sql: Sql, { hasChangedSince }: Pick<Authenticate, 'hasChangedSince'>) {
   const isCurrent = (id: string) => cache.has(id) && !hasChangedSince(id, cache.get(id)!.readAt)
+  // An entry may expire while several calls that found it current read other accounts.
   const cache = new LRUCache<string, { user: User | undefined; readAt: number }>({
-    ...{ max: 10_000, ttl: cachedMs, allowStale: true },
+    ...{ max: 10_000, ttl: cachedMs, allowStale: true, noDeleteOnStaleGet: true },
   })
   return async (events: StoredEvent[]): Promise<People> => {
     const ids = accountIdsIn(events)

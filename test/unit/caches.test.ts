@@ -1,7 +1,9 @@
-import { upTo } from '../kit.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Sql, upTo } from '../kit.ts'
 import { openBodyCache } from '../../src/responses/reply.ts'
 import { KnownCommits, nextCommit } from '../../src/reads/versions.ts'
 import '../../modules/modules.ts'
+import { openPeople } from '../../modules/events/rows.ts'
 import { RecentCommits } from '../../src/commit/recent-commits.ts'
 import type { StoredEvent } from '../../src/model/events.ts'
 
@@ -42,6 +44,26 @@ test('the commits in memory that keep cached results valid are limited', () => {
   const heads = [{ expected: 1, expectedEventId: 'e1', version: 102, lastEventId: 'e102' }]
   const events = upTo(101).map((n) => ({ entity: 'task', entityId: `t${n}`, before: {}, after: {} }))
   expect(nextCommit({ heads, events }, () => false)).toBeUndefined()
+})
+
+test('concurrent reads of events show the name of an account whose cached entry expires meanwhile', async () => {
+  const gates = upTo(3).map(() => Promise.withResolvers<void>())
+  let queries = 0
+  const sql = async (_: unknown, ids: string[]) => {
+    await gates[queries++]!.promise
+    return ids.map((id) => ({ id, name: `Name of ${id}`, email: '' }))
+  }
+  const find = openPeople(sql as unknown as Sql, { hasChangedSince: () => false })
+  const eventsOf = (...ids: string[]) =>
+    ids.map((actorId) => ({ actorId, entity: 'task', before: {}, after: {} }) as StoredEvent)
+  gates[0]!.resolve()
+  await find(eventsOf('ada'))
+  await sleep(470)
+  const reads = [find(eventsOf('ada', 'bea')), find(eventsOf('ada', 'cy'))]
+  await sleep(60)
+  for (const { resolve } of gates) resolve()
+  const found = await Promise.all(reads)
+  expect(found.map((people) => people.get('ada')?.name)).toEqual(['Name of ada', 'Name of ada'])
 })
 
 describe('recent events in memory', () => {
