@@ -20,8 +20,19 @@ export async function migrateDatabase({ config, log }: Context): Promise<void> {
   await retryUntilReachable(config.databaseUrl, log, async (server) => {
     await withConnections(server, requireUsable)
     await migrate(server)
+    await withConnections(server, (sql) => warnOfMissingExtensions(sql, log))
   })
   log.info('database migrations are complete')
+}
+
+/** The extensions that searches use. A migration creates them if its role may. */
+const extensions = ['btree_gin', 'pg_trgm']
+
+async function warnOfMissingExtensions(sql: postgres.Sql, log: Log): Promise<void> {
+  const installed = await sql<{ name: string }[]>`select extname as name from pg_extension`
+  const missing = extensions.filter((one) => !installed.some(({ name }) => name === one))
+  const advice = 'Create the extensions as docs/operations.md, "Search index", describes'
+  if (missing.length > 0) log.warn({ missing, advice }, 'searches lack extensions of Postgres')
 }
 
 export async function warnIfNotMigrated({ config, log, shutdown }: Context): Promise<void> {

@@ -296,6 +296,8 @@ class Standby {
     this.isAway = false
     this.isCaughtUp = isCaughtUp
     if (isCaughtUp) this.restsUntil = 0
-    this.caughtUpAt = Math.max(this.caughtUpAt, isCaughtUp ? at : at - replayedSeconds * 1_000)
+    // Commits seem to be in the future after the clock of the primary was set back.
+    const missingMs = isCaughtUp ? 0 : Math.max(0, replayedSeconds * 1_000)
+    this.caughtUpAt = Math.max(this.caughtUpAt, at - missingMs)
   }
 }

@@ -79,6 +79,12 @@ test('no page is stale while both standbys are paused, and immutable pages still
   await expectServed(current[1]!)
 })
 
+test('no standby is ahead of a primary whose clock was set back', async () => {
+  const [standby] = service.services.standbys!.all
+  await standby!.probe({ lsn: 'FFFF/0', time: new Date(Date.now() - 3_600_000).toISOString() })
+  expect(standby!.lagSeconds).toBeGreaterThanOrEqual(0)
+})
+
 test('a changed name is visible at once, also in pages of an unchanged project', async () => {
   const { current } = await createProject(ada)
   await caughtUp()

@@ -83,6 +83,15 @@ test.each(rowsOf(temporary))('after %s, a command waits, and its advice helps', 
   expect((await waiting.ended).code).toBe(0)
 })
 
+test('migrate names the extensions that searches lack', async () => {
+  const { given, execute } = await openScene()
+  const quiet = { ...given, LOG_LEVEL: 'warn' }
+  expect(await run('migrate', quiet)).toEqual({ code: 0, output: '' })
+  await execute('drop extension pg_trgm cascade')
+  const { code, output } = await run('migrate', quiet)
+  expect([code, JSON.parse(output)]).toMatchObject([0, { missing: ['pg_trgm'] }])
+})
+
 test('the log of a rejected request contains what Postgres reported', async () => {
   const { given, execute } = await openScene()
   await migrate(given.DATABASE_URL)

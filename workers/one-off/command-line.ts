@@ -9,7 +9,7 @@ export interface AdminContext {
 
 type Run = (context: AdminContext, ...words: string[]) => Promise<string>
 
-/** Commands by their words and parameters, such as `users list [text]`. The first command with a word is its default. */
+/** Commands by their words and parameters, such as `projects list [email]`. The first command with a word is its default. */
 export type Commands = Record<string, [help: string, run: Run]>
 
 /** The command prints only the message, because the operator can correct the error. */
