@@ -81,27 +81,50 @@ export async function moveCursor(run: Run, cursor: ImportCursor, work?: Work | v
     return moved.state
   })
   run.cursor = cursor
+  // The step `read` begins again after each error.
+  if (cursor.step !== 'read') noteProgress(run.id)
   if (state !== 'running') throw new ImportTaken()
 }
 
+const retryMs = 1_000
+/** Each of the first errors without progress makes the pause a second longer. */
+const maxPauses = 10
+/** An import without progress fails after this number of temporary errors, which takes at least 15 minutes. */
+export const maxErrors = 100
+/** The numbers of temporary errors since the last progress, by import. */
+const errors = new Map<string, number>()
+
+export const noteProgress = (importId: string) => errors.delete(importId)
+
+/**
+ * True if a repeated slice may succeed. A statement timeout fails the attempt, because the statement would probably take
+ * too long again.
+ */
+const isTemporary = (error: unknown): boolean =>
+  [429, 503].includes(toHttpError(error)?.status ?? 0) && !isStatementTimeout(error)
+
 /** Returns why an import or its undo has failed. @throws every other error, so that the job is retried */
-export function failureOf(error: unknown): string {
+export function failureOf(importId: string, error: unknown): string {
   if (error instanceof ImportError) return error.message
   const http = toHttpError(error)
   if (http?.status === 404) return 'The project was deleted, or the account is no longer its member'
   if (http && [400, 403, 409, 413, 422].includes(http.status)) return http.message
-  throw error
+  if (!http || !isTemporary(error)) throw error
+  const count = (errors.get(importId) ?? 0) + 1
+  errors.set(importId, count)
+  if (count < maxErrors) throw error
+  return `Each of ${maxErrors} attempts failed: ${http.message}`
 }
 
-const retryMs = 1_000
-
-/**
- * Runs a slice of a job. After a temporary error, the next slice continues. A statement timeout fails the attempt,
- * because the statement would probably take too long again.
- */
-export const runSlice = (slice: () => Promise<void>): Promise<void> =>
-  slice().catch((error: unknown) => {
+/** Runs a slice of a job. After a temporary error, the next slice continues. */
+export async function runSlice(importId: string, slice: () => Promise<void>): Promise<void> {
+  try {
+    await slice()
+    noteProgress(importId)
+  } catch (error) {
     if (error instanceof ImportTaken) throw new SliceEnded()
-    const isTemporary = [429, 503].includes(toHttpError(error)?.status ?? 0) && !isStatementTimeout(error)
-    throw isTemporary ? new SliceEnded(retryMs, reasonOf(error)) : error
-  })
+    if (!isTemporary(error)) throw error
+    const pauses = Math.min(errors.get(importId) ?? 1, maxPauses)
+    throw new SliceEnded(pauses * retryMs, reasonOf(error))
+  }
+}

@@ -69,7 +69,7 @@ export function openRunImport(services: Services, { readers = allReaders, batchR
     const begun = await beginImport(sql, id)
     if (begun) {
       const run: Run = { ...begun, services, sql, throttle: { pauses, ...throttle }, batchRows }
-      const error = await runSteps(run).catch(failureOf)
+      const error = await runSteps(run).catch((reason: unknown) => failureOf(id, reason))
       await sql`
         update imports set state = ${error === null ? 'done' : 'failed'}, error = ${error}, finished_at = now()
         where id = ${id} and state in ('queued', 'running')`
@@ -80,7 +80,7 @@ export function openRunImport(services: Services, { readers = allReaders, batchR
   }
 
   return ({ importId = '' }: Record<string, string>, throttle: Throttle): Promise<void> =>
-    runSlice(() => continueImport(importId, throttle))
+    runSlice(importId, () => continueImport(importId, throttle))
 }
 
 /** The maximum time in ms between two runs of the event loop. */

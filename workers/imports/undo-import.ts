@@ -9,7 +9,7 @@ import { HttpError } from '../../src/responses/errors.ts'
 import type { Services } from '../../src/services.ts'
 import { forEachPage, SliceEnded, type Throttle } from '../throttle.ts'
 import { insertLines, maxLines, recordCommitted } from './batches.ts'
-import { failureOf, ImportTaken, requireToken, runSlice } from './import-row.ts'
+import { failureOf, ImportTaken, noteProgress, requireToken, runSlice } from './import-row.ts'
 
 /** The time between two checks whether the import's own job has ended. */
 const waitMs = 250
@@ -30,8 +30,8 @@ export function openUndoImport(services: Services) {
   const sql = services.database.background
   return ({ importId = '', caller = '{}' }: Record<string, string>, throttle: Throttle): Promise<void> => {
     const undo = { services, sql, importId, caller: JSON.parse(caller) }
-    return runSlice(async () => {
-      const error = await undoImport(undo, throttle).catch(failureOf)
+    return runSlice(importId, async () => {
+      const error = await undoImport(undo, throttle).catch((reason: unknown) => failureOf(importId, reason))
       if (error === undefined) return
       await sql`
         update imports set undo_state = ${error === null ? 'done' : 'failed'}, error = ${undoError(sql, sql`${error}::text`)}
@@ -113,6 +113,7 @@ async function undoBatch(undo: Undo, before: number, batch: number): Promise<voi
     if (moved.length === 0) throw new ImportTaken()
     await insertLines(tx, undo.importId, lines, 2 * maxLines)
   })
+  noteProgress(undo.importId)
 }
 
 /** An event of the import. */
