@@ -21,8 +21,8 @@ interface BoardSource {
   colors?: Record<string, string>
   /** The key of the position of a list, a card, a checklist or an item. */
   position?: string
-  /** The kind of each object in the file by the pattern of its path. Of several kinds, the first whose key the object has. */
-  parts: Record<string, Kind | [key: string, kind: Kind][]>
+  /** The kind of each object in the file by the pattern of its path. Of several kinds, the first whose keys the object has. */
+  parts: Record<string, Kind | [keys: string[], kind: Kind][]>
   /** True if cards are identified by their addresses, as issues of GitHub are. */
   hasAddresses?: boolean
   /** The key of the cards that are parts of a card. */
@@ -44,7 +44,7 @@ const boardReader = (source: BoardSource): Reader =>
     for (const pass of ['add', 'read'] as const)
       for await (const row of readEntries(open, Object.keys(source.parts))) {
         const kinds = source.parts[row.part]!
-        const isFirst = ([key]: [string, Kind]) => key === '' || row.get(key) !== undefined
+        const isFirst = ([keys]: [string[], Kind]) => keys.every((key) => row.get(key) !== undefined)
         const kind = typeof kinds === 'string' ? kinds : kinds.find(isFirst)?.[1]
         if (kind === 'unknown') throw new ImportError(source.missing, `row ${row.row}`)
         if (kind) reading[pass](row, kind)
