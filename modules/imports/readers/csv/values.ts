@@ -67,7 +67,11 @@ export function assigneesOf(text: string, header: string): string[] {
 /** Names in Docket have no line breaks or other control characters. */
 export const oneLine = (text: string): string => text.replace(/[\s\p{Cc}]+/gu, ' ').trim()
 
-const commentText = 'text|comment|body|content|comment_text'
+/** Returns the texts of a comment in JSON, of which the first is the comment. A comment that is only a picture has a blank one. */
+const textsOf = ({ value }: Entry): string[] =>
+  ['text', 'comment', 'body', 'content', 'comment_text']
+    .map((key) => value[key])
+    .filter((one) => typeof one === 'string')
 
 /**
  * Reads comments that do not have the form of our exports: `14/Mar/26 2:15 PM;Ada;The text` of Jira, or a list in JSON such
@@ -78,12 +82,12 @@ export function foreignComments(text: string, haveDates = false) {
   if (haveDates && isDate(date.trim()))
     return [{ text: content, author: readPerson(name), date: date.trim() }]
   const all = jsonList(text)?.map((one) => new Entry('', '', isObject(one) ? one : {}, 0))
-  if (!all?.every((one) => typeof one.get(commentText) === 'string')) return undefined
+  if (!all?.every((one) => textsOf(one).length > 0)) return undefined
   return all.map((one) => {
     const by = one.get('by|author|user|username|email|created_by')
     const author = typeof by === 'string' ? readPerson(oneLine(by)) : undefined
     const date = one.text('date|created|created_at|createdAt|time') ?? ''
-    return { text: one.required(commentText), author, date: date.trim() }
+    return { text: textsOf(one).find((text) => text.trim() !== '') ?? '', author, date: date.trim() }
   })
 }
 
