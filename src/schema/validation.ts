@@ -21,7 +21,8 @@ export function validationError(errors: Iterable<ValueError>): HttpError {
   const messages = new Map<string, string>()
   for (const error of errors) {
     if (!messages.has(error.path)) messages.set(error.path, messageOf(error))
-    if (messages.size === maxMessages) break
+    // Searching the items of a list that is too long could block the process.
+    if (messages.size === maxMessages || error.type === ValueErrorType.ArrayMaxItems) break
   }
   return badRequest([...messages.values()].join('; '))
 }

@@ -1,7 +1,10 @@
+import { Value } from '@sinclair/typebox/value'
 import postgres from 'postgres'
 import { isTransient, words } from '../kit.ts'
 import { connectionError, markUnknownOutcome, mayBeWritten } from '../../src/postgres/errors.ts'
 import { toHttpError, writeExactlyOnce } from '../../src/postgres/errors.ts'
+import { undoProject } from '../../modules/undo/undo.ts'
+import { validationError } from '../../src/schema/validation.ts'
 
 const postgresError = (code: string, severity = 'ERROR') =>
   Object.assign(Object.create(postgres.PostgresError.prototype), { code, severity }) as Error
@@ -58,4 +61,10 @@ test('retries an unanswered write only if it was not committed', async () => {
   expect(await attempt(false, lost)).toEqual([false, 2])
   expect(await attempt(true)).toEqual([false, 1])
   expect(await attempt(true, postgresError('23505'))).toEqual(['rejected', 1])
+})
+
+test('an error of a list that is too long names no errors of its items', () => {
+  const input = { id: 'p', seqs: Array(501).fill('one') }
+  const { message } = validationError(Value.Errors(undoProject.input, input))
+  expect(message).toBe('seqs must be a list of 1 to 500 different seqs of events')
 })
