@@ -31,7 +31,7 @@ export class State {
   /** The accounts that hold claims on loaded tasks. Valid for one group, because a name may change without an event. */
   readonly people: Map<string, Person>
   private readonly rows: Partial<Record<Entity, Map<string, Row | null>>> = {}
-  /** Ids of rows deleted since the load. A new row must not reuse these ids. */
+  /** Ids of rows deleted since the load, or since `unloadRows`. A new row must not reuse these ids. */
   private readonly deletedIds: Set<string>
   /** Whether referenced tasks are in the project. If the row of a task is loaded or changed, the row decides instead. */
   private readonly tasksInProject: Map<string, boolean>
@@ -145,8 +145,8 @@ export class State {
 
   drop(entity: Entity, id: string): void {
     this.put(entity, id, null)
+    if (!this.deletedIds.has(id)) this.bytes += idBytes
     this.deletedIds.add(id)
-    this.bytes += idBytes
     for (const { name, parent, load } of model().all) {
       if (load !== 'on demand' || parent !== entity) continue
       const key = parentKeys[parent] as 'id'
@@ -163,10 +163,14 @@ export class State {
     this.facts.clear()
   }
 
-  /** Drops the rows that commands loaded or wrote one by one, such as tasks. Returns the freed memory in bytes. */
+  /**
+   * Drops the rows that commands loaded or wrote one by one, such as tasks, and the ids of deleted rows. Returns the freed
+   * memory in bytes.
+   */
   unloadRows(): number {
-    let freed = idBytes * this.tasksInProject.size
+    let freed = idBytes * (this.tasksInProject.size + this.deletedIds.size)
     this.tasksInProject.clear()
+    this.deletedIds.clear()
     for (const { name, load } of model().all) {
       if (load !== 'by row') continue
       for (const row of this.rowsOf(name).values()) freed += bytesOf(name, row)
