@@ -93,10 +93,14 @@ export class Actors {
     const withFirst = async () => {
       // Finds the second actor only now: while the first actor was busy, an idle second actor could be evicted.
       const second = this.actorOf(secondId)
+      let isLate = false
       let moved: Promise<void> | undefined
-      // After the deadline, the transaction does nothing, and the first actor need not wait for its begin.
-      const done = second.runAlone(() => (moved = transact(this.dependencies, [first, second], [command])))
+      const done = second.runAlone(async () => {
+        // A timer may fire before the deadline. The first actor does not wait for a transaction that begins later.
+        if (!isLate) await (moved = transact(this.dependencies, [first, second], [command]))
+      })
       await within(command.deadline - performance.now(), done)
+      isLate = true
       await moved
       rejectLate(command)
     }

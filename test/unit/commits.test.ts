@@ -1,6 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import postgres from 'postgres'
 import type { TaskRow } from '../../drizzle/rows.ts'
 import { createTask } from '../../modules/tasks/commands.ts'
+import { Actors } from '../../src/actor/actors.ts'
 import type { QueuedCommand } from '../../src/actor/decide-group.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
 import { transact, type TransactDependencies } from '../../src/actor/transact.ts'
@@ -8,6 +10,7 @@ import { decide } from '../../src/commands/decide.ts'
 import { openCommit, type Outcome } from '../../src/commit/commit.ts'
 import type { CommitUnit } from '../../src/commit/unit.ts'
 import type { Decision, StoredEvent } from '../../src/model/events.ts'
+import type { Leases } from '../../src/lock/leases.ts'
 import { newCommitCounts } from '../../src/metrics/counts.ts'
 import { eventFields, eventRows } from '../../src/postgres/columns.ts'
 import { connectionError, markUnknownOutcome } from '../../src/postgres/errors.ts'
@@ -142,6 +145,13 @@ test('a process whose states are too large keeps them without their tasks', asyn
   expect(counts.caches.states.misses).toBe(misses)
   const patch = ({ id }: { id: string }) => caller.patch(`/tasks/${id}`, { description: 'Known again' })
   for (const { body } of await Promise.all(tasks.map(patch))) expect(body).toMatchObject({ title: 'T' })
+  // The ids of deleted rows count too.
+  for (const _ of upTo(3)) {
+    const created = upTo(100).map((n) => ({ op: 'task.create', title: 'T', as: `t${n}` }))
+    const operations = [...created, ...upTo(100).map((n) => ({ op: 'task.delete', id: `#t${n}` }))]
+    expect((await caller.post(`/projects/${projectIds[0]}/batch`, { operations })).status).toBe(200)
+  }
+  expect(bytesOf(projectIds[0]!)).toBeLessThan(limit / 8)
 })
 
 const newRecord = (key = newId()) => ({ scope: 's', key, fingerprint: '', status: 200, body: '', etag: null })
@@ -272,4 +282,44 @@ test('a command whose commit had no answer has an unknown outcome at its deadlin
   const command = queuedCommand<TaskRow>('editor', { ...given, resolve, reject: resolve }) as QueuedCommand
   await transact(by, [{ projectId, state: null }], [command])
   expect(await promise).toMatchObject({ status: 503, message: outcomeUnknown().message })
+})
+
+test('a move that timed out before its second project was free is never committed', async () => {
+  const [first, second] = [openProject(), openProject()]
+  const committed: CommitUnit[] = []
+  let endCommit = (_: Outcome) => {}
+  const by = {
+    ...{ findCommitted: async () => new Map(), findRecord: async () => undefined, react: () => [] },
+    loader: {
+      state: async (id: string) => (id === first.id ? first : second).state.fork(),
+      rows: async () => {},
+    },
+    commit: (unit: CommitUnit) => {
+      committed.push(unit)
+      return new Promise<Outcome>((resolve) => (endCommit = resolve))
+    },
+    onCommitted() {},
+  } as unknown as TransactDependencies
+  const leases = { holds: () => true, markIdle() {}, close: async () => {} } as unknown as Leases
+  const own = new Actors(by, leases, config)
+  const run = (projectId: string, given: object) =>
+    own.run(queuedCommand<TaskRow>('editor', { projectId, decide: creating('T'), ...given }))
+  // A timer may fire almost a millisecond before the deadline.
+  for (const n of upTo(20)) {
+    const busy = run(second.id, {})
+    const deadline = performance.now() + 10 + n / 20
+    const moving = run(first.id, {
+      destinationId: second.id,
+      preload: { movingTaskId: newId() },
+      authorize() {},
+      deadline,
+    })
+    const error = await moving.catch((error: unknown) => error)
+    expect(error).toMatchObject({ status: 503, message: 'The write timed out. Nothing was written' })
+    endCommit('committed')
+    await busy
+    await sleep(5)
+    expect([n, committed.map(({ heads }) => heads.length)]).toEqual([n, upTo(n).map(() => 1)])
+  }
+  await own.close(0)
 })
