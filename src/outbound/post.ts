@@ -84,6 +84,8 @@ function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return Promise.race([work, promise])
 }
 
+/** Interim responses (1xx) before the final response. An endless series of them would block the event loop. */
+const maxInterim = 10
 /** Sockets close before a usual receiver closes them, so that few requests are sent on a connection that is closing. */
 const agentOptions = { keepAlive: true, maxFreeSockets: 64, timeout: 1_000 }
 
@@ -97,6 +99,10 @@ interface OutboundRequest {
 function readResponse(outgoing: ClientRequest, body: string): Promise<ResponseSummary> {
   const { promise, resolve, reject } = Promise.withResolvers<ResponseSummary>()
   outgoing.on('error', reject)
+  let interim = 0
+  outgoing.on('information', () => {
+    if (++interim > maxInterim) outgoing.destroy(new Error('Too many interim responses'))
+  })
   outgoing.on('response', (response) => {
     const chunks: Buffer[] = []
     let length = 0
