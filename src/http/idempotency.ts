@@ -50,7 +50,9 @@ export function readIdempotencyKey(request: Request, scope: string, body: unknow
   if (header === null) return undefined
   const key = /^"(.*)"$/.exec(header.trim())?.[1]?.replace(/\\(["\\])/g, '$1') ?? header.trim()
   if (!/^[\x20-\x7e]{1,255}$/.test(key)) throw invalidIdempotencyKey()
-  const content = `${request.method} ${pathAndQuery(request)}\n${JSON.stringify(body ?? null)}`
+  // A `?` without parameters never belonged to the fingerprints of stored keys.
+  const path = pathAndQuery(request).replace(/\?$/, '')
+  const content = `${request.method} ${path}\n${JSON.stringify(body ?? null)}`
   const fingerprint = createHash('sha256').update(content).digest('base64url')
   return { scope, key, fingerprint } satisfies IdempotencyKey
 }

@@ -47,6 +47,12 @@ test('keys of the maximum length are accepted, and longer or empty keys get 400'
     expectRepeats(await create(key), await create(` ${key} `))
 })
 
+test('a "?" without parameters does not change the request of a key', async () => {
+  const key = withKey()
+  const create = (path: string) => owner.post(path, { name: 'P' }, key)
+  expectRepeats(await create('/projects?'), await create('/projects'))
+})
+
 test('while a client repeats one key as fast as it can, other writes of this project and of others succeed', async () => {
   const [shared, another] = [await project(), await project()]
   const key = withKey()
