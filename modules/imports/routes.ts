@@ -52,8 +52,10 @@ const replyOf = (description: string, schema: TSchema, example = responseExample
   headers: { ...headerRefs(headersOf.write), ...headers },
   content: { 'application/json': { schema, example } },
 })
-const importQueued = (description: string) =>
-  replyOf(description, importView.schema, undefined, { Location: locationAt(`/imports/${sampleId}`) })
+const importQueued = (description: string, values = {}) => {
+  const example = { ...(responseExample(importView.schema) as object), ...values }
+  return replyOf(description, importView.schema, example, { Location: locationAt(`/imports/${sampleId}`) })
+}
 
 const active = () => [importActive({ id: sampleId, undoState: null }), tooManyImports()]
 
@@ -82,7 +84,9 @@ function startOf(services: Services): OwnRoute {
     ...{ id: 'createImport', summary: 'Import a file', query: ImportParameters },
     description: `Stores a file of at most ${config.importBytes} bytes, and queues its import. The body is the file, with any Content-Type, or a form with the part \`file\`; \`source\`, \`dryRun\` and \`mapping\` are query parameters or parts of the form. A long mapping needs a form. The file may be compressed with gzip. \`GET /imports/{id}\` shows the progress, and the mapping that the import uses. With \`dryRun=true\` the import changes nothing, and has the same report. A retry with the same Idempotency-Key gets the import of the first request; the service does not compare the files.`,
     responses: {
-      202: importQueued('The file is stored, and the import waits for a worker'),
+      202: importQueued('The file is stored, and the import waits for a worker', {
+        ...{ state: 'queued', startedAt: null, finishedAt: null },
+      }),
     },
     errors: [
       ...uploadErrors(config),

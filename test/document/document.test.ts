@@ -62,6 +62,15 @@ test('the document describes exactly the routes of the service, each with a uniq
   expect(new Set([...operations.values()].map(({ summary }) => summary)).size).toBe(operations.size)
 })
 
+test('the example of a stored file is an import that waits', () => {
+  const [, { responses }] = operationOf(api, 'POST', '/projects/x/imports')
+  expect(responses['202']!.content!['application/json']!.example).toMatchObject({
+    state: 'queued',
+    startedAt: null,
+    finishedAt: null,
+  })
+})
+
 test('every path and query parameter of a route is described', () => {
   for (const [name, { parameters }] of operations) {
     const path = name.split(' ')[1]!
