@@ -235,6 +235,21 @@ test('counts the name of a person of Jira once, also if the person is in each ro
   expect([items.length, error]).toEqual([80, undefined])
 })
 
+test('keeps of an action of Trello that created a card only the creator', async () => {
+  const action = (id: string) => ({
+    ...{ type: 'createCard', memberCreator: { fullName: 'Ada' } },
+    data: { card: { id, desc: 'x'.repeat(9_000) } },
+  })
+  const file = function* () {
+    yield `{"lists":[],"cards":[{"id":"c-0","name":"Draw"}],"actions":[${JSON.stringify(action('c-0'))}`
+    for (let n = 1; n < 4_000; n++) yield `,${JSON.stringify(action(`c-${n}`))}`
+    yield ']}'
+  }
+  const { items, error } = await read(file, { source: 'trello' })
+  expect([items.length, error]).toEqual([1, undefined])
+  expect(items[0]).toMatchObject({ title: 'Draw', author: { name: 'Ada' } })
+})
+
 // A regular expression that takes quadratic time needs minutes for these texts.
 const longTexts: [Source, file: string, item: object][] = [
   ['github', JSON.stringify({ url: 'a'.repeat(900_000), number: 7, title: 'T' }), { key: '#7' }],

@@ -78,7 +78,9 @@ class BoardReading {
     if (kind === 'description') board.ready.push({ kind: 'project', description: row.text(row.part) })
     else if (kind === 'comment') {
       const card = creations.includes(String(row.value.type)) ? row.text('data.card.id') : undefined
-      if (card !== undefined) board.add('creations', row.inside({ ...row.value, id: card }))
+      const memberCreator = row.get('memberCreator|idMemberCreator')
+      if (card !== undefined && memberCreator !== undefined)
+        board.add('creations', row.inside({ id: card, memberCreator }))
     } else if (kind !== 'card' && kind !== 'item' && kind !== 'unknown') board.add(kind, row)
   }
 
