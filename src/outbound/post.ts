@@ -86,8 +86,12 @@ function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
 
 /** Interim responses (1xx) before the final response. An endless series of them would block the event loop. */
 const maxInterim = 10
-/** Sockets close before a usual receiver closes them, so that few requests are sent on a connection that is closing. */
-const agentOptions = { keepAlive: true, maxFreeSockets: 64, timeout: 1_000 }
+const agentOptions = {
+  // Sockets close before a usual receiver closes them, so that few requests are sent on a connection that is closing.
+  ...{ keepAlive: true, maxFreeSockets: 64, timeout: 1_000 },
+  // The time to connect to an address before the next one. The default of 250 ms is too short for distant receivers.
+  autoSelectFamilyAttemptTimeout: 3_000,
+}
 
 interface OutboundRequest {
   url: string

@@ -1,5 +1,8 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { createServer as createTlsServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { TLSSocket } from 'node:tls'
 import { createSocket } from 'node:dgram'
 import { writeFile } from 'node:fs/promises'
@@ -88,6 +91,25 @@ test('repeats a request if the receiver was closing the connection', async () =>
   const send = post()
   for (const _ of upTo(3)) expect((await send(requestTo(one.url))).status).toBe(200)
   expect(one.received).toHaveLength(5)
+})
+
+const slowServer = `require('node:net').createServer((socket) =>
+  socket.once('data', () => socket.end('HTTP/1.1 200 OK\\r\\nContent-Length: 0\\r\\n\\r\\n'))
+).listen({ port: 0, host: '127.0.0.1' }, function () { console.log(this.address().port) })`
+
+test('waits for a slow connection to an address although another address is unreachable', async () => {
+  const child = spawn(process.execPath, ['-e', slowServer], { stdio: ['ignore', 'pipe', 'inherit'] })
+  await forEach({ close: () => void child.kill('SIGKILL') })
+  const [printed] = await once(child.stdout, 'data')
+  child.kill('SIGSTOP')
+  // The backlog of the stopped server has 513 places. TCP repeats the first packet of further connections after 1 s.
+  const waiting = upTo(600).map(() => connect(Number(printed), '127.0.0.1').on('error', () => {}))
+  await sleep(100)
+  setTimeout(() => child.kill('SIGCONT'), 500)
+  const { lookup } = resolvesTo('127.0.0.1', '127.0.0.9')
+  const sent = await post(lenient, lookup)(requestTo(`http://hooks.example.com:${Number(printed)}/`))
+  expect(sent).toMatchObject({ status: 200, error: null })
+  for (const socket of waiting) socket.destroy()
 })
 
 test("rejects with the signal's reason when the signal is aborted", async () => {
