@@ -284,42 +284,54 @@ test('a command whose commit had no answer has an unknown outcome at its deadlin
   expect(await promise).toMatchObject({ status: 503, message: outcomeUnknown().message })
 })
 
-test('a move that timed out before its second project was free is never committed', async () => {
+/** Actors of two projects in memory, whose commits end only at the call of `endCommit`. */
+function openSlowActors() {
   const [first, second] = [openProject(), openProject()]
   const committed: CommitUnit[] = []
-  let endCommit = (_: Outcome) => {}
+  const found = { endCommit() {} }
+  const commit = (unit: CommitUnit) => {
+    committed.push(unit)
+    return new Promise<Outcome>((resolve) => (found.endCommit = () => resolve('committed')))
+  }
   const by = {
     ...{ findCommitted: async () => new Map(), findRecord: async () => undefined, react: () => [] },
     loader: {
       state: async (id: string) => (id === first.id ? first : second).state.fork(),
       rows: async () => {},
     },
-    commit: (unit: CommitUnit) => {
-      committed.push(unit)
-      return new Promise<Outcome>((resolve) => (endCommit = resolve))
-    },
-    onCommitted() {},
+    ...{ commit, onCommitted() {} },
   } as unknown as TransactDependencies
   const leases = { holds: () => true, markIdle() {}, close: async () => {} } as unknown as Leases
-  const own = new Actors(by, leases, config)
-  const run = (projectId: string, given: object) =>
-    own.run(queuedCommand<TaskRow>('editor', { projectId, decide: creating('T'), ...given }))
+  const actors = new Actors(by, leases, config)
+  const run = (projectId: string, given: object = {}) =>
+    actors.run(queuedCommand<TaskRow>('editor', { projectId, decide: creating('T'), ...given }))
+  return { first: first.id, second: second.id, committed, found, actors, run }
+}
+
+const timedOut = { status: 503, message: 'The write timed out. Nothing was written' }
+
+test('a command gets 503 at its deadline while its actor waits for a commit', async () => {
+  const { first, found, actors, run } = openSlowActors()
+  const busy = run(first)
+  const late = run(first, { deadline: performance.now() + 10 })
+  expect(await late.catch((error: unknown) => error)).toMatchObject(timedOut)
+  found.endCommit()
+  await busy
+  await actors.close(0)
+})
+
+test('a move that timed out before its second project was free is never committed', async () => {
+  const { first, second, committed, found, actors, run } = openSlowActors()
+  const move = { destinationId: second, preload: { movingTaskId: newId() }, authorize() {} }
   // A timer may fire almost a millisecond before the deadline.
   for (const n of upTo(20)) {
-    const busy = run(second.id, {})
-    const deadline = performance.now() + 10 + n / 20
-    const moving = run(first.id, {
-      destinationId: second.id,
-      preload: { movingTaskId: newId() },
-      authorize() {},
-      deadline,
-    })
-    const error = await moving.catch((error: unknown) => error)
-    expect(error).toMatchObject({ status: 503, message: 'The write timed out. Nothing was written' })
-    endCommit('committed')
+    const busy = run(second)
+    const late = run(first, { ...move, deadline: performance.now() + 10 + n / 20 })
+    expect(await late.catch((error: unknown) => error)).toMatchObject(timedOut)
+    found.endCommit()
     await busy
     await sleep(5)
     expect([n, committed.map(({ heads }) => heads.length)]).toEqual([n, upTo(n).map(() => 1)])
   }
-  await own.close(0)
+  await actors.close(0)
 })
