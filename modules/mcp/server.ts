@@ -3,13 +3,7 @@ import type { TSchema } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import packageJson from '../../package.json' with { type: 'json' }
 import type { Log } from '../../src/logger.ts'
-import {
-  badRequest,
-  type ErrorDetails,
-  HttpError,
-  internalError,
-  unknownName,
-} from '../../src/responses/errors.ts'
+import { badRequest, type ErrorDetails, HttpError, internalError } from '../../src/responses/errors.ts'
 import { validationError } from '../../src/schema/validation.ts'
 import { shortened } from './pages.ts'
 import { Call, type Handle, type Tool } from './tool.ts'
@@ -89,7 +83,8 @@ function findTool(name: string, scope: Tool['scope']): Tool {
   const found = toolsFor[scope].find((one) => one.name === name)
   if (found) return found
   const names = toolsFor[scope].map((one) => one.name)
-  const reason = `${unknownName(name.slice(0, 100))}; the tools of the scope ${scope} are ${names.join(', ')}`
+  const shown = name.slice(0, 100) || '""'
+  const reason = `${shown} is not a tool of a token with the scope ${scope}; its tools are ${names.join(', ')}`
   throw new ProtocolError(ProtocolErrorCode.InvalidParams, reason)
 }
 
