@@ -26,7 +26,8 @@ export function openPost(destinations: Destinations, { timeoutMs, ca }: { timeou
   async function attempt({ url: text, body, headers }: OutboundRequest, signal: AbortSignal) {
     const url = destinations.read(text)
     const { request, agent } = url.protocol === 'https:' ? https : http
-    const addresses = await unlessAborted(destinations.addressesOf(url), signal)
+    const addresses = await destinations.addressesOf(url)
+    signal.throwIfAborted()
     const found = addresses.slice(0, maxAddresses).map((address) => ({ address, family: isIP(address) }))
     const outgoing = request(url, {
       method: 'POST',
@@ -51,13 +52,16 @@ export function openPost(destinations: Destinations, { timeoutMs, ca }: { timeou
     const stop = () => abort.abort()
     request.signal?.addEventListener('abort', stop)
     try {
-      const response = await attempt(request, abort.signal)
-        .catch((error: unknown) => (isLost(error) ? attempt(request, abort.signal) : Promise.reject(error)))
-        .catch((error: unknown) => {
-          request.signal?.throwIfAborted()
-          const reason = error === timeout ? timeout.message : reasonOf(error)
-          return { status: null, error: reason, answer: '', retryAfterMs: null }
-        })
+      const responding = attempt(request, abort.signal).catch((error: unknown) => {
+        if (!isLost(error)) throw error
+        return attempt(request, abort.signal)
+      })
+      // Without this race, the wait would never end after a response 101, because the runtime then emits no event.
+      const response = await unlessAborted(responding, abort.signal).catch((error: unknown) => {
+        request.signal?.throwIfAborted()
+        const reason = error === timeout ? timeout.message : reasonOf(error)
+        return { status: null, error: reason, answer: '', retryAfterMs: null }
+      })
       return { ...response, durationMs: Math.round(performance.now() - startedAt) }
     } finally {
       clearTimeout(timer)

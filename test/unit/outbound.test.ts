@@ -46,6 +46,8 @@ const interim =
     for (const _ of upTo(count)) response.writeProcessing()
     response.end()
   }
+const upgrade: Respond = ({ socket }) =>
+  socket!.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n')
 const late = { status: null, error: 'No response within 0.2 s' }
 const onlyPublic = { allowHttp: true, allowPrivate: false }
 
@@ -63,6 +65,7 @@ test.each<[string, Setup, object]>([
   ['times out without a response', { respond: () => {} }, late],
   ['times out if the body does not end', { respond: (response) => response.write('.') }, late],
   ['reads the beginning of an endless body', { respond: pour }, { status: 200, answer: 'x'.repeat(1_024) }],
+  ['times out if the receiver switches to another protocol', { respond: upgrade }, late],
   ['times out if the name does not resolve', { lookup: () => new Promise(() => {}) }, late],
   ['accepts a few interim responses', { respond: interim(3) }, { status: 200, error: null }],
   ['rejects many interim responses', { respond: interim(100) }, { status: null, error: 'No connection' }],
