@@ -22,7 +22,7 @@ interface Wanted {
 
 /** The maximum number of tokens loaded for a command that revokes them: one more than a command may revoke. */
 const maxTokens = 5_001
-/** The maximum number of tokens loaded for a reply that lists them, or for an account that is deleted. */
+/** The maximum number of tokens loaded for a reply that lists them. */
 const maxListed = 100
 
 /** The webhooks, service accounts and tokens that a command needs. */
@@ -49,8 +49,8 @@ export const integrations: FactKind<Integrations, Wanted> = {
         join members m on m.project_id = u.project_id and m.user_id = u.id
         where u.project_id = ${projectId} and u.id = any(${[...accountIds, ...creators]}::uuid[]) order by u.id`,
       tokens(sql`u.id = any(${accountIds}::uuid[])`, null),
-      // These tokens are deleted with their accounts.
-      tokens(sql`${created} = any(${creators}::uuid[])`, maxListed),
+      // A removal deletes these tokens with their accounts, unless another command of the group keeps the account.
+      tokens(sql`${created} = any(${creators}::uuid[])`, max),
       tokens(sql`${created} <> all(${creators}::uuid[])`, max),
     ])
     fact.isTruncated = others.length === maxTokens

@@ -110,16 +110,36 @@ test("revoke=true also deletes what a member's service accounts created, even if
   await untilRejected(tokenOfThird)
 })
 
+/** Adds tokens that are older than all others. */
+const addOldTokens = ({ id }: Account, createdBy: Person, count: number) => sql`
+  insert into api_tokens (id, user_id, version, slot, digest, name, scopes, expires_at, created_by, created_at)
+  select lpad(n::text, 32, '0')::uuid, ${id}::uuid, 0, n, n || ${id}::text, 'T', 'read', now() + interval '1 day', ${createdBy.id}::uuid, now()
+  from generate_series(1000, 999 + ${count}::int) n`
+
 test('revoke=true revokes all tokens that a member created, also thousands of tokens of several service accounts', async () => {
   const { admin, projectId, account, member } = await openCreations()
-  await sql`
-    insert into api_tokens (id, user_id, version, slot, digest, name, scopes, expires_at, created_by, created_at)
-    select lpad(n::text, 32, '0')::uuid, ${account.id}::uuid, 0, n, n || ${account.id}::text, 'T', 'read', now() + interval '1 day', ${admin.id}::uuid, now()
-    from generate_series(1000, 7000) n`
+  await addOldTokens(account, admin, 6_001)
   const other = await addAccount(owner, projectId, 'Other')
   const lent = await Promise.all(upTo(5).map(() => addToken(admin, other)))
   expect((await owner.delete(`${member}?revoke=true`)).status).toBe(200)
   for (const token of lent) await untilRejected(token)
+  await sql`delete from api_tokens where user_id = ${account.id}`
+})
+
+test('revoke=true in a batch revokes tokens of accounts that the removal of another member keeps', async () => {
+  const { admin, projectId, account, memberId } = await openCreations()
+  await addOldTokens(account, admin, 100)
+  const other = await register(owner.as(), 'Other')
+  const { id: otherId } = await invite(owner, projectId, other, 'ADMIN')
+  const kept = await addAccount(other, projectId, 'Kept')
+  const [ofOther, lent] = [await addToken(other, kept), await addToken(admin, kept)]
+  const operations = [
+    { op: 'member.remove', memberId: otherId },
+    { op: 'member.remove', memberId, revoke: 'true' },
+  ]
+  expect((await owner.post(`/projects/${projectId}/batch`, { operations })).status).toBe(200)
+  await untilRejected(lent)
+  expect(await isRejected(ofOther)).toBe(false)
 })
 
 test('the removal of a member lists no token that has expired', async () => {
