@@ -3,7 +3,7 @@ import { clients, codeOf, pagesIn, product, read, type Source, sourcesIn, topLev
 
 const maxLines = 400
 /** The sizes of today. A change that makes the product or the pages larger must raise its number here. */
-const budget = { lines: 37_900, files: 300, words: 21_900 }
+const budget = { lines: 36_800, files: 290, words: 21_900 }
 const allowedAtTop = `src modules workers drizzle test bench package.json tsconfig.json bunfig.toml
   docker-compose.yml Dockerfile README.md CHANGELOG.md CONTRIBUTING.md LICENSE bun.lock docs ops clients .ci .github .gitignore .dockerignore
   .env.example .prettierignore`.split(/\s+/)
