@@ -73,7 +73,10 @@ type Content = { id?: string; claims?: Claims; sealed?: Record<string, string> }
 
 type Write = Omit<AccountWrite<never>, 'execute'> & { execute(key?: IdempotencyKey): Promise<Reply> }
 
-/** Runs a command on the caller's account. It may revoke tokens, so the next request checks its token again. */
+/**
+ * Runs a command on the caller's account. It may revoke tokens, so the next request checks its token again, also after a
+ * stored reply: another process may have revoked the token.
+ */
 export async function writeAccount<Request extends RouteRequest, Input extends object, Row>(
   services: Services,
   command: AccountCommand<Request, Input, Row>,
@@ -83,12 +86,11 @@ export async function writeAccount<Request extends RouteRequest, Input extends o
   const write = command.begin(context, input)
   const execute = async (key?: IdempotencyKey) => {
     const toRecord = (row?: Row) => key && { ...key, ...replyOf(command, row) }
-    const row = await write.execute(toRecord).finally(() => {
-      if (context.claims) services.authenticate.invalidate(context.claims.userId)
-    })
-    return replyOf(command, row)
+    return replyOf(command, await write.execute(toRecord))
   }
-  return respondOnce(services, command, context, input, { ...write, execute })
+  return respondOnce(services, command, context, input, { ...write, execute }).finally(() => {
+    if (context.claims) services.authenticate.invalidate(context.claims.userId)
+  })
 }
 
 export async function writeSecretly<Input extends object, Row>(

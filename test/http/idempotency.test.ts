@@ -113,6 +113,18 @@ test.each(accountWrites)(
   },
 )
 
+test('a process that repeats the response of another process to a sign out rejects the token from then on', async () => {
+  const ada = await register(client)
+  const [here, there] = both(ada)
+  const key = withKey()
+  expect((await here.get('/projects')).status).toBe(200)
+  expectRepeats(
+    await there.post('/auth/logout', undefined, key),
+    await here.post('/auth/logout', undefined, key),
+  )
+  expectError(await here.get('/projects'), 401)
+})
+
 /** Starts requests while the account's row is locked, so that none of the requests finds a stored response. */
 async function whileLocked<T>(id: string, statements: number, send: () => Promise<T>): Promise<T> {
   const unlock = await holdTransaction(
