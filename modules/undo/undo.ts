@@ -1,15 +1,28 @@
 import { Type } from '@sinclair/typebox'
-import { DryRun, mapInOrder, withPrefix } from '../../src/batch/operation-schema.ts'
+import { DryRun } from '../../src/batch/operation-schema.ts'
 import { command, inProject, type RuleContext } from '../../src/commands/command.ts'
 import { roleNeeded, type ProjectCaller } from '../../src/identity/rights.ts'
 import { taskIdOf, childEntries, withDefaults, rowBefore } from '../../src/log/rows.ts'
-import { type UndoInput, maxUndoneEvents, undoTooLarge, type LoggedEvent } from '../../src/log/undo-input.ts'
-import { UndoConflict } from '../../src/log/undo-input.ts'
+import {
+  type UndoInput,
+  maxUndoneEvents,
+  undoTooLarge,
+  type LoggedEvent,
+  UndoConflict,
+} from '../../src/log/undo-input.ts'
 import { type EventDraft, created, updated, isEqual, deleted } from '../../src/model/events.ts'
 import { view } from '../../src/model/view.ts'
 import type { Module } from '../../src/module.ts'
 import { jsonTexts } from '../../src/reads/pages.ts'
-import { eventsExpired, badRequest, notFound, conflict, idTaken } from '../../src/responses/errors.ts'
+import {
+  eventsExpired,
+  badRequest,
+  notFound,
+  conflict,
+  idTaken,
+  mapInOrder,
+  withPrefix,
+} from '../../src/responses/errors.ts'
 import { requireMatch } from '../../src/responses/if-match.ts'
 import { IdOf, Input, maxSeq, WholeNumber } from '../../src/schema/input.ts'
 import { Count } from '../../src/schema/response.ts'

@@ -10,13 +10,11 @@ import { type ProjectCaller, requireRole, requireScope, type Role, roleNeeded } 
 import { type EventDraft, isEqual } from '../model/events.ts'
 import { definitionOf } from '../model/model.ts'
 import type { Person } from '../reads/people.ts'
-import { HttpError, conflict, badRequest, invalid } from '../responses/errors.ts'
+import { HttpError, conflict, badRequest, invalid, mapInOrder, withPrefix } from '../responses/errors.ts'
 import { type EtagRow, preconditionFailed, requireMatch, textUnmatched } from '../responses/if-match.ts'
 import { IdOf, Input, mapIds, OneOf } from '../schema/input.ts'
 import {
   DryRun,
-  mapInOrder,
-  operationError,
   operationsSchema,
   type OperationTypes,
   operationTypesOf,
@@ -24,8 +22,7 @@ import {
   subjectOf,
   type OperationType,
 } from './operation-schema.ts'
-import { TypeCompiler } from '@sinclair/typebox/compiler'
-import { nearest, validationError } from '../schema/validation.ts'
+import { nearest, openCheck } from '../schema/validation.ts'
 import { type View, view } from '../model/view.ts'
 import { etagOf } from '../responses/reply.ts'
 import { Id, named } from '../schema/response.ts'
@@ -117,6 +114,12 @@ export function batchOf(commands: Command<never>[]) {
   })
 }
 
+const operationError = (n: number, error: HttpError): HttpError => withPrefix(`operations[${n}]`, error)
+
+/** Maps operations. Errors name the operation. */
+const forEachOperation = <T, R>(operations: T[], map: (one: T, n: number) => R): R[] =>
+  mapInOrder(operations, map, operationError)
+
 const batchErrors = (): HttpError[] => [
   ...[wrongProject(), replyTooLarge(), preconditionFailed(), versionChanged(), claimEnded()],
   ...[operationError(0, roleNeeded('EDITOR')), operationError(0, wasConflict(['status']))],
@@ -127,7 +130,7 @@ const commandOf = (kinds: OperationTypes, { op }: { op: string }): Command => ki
 
 /** The caller needs all rights before the batch: an operation cannot raise the rights for later operations. */
 const authorizeEach = (kinds: OperationTypes, projectCaller: ProjectCaller, operations: Operation[]): void =>
-  void mapInOrder(operations, ({ op, ...input }) => {
+  void forEachOperation(operations, ({ op, ...input }) => {
     const { role, scope, authorize } = commandOf(kinds, { op })
     requireRole(projectCaller.role, role as Role, 'Project')
     requireScope(projectCaller.caller, scope)
@@ -165,7 +168,7 @@ function decideOperations(
   const trial = state.fork()
   const names = new Map<string, NamedRow>()
   const changes: EventDraft[] = []
-  const results = mapInOrder(operations, ({ op, as, was, ifMatch, ...rawInput }, n) => {
+  const results = forEachOperation(operations, ({ op, as, was, ifMatch, ...rawInput }, n) => {
     const kind = kinds.get(op)!
     const input = { ...rawInput }
     const idOf = (id: string) => (isReference(id) ? rowNamed(names, id)?.id : id)
@@ -206,18 +209,20 @@ const wrongProject = (key = 'projectId') =>
   )
 
 /** Validates operations with the schemas of their commands. @throws HttpError 400, also for an undefined `#name` */
-const openReadOperations =
-  (kinds: OperationTypes) =>
-  (projectId: string, given: unknown[]): Operation[] => {
+function openReadOperations(kinds: OperationTypes) {
+  const checks = new Map([...kinds.values()].map((kind) => [kind, openCheck(kind.schema)]))
+  return (projectId: string, given: unknown[]): Operation[] => {
     const names = new Map<string, OperationType>()
-    return mapInOrder(given, (one) => {
+    return forEachOperation(given, (one) => {
       const kind = kindOf(kinds, one)
+      checks.get(kind)!(one)
       const operation = normalized(kind, one as Operation, names)
       setProject(projectId, kind, operation, names)
       if (operation.as !== undefined) names.set(operation.as, kind)
       return operation
     })
   }
+}
 
 function kindOf(kinds: OperationTypes, given: unknown): OperationType {
   if (typeof given !== 'object' || given === null || Array.isArray(given))
@@ -225,8 +230,6 @@ function kindOf(kinds: OperationTypes, given: unknown): OperationType {
   const { op } = given as { op?: unknown }
   const kind = typeof op === 'string' && kinds.get(op)
   if (!kind) throw badRequest(`op must be the name of a command${suggestion(op, kinds)}`)
-  kind.check ??= TypeCompiler.Compile(kind.schema)
-  if (!kind.check.Check(given)) throw validationError(kind.check.Errors(given))
   return kind
 }
 

@@ -1,11 +1,9 @@
 import { Type, Kind, type TObject, type TSchema } from '@sinclair/typebox'
-import type { TypeCheck } from '@sinclair/typebox/compiler'
 import type { Command } from '../commands/command.ts'
 import type { Entity } from '../model/entities.ts'
 import { model } from '../model/model.ts'
 import type { View } from '../model/view.ts'
 import { Body, checked, Input, isIdSchema, isOwnIdSchema, OneOf, Name, orElse } from '../schema/input.ts'
-import { HttpError } from '../responses/errors.ts'
 import { named } from '../schema/response.ts'
 
 export const Flag = (name: string, about: string) => Type.Optional(OneOf(name, ['true', 'false'], about))
@@ -115,7 +113,6 @@ export interface OperationType {
   idFields: string[]
   projectKey?: string
   schema: TObject
-  check?: TypeCheck<TObject>
 }
 
 export type OperationTypes = ReadonlyMap<string, OperationType>
@@ -146,22 +143,3 @@ export function operationTypesOf(commands: Command<never>[]): OperationTypes {
 
 export const subjectOf = ({ noun }: OperationType, input: Record<string, unknown>): string | undefined =>
   (input[`${noun}Id`] ?? input.id) as string | undefined
-
-export const operationError = (n: number, error: HttpError): HttpError =>
-  withPrefix(`operations[${n}]`, error)
-
-export const withPrefix = (name: string, { status, message, headers, details }: HttpError): HttpError =>
-  new HttpError(status, `${name}: ${message}`, headers, details)
-
-export const mapInOrder = <T, R>(
-  all: T[],
-  map: (one: T, n: number) => R,
-  prefix: (n: number, error: HttpError) => HttpError = operationError,
-): R[] =>
-  all.map((one, n) => {
-    try {
-      return map(one, n)
-    } catch (error) {
-      throw error instanceof HttpError ? prefix(n, error) : error
-    }
-  })

@@ -43,6 +43,23 @@ export class HttpError extends Error {
   }
 }
 
+export const withPrefix = (name: string, { status, message, headers, details }: HttpError): HttpError =>
+  new HttpError(status, `${name}: ${message}`, headers, details)
+
+/** Maps a list. An HttpError of an element is thrown as `errorOf` returns it. */
+export const mapInOrder = <T, R>(
+  all: T[],
+  map: (one: T, n: number) => R,
+  errorOf: (n: number, error: HttpError) => HttpError,
+): R[] =>
+  all.map((one, n) => {
+    try {
+      return map(one, n)
+    } catch (error) {
+      throw error instanceof HttpError ? errorOf(n, error) : error
+    }
+  })
+
 export const badRequest = (message: string) => new HttpError(400, message)
 export const invalid = (field: string, problem: string) => badRequest(`${field} ${problem}`)
 export const unauthorized = (message: string) =>
