@@ -1,7 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fillNext, indexEvents, isBehind, readProgress } from '../modules/search/indexing.ts'
-import { dependentsOf, endsOfBlockers, findUnblocked, type Range } from '../modules/work-queue/ready-tasks.ts'
-import { recordReady } from '../modules/work-queue/ready-tasks.ts'
+import {
+  dependentsOf,
+  endsOfBlockers,
+  findUnblocked,
+  type Range,
+  recordReady,
+} from '../modules/work-queue/ready-tasks.ts'
 import { nilId } from '../src/id-format.ts'
 import { newId } from '../src/ids.ts'
 import { serviceActor } from '../src/model/events.ts'

@@ -7,13 +7,27 @@ import { pageBytes } from '../../src/reads/pages.ts'
 import { requireRetained } from '../../src/reads/retention.ts'
 import type { VersionRef } from '../../src/reads/versions.ts'
 import { aheadOfProject, unavailable } from '../../src/responses/errors.ts'
-import { type Chunks, streamStart, encode, heartbeat } from '../../src/responses/server-sent-events.ts'
-import { heartbeatMs, streamHeaders, withErrorMessage } from '../../src/responses/server-sent-events.ts'
+import {
+  type Chunks,
+  streamStart,
+  encode,
+  heartbeat,
+  heartbeatMs,
+  streamHeaders,
+  withErrorMessage,
+} from '../../src/responses/server-sent-events.ts'
 import { streamedBody } from '../../src/responses/streamed-body.ts'
 import type { Services } from '../../src/services.ts'
 import { type FeedQuery, lastEventIdHeader, eventView } from './schema.ts'
-import { groupByRange, hasFilter, openPeople, readRanges } from './rows.ts'
-import type { EventFilter, EventRange, RangeRow } from './rows.ts'
+import {
+  groupByRange,
+  hasFilter,
+  openPeople,
+  readRanges,
+  type EventFilter,
+  type EventRange,
+  type RangeRow,
+} from './rows.ts'
 import type { StreamedSnapshot } from './snapshot.ts'
 
 interface OpenedStream {

@@ -5,8 +5,15 @@ import type { Caller } from '../../src/identity/rights.ts'
 import type { Entity } from '../../src/model/entities.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { requireVisible, type VisibleProject } from '../../src/reads/lookups.ts'
-import { Cursor, type PageRows, Limit, pageOf, readCursor, readLimit } from '../../src/reads/pages.ts'
-import { readIdPage } from '../../src/reads/pages.ts'
+import {
+  Cursor,
+  type PageRows,
+  Limit,
+  pageOf,
+  readCursor,
+  readLimit,
+  readIdPage,
+} from '../../src/reads/pages.ts'
 import { openOldestSeq, seqAt } from '../../src/reads/retention.ts'
 import { notFound } from '../../src/responses/errors.ts'
 import { respondByDigest } from '../../src/responses/reply.ts'

@@ -9,11 +9,35 @@ import { aheadOfProject, eventsExpired, notFound } from '../../src/responses/err
 import { acceptsStream } from '../../src/responses/server-sent-events.ts'
 import { openEventStream, openStreamResponse } from './event-stream.ts'
 import { openHasMatches, openLongPoll } from './long-poll.ts'
-import { hasFilter, scanCost, scanEnd, readEventPage, groupByRange, isFullPage } from './rows.ts'
-import { maxScannedEvents, readRanges, withPeople, type EventRange } from './rows.ts'
-import { type FeedQuery, EventsQuery, lastEventId, parameterErrors, lastEventIdHeader } from './schema.ts'
-import { readEventsRequest, snapshotNeedsStream, eventView, streamedEvents } from './schema.ts'
-import { type ReadEvent, shownEvent, aheadIn, manyEventsView, ReadMany, readPositions } from './schema.ts'
+import {
+  hasFilter,
+  scanCost,
+  scanEnd,
+  readEventPage,
+  groupByRange,
+  isFullPage,
+  maxScannedEvents,
+  readRanges,
+  withPeople,
+  type EventRange,
+} from './rows.ts'
+import {
+  type FeedQuery,
+  EventsQuery,
+  lastEventId,
+  parameterErrors,
+  lastEventIdHeader,
+  readEventsRequest,
+  snapshotNeedsStream,
+  eventView,
+  streamedEvents,
+  type ReadEvent,
+  shownEvent,
+  aheadIn,
+  manyEventsView,
+  ReadMany,
+  readPositions,
+} from './schema.ts'
 import { openStreamedSnapshots, snapshotErrors } from './snapshot.ts'
 import { responseExample } from '../../src/openapi/operation.ts'
 import { claimSchema } from '../tasks/claim.ts'

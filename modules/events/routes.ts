@@ -4,8 +4,13 @@ import { accountIdOf, canonicalId, isIdInAnyCase, nilId } from '../../src/id-for
 import type { Module } from '../../src/module.ts'
 import { nextLink } from '../../src/reads/pages.ts'
 import { unavailable } from '../../src/responses/errors.ts'
-import { streamStart, type Chunks, encode, heartbeat } from '../../src/responses/server-sent-events.ts'
-import { heartbeatMs } from '../../src/responses/server-sent-events.ts'
+import {
+  streamStart,
+  type Chunks,
+  encode,
+  heartbeat,
+  heartbeatMs,
+} from '../../src/responses/server-sent-events.ts'
 import { checked, ExceptActor, Input } from '../../src/schema/input.ts'
 import { sampleId } from '../../src/schema/response.ts'
 import type { Sql } from '../../src/postgres/database.ts'

@@ -1,7 +1,12 @@
 import { type TProperties, Type, type Static } from '@sinclair/typebox'
 import type { EventStream } from '../../src/commands/query.ts'
-import { childrenMovedIn, type ChangedFields, type Outcome, rowBefore } from '../../src/log/rows.ts'
-import { withDefaults } from '../../src/log/rows.ts'
+import {
+  childrenMovedIn,
+  type ChangedFields,
+  type Outcome,
+  rowBefore,
+  withDefaults,
+} from '../../src/log/rows.ts'
 import type { ChildOfTask, Entity, Rows } from '../../src/model/entities.ts'
 import { isEqual, type StoredEvent } from '../../src/model/events.ts'
 import { definitionOf, personIdOf, rowAfter, titleOf } from '../../src/model/model.ts'

@@ -8,9 +8,19 @@ import { requireMatch } from '../../src/responses/if-match.ts'
 import { aheadOfProject, eventsExpired, badRequest, conflict, notFound } from '../../src/responses/errors.ts'
 import { freeSlot } from '../members/integrations.ts'
 import { integrationFacts } from '../members/loaded-integrations.ts'
-import { CreateWebhook, DisableWebhook, ReplayWebhook, revisionTag, RotateWebhook } from './schema.ts'
-import { sealedWebhookView, UpdateWebhook, UpdateWebhookBody, type Webhook, WebhookId } from './schema.ts'
-import { webhookView } from './schema.ts'
+import {
+  CreateWebhook,
+  DisableWebhook,
+  ReplayWebhook,
+  revisionTag,
+  RotateWebhook,
+  sealedWebhookView,
+  UpdateWebhook,
+  UpdateWebhookBody,
+  type Webhook,
+  WebhookId,
+  webhookView,
+} from './schema.ts'
 
 type Row = StoredRows['webhook']
 

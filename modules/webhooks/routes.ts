@@ -2,8 +2,14 @@ import type { Module } from '../../src/module.ts'
 import { ForbiddenUrl } from '../../src/outbound/post.ts'
 import { requireRetained } from '../../src/reads/retention.ts'
 import type { Services } from '../../src/services.ts'
-import { createWebhook, deleteWebhook, replayWebhook, rotateWebhook, updateWebhook } from './commands.ts'
-import { badUrl } from './commands.ts'
+import {
+  createWebhook,
+  deleteWebhook,
+  replayWebhook,
+  rotateWebhook,
+  updateWebhook,
+  badUrl,
+} from './commands.ts'
 import { getWebhook, listDeliveries, listWebhooks } from './reads.ts'
 import { testWebhook, newSecret } from './send.ts'
 

@@ -1,8 +1,18 @@
 import { Type } from '@sinclair/typebox'
 import type { EventType, StoredRows } from '../../src/model/entities.ts'
 import { view } from '../../src/model/view.ts'
-import { Body, checked, ExceptActor, IdOf, Input, ListOf, maxSeq, Nullable } from '../../src/schema/input.ts'
-import { OneOf, WholeNumber } from '../../src/schema/input.ts'
+import {
+  Body,
+  checked,
+  ExceptActor,
+  IdOf,
+  Input,
+  ListOf,
+  maxSeq,
+  Nullable,
+  OneOf,
+  WholeNumber,
+} from '../../src/schema/input.ts'
 import { Count, Id, IdOrNull, OrNull, Timestamp, named } from '../../src/schema/response.ts'
 import { CreatedBy } from '../members/integrations.ts'
 import { model } from '../modules.ts'

@@ -6,8 +6,14 @@ import type { Hits } from '../metrics/counts.ts'
 import { FactNeeded } from '../model/definition.ts'
 import { isTransient } from '../postgres/errors.ts'
 import type { Versions } from '../reads/versions.ts'
-import { Group, sendOutcomes, type StatefulActor, type QueuedCommand } from './decide-group.ts'
-import { rejectLate, rejectWith } from './decide-group.ts'
+import {
+  Group,
+  sendOutcomes,
+  type StatefulActor,
+  type QueuedCommand,
+  rejectLate,
+  rejectWith,
+} from './decide-group.ts'
 import type { State } from './state.ts'
 import {
   type FindRecord,
