@@ -100,7 +100,7 @@ export const otherNames = ({ view, asChild, person }: EntityDefinition<ChildOfTa
     (name) => name !== asChild!.text && name !== person && !omitted.includes(name),
   )
 
-/** A child of an entity without an own form of cells: a line of JSON with its text, and each other value that an import sets. */
+/** A child of an entity that declares no `cell`: a line of JSON with its text, and each other value that an import sets. */
 export function childCell(
   definition: EntityDefinition<ChildOfTask>,
   shown: Record<string, unknown>,

@@ -12,7 +12,10 @@ const maxTextCharacters = 6_000
 const usualPages = 10
 const pageRows = 100
 
-/** Returns a function that returns true if a further row fits into the answer beside `head`. The first row always fits. */
+/**
+ * Returns a function that returns true if a further row fits into the answer beside `head`. The first row always fits. After
+ * a row that does not fit, no row fits.
+ */
 export function openFits(head: object = {}): (row: object) => boolean {
   const max = maxAnswerCharacters - reservedCharacters - JSON.stringify(head).length
   let used = 0

@@ -13,12 +13,10 @@ export const workQueue: Module = {
     ['post', '/tasks/:id/claim', claimTask, 'Claim a task, or extend the claim'],
     ['post', '/tasks/:id/release', releaseTask, 'Release a claimed task'],
   ],
-  routes: (services) => [
-    [
-      ...(['post', '/projects/:id/claim-next', claimNextTask, 'Claim the next ready task'] as const),
-      { repeat: openUntilReady(services) },
-    ],
-  ],
+  routes(services) {
+    const hooks = { repeat: openUntilReady(services) }
+    return [['post', '/projects/:id/claim-next', claimNextTask, 'Claim the next ready task', hooks]]
+  },
 }
 
 /** The longest pause between two attempts of one request: most changes of a busy project make no task ready. */

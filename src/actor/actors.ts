@@ -102,6 +102,7 @@ export class Actors {
       await within(command.deadline - performance.now(), done)
       isLate = true
       await moved
+      // Without effect if the move has ended in time: its command has a reply.
       rejectLate(command)
     }
     const done = first.runAlone(withFirst).catch(command.reject)

@@ -87,6 +87,7 @@ export class Group {
   /** The idempotency records of the commands' keys and claimed ids, by `recordName`. */
   records = new Map<string, IdempotencyRecord>()
 
+  /** @param states null for a project whose state is not loaded: the group is then not warm */
   constructor(
     readonly states: State[],
     public commands: QueuedCommand[],

@@ -61,8 +61,8 @@ interface ChildParts<Row> {
   /** The fields of the inputs of its commands. Imports set these fields, except references to other rows. */
   input: TObject
   /**
-   * Returns a child as a part of a cell of a CSV file. Without this function, the part has all values in lines, and
-   * imports read them. Another form needs code of its own in `modules/imports/readers/csv`.
+   * Returns a child as a part of a cell of a CSV file. Without this function, the part is a line of JSON with
+   * all values, which imports read. Another form needs code of its own in `modules/imports/readers/csv`.
    * @param personOf returns a member of the project by id
    */
   cell?(shown: never, personOf: (id: string) => { name: string; email?: string } | undefined): string

@@ -72,15 +72,16 @@ export function openSubscriptions(
 /** How many events a stream has not sent yet, and how long it has been behind. Computed when the metrics are read. */
 class Lag {
   private behindSince = 0
+  private version = 0
 
   constructor(
     private readonly subscription: Pick<Subscription, 'notified'>,
     private position: number,
-    private version = 0,
   ) {}
 
   update(position: number, version: number): void {
-    ;[this.position, this.version] = [position, version]
+    this.position = position
+    this.version = version
     this.measure()
   }
 
@@ -105,7 +106,7 @@ export class Lags {
 
   worst(): { streams: number; events: number; seconds: number } {
     const all = Array.from(this.all, (lag) => lag.measure())
-    const worst = (of: 'events' | 'seconds') => Math.max(0, ...all.map((lag) => lag[of]))
+    const worst = (of: 'events' | 'seconds') => all.reduce((max, lag) => Math.max(max, lag[of]), 0)
     return { streams: all.length, events: worst('events'), seconds: worst('seconds') }
   }
 }

@@ -34,7 +34,7 @@ const maxKeptId = 1_000
 
 /** The maximum number of characters that a map keeps in memory while a file is read. */
 const maxKeptCharacters = 32_000_000
-/** What a value without a text takes, in characters. */
+/** Links have no text to count: each counts as this many characters. */
 export const linkCharacters = 100
 
 /** A map from the ids or names of a file's rows. Long ones are replaced by digests. */
